@@ -261,7 +261,7 @@ async function runProfile(): Promise<void> {
       varied.requests(data, await cursorsOf(origin, data.key))
     const rows = Math.max(positive('rows', standardRows), varied.once?.posts ?? 0)
     const data = await dataSet(rows, varied.model)
-    return say(await profile({ clients: varied.clients, requests }, data, varied.usesCache))
+    return say(await profile({ clients: varied.clients, requests }, data, varied.keeps))
   }
   const workload = workloads.find(workload => workload.name === name)
   if (workload === undefined) {
@@ -274,7 +274,7 @@ async function runProfile(): Promise<void> {
     await profile(
       { clients: workload.clients, requests },
       await dataSet(positive('rows', standardRows)),
-      values.hot,
+      values.hot ? 'answers' : 'nothing',
     ),
   )
 }

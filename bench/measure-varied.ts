@@ -5,7 +5,7 @@ import { type Load, type LoadResult, sendLoad } from './load.ts'
 import type { Sampling } from './measure.ts'
 import { type Running, startBaseline, startLimit, startPortico } from './server.ts'
 import type { Setup } from './setup.ts'
-import type { VariedFloor, VariedWorkload } from './varied-requests.ts'
+import { cacheSettings, type VariedFloor, type VariedWorkload } from './varied-requests.ts'
 
 export interface VariedFigure {
   readonly workload: string
@@ -123,7 +123,7 @@ async function startServers(
     await startPortico(work.data.database, {
       ...setup.environment,
       PORTICO_MODEL: data.model,
-      ...(!workload.usesCache && { PORTICO_CACHE_BYTES: '0' }),
+      ...cacheSettings[workload.keeps],
     }),
   )
   const load = loadOf(workload, data, await cursorsOf(portico.origin, data.key))

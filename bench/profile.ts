@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { copyOf, type DataSet } from './data.ts'
 import { type Request, sendLoad } from './load.ts'
 import { startPortico } from './server.ts'
+import { cacheSettings, type Kept } from './varied-requests.ts'
 
 interface Profile {
   readonly nodes: readonly {
@@ -39,11 +40,11 @@ export interface ProfiledWorkload {
 export async function profile(
   { clients, requests }: ProfiledWorkload,
   data: DataSet,
-  hot: boolean,
+  keeps: Kept,
 ): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-profile-'))
   const work = copyOf(data)
-  const environment = { PORTICO_MODEL: data.model, ...(!hot && { PORTICO_CACHE_BYTES: '0' }) }
+  const environment = { PORTICO_MODEL: data.model, ...cacheSettings[keeps] }
   const options = ['--cpu-prof', `--cpu-prof-dir=${folder}`]
   const server = await startPortico(work.data.database, environment, options)
   await sendLoad(server.origin, {

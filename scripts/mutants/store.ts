@@ -145,6 +145,28 @@ const shared: readonly Mutant[] = [
         'results.shift()?.length === 0',
         'results.shift()?.length === 9',
       ],
+      ['an empty page with its total has an item', 'filter(([text]) => text !== null)', 'filter(() => true)'],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/read/searched-pages',
+    ['store/postgres/read/searched-pages'],
+    [
+      [
+        'a page of a search walks past more rows than match',
+        'const matchesPerWalkedRow = 8',
+        'const matchesPerWalkedRow = 0.1',
+      ],
+      [
+        'a page of a search is planned for each total',
+        "${hidden({ from: 'total' })}",
+        "${{ from: 'total' }}::bigint",
+      ],
+      [
+        'a search starts from its index although another index yields few rows',
+        'return isIndexed(collection, condition.field.field.name)',
+        'return false',
+      ],
     ],
   ),
   ...mutantsOf(

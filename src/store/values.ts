@@ -21,6 +21,8 @@ export interface Inputs {
   readonly claims?: Claims | undefined
   /** On whose behalf PostgreSQL's row security policies are evaluated. Without it, they show no row. */
   readonly actor?: Actor | undefined
+  /** The total of the list, if it is known. It may be an estimate. */
+  readonly total?: number | undefined
   /** By how much the transaction has already changed the number of items of a collection. */
   readonly grown?: (collection: string) => number
 }
@@ -54,6 +56,8 @@ export function parameterValue(bind: Bind, inputs: Inputs): SqlValue {
       return slots[bind.slot] ?? null
     case 'userId':
       return userId
+    case 'total':
+      return inputs.total ?? null
     case 'constant':
       return encode(bind.value, bind.as)
     case 'now':

@@ -222,6 +222,24 @@ function lists(scenario: Scenario): void {
     assert.deepEqual(await titles(6, 2), ['', 5])
   })
 
+  scenario('pages of a search share one total, which is right beyond the last page, too', async people => {
+    const { client, ann } = people
+    for (const title of ['a word', 'b', 'c word', 'd word']) await client.create('posts', { title }, ann)
+    const searched: ListShape = { ...listOfPosts, search: 2 }
+    const newestFirst = totalOrder([{ field: 'id', descending: true }])
+    const page = async (offset: number, word: string, shape = searched) => {
+      const { items, total } = await client.list(shape, [offset, 2, word, 'c'])
+      return [items?.map(item => item.title).join(), total]
+    }
+    assert.deepEqual(await page(0, 'word'), ['a word,c word', 3])
+    assert.deepEqual(await page(2, 'word'), ['d word', 3])
+    assert.deepEqual(await page(4, 'word'), ['', 3])
+    assert.deepEqual(await page(0, 'other'), ['', 0])
+    const filter = { kind: 'compare', field: 'title', operator: 'contains', param: 3 } as const
+    assert.deepEqual(await page(0, 'word', { ...searched, filter }), ['c word', 1])
+    assert.deepEqual(await page(0, 'word', { ...searched, sort: newestFirst }), ['d word,c word', 3])
+  })
+
   scenario(
     'a nested list contains the items of its parent, and is null for a missing parent',
     async people => {

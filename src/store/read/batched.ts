@@ -15,21 +15,35 @@ export interface Freshness<Q> {
   isNewer(row: ResultRow | undefined, isCurrent: () => boolean): boolean
 }
 
-export function batched<Q>(run: RunQueries<Q>, freshness: Freshness<Q>): Snapshot<Q> {
+/**
+ * `hasTotal`: whether the rows of a list's query end with its total. If the page is empty, such a query returns one row, whose
+ * text is null.
+ */
+export function batched<Q>(
+  run: RunQueries<Q>,
+  freshness: Freshness<Q>,
+  hasTotal: (query: Q) => boolean = () => false,
+): Snapshot<Q> {
   return {
     row: async query => (await run([query]))[0]?.[0],
     async list({ rows, parent, count, isChecked }) {
       const check = isChecked ? freshness.query?.() : undefined
-      const queries = [check, rows, parent, count?.query].filter(query => query !== undefined)
+      const isTotalled = hasTotal(rows)
+      const countQuery = isTotalled ? undefined : count?.query
+      const queries = [check, rows, parent, countQuery].filter(query => query !== undefined)
       const results = [...(await run(queries))]
       const freshnessRow = check && results.shift()?.[0]
       const page = results.shift() ?? []
       const isMissing = parent !== undefined && results.shift()?.length === 0
       return {
-        rows: isMissing ? undefined : page,
-        count: count?.of(results.shift()?.[0]),
+        rows: isMissing ? undefined : isTotalled ? withoutTotals(page) : page,
+        count: count?.of(isTotalled ? page[0]?.slice(-1) : results.shift()?.[0]),
         isNewer: isCurrent => freshness.isNewer(freshnessRow, isCurrent),
       }
     },
   }
+}
+
+function withoutTotals(rows: Rows): Rows {
+  return rows.filter(([text]) => text !== null).map(row => row.slice(0, -1))
 }

@@ -68,8 +68,6 @@ export interface ListQueries<Q> {
   readonly rows: Q
   readonly parent?: Q | undefined
   readonly count?: Count<Q> | undefined
-  /** How many rows match, if known. */
-  readonly total?: Total | undefined
   /** Whether `ListRows.isNewer` will be called. */
   readonly isChecked: boolean
 }

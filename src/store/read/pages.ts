@@ -7,7 +7,7 @@ import type { Dialect } from '../sql/dialect.ts'
 import { estimated, estimateSql } from '../sql/estimate.ts'
 import { countSql, type Slice } from '../sql/read.ts'
 import { arg, type Bind, slot, sql } from '../sql/writer.ts'
-import type { Inputs, ResultRow } from '../values.ts'
+import { type Inputs, noSlots, type ResultRow, type SqlValue } from '../values.ts'
 import type { Count, ListRows, Snapshot, Statements } from './database.ts'
 import { type CachedList, isCounted, isWholeById, type ListCache, shallowRows } from './list-cache.ts'
 import { absent, counted, pageAnswer, pageLimit, type Total } from './lists.ts'
@@ -75,10 +75,9 @@ export class Pages<Q> {
 
   /** `total`: if known. */
   #readShallow(page: Page<Q>, total: Total | undefined): Awaitable<ListAnswer> {
-    const { inputs, offset } = page
-    const rows = (offset === 0 ? this.#first : this.#shallowQuery())(inputs)
+    const query = page.offset === 0 ? this.#first : this.#shallowQuery()
     const { lists, window } = this.#parts
-    const result = this.#ask(page, rows, total, lists.keepsTotals)
+    const result = this.#ask(page, query, noSlots, total, lists.keepsTotals)
     return then(result, list => {
       if (list.rows === undefined) return absent(window)
       const isNewer = lists.keepsTotals && this.#isNewer(page, list)
@@ -89,16 +88,14 @@ export class Pages<Q> {
 
   /** `cached`: the anchors and the total that are cached. */
   #readDeep(page: Page<Q>, cached: CachedList | undefined): Awaitable<ListAnswer> {
-    const { inputs, offset, key, stamp } = page
+    const { offset, key, stamp } = page
     const { lists } = this.#parts
     const anchor = cached?.anchors.before(offset)
     const total = cached?.total ?? lists.estimate(key)
     const { first, later } = this.#deepQueries()
-    const rows =
-      anchor === undefined
-        ? first({ ...inputs, slots: [offset - 1] })
-        : later({ ...inputs, slots: [offset - anchor.offset, ...anchor.position] })
-    return then(this.#ask(page, rows, total, true), list => {
+    const query = anchor === undefined ? first : later
+    const slots = anchor === undefined ? [offset - 1] : [offset - anchor.offset, ...anchor.position]
+    return then(this.#ask(page, query, slots, total, true), list => {
       if (list.rows === undefined) return absent(this.#parts.window)
       const isNewer = this.#isNewer(page, list)
       // A row before the anchor may have moved: then these rows belong to another page.
@@ -130,11 +127,18 @@ export class Pages<Q> {
     })
   }
 
-  #ask(page: Page<Q>, rows: Q, total: Total | undefined, isChecked: boolean): Awaitable<ListRows> {
-    const { inputs, snapshot } = page
+  /** `total`: if known. */
+  #ask(
+    { inputs, snapshot }: Page<Q>,
+    query: Query<Q>,
+    slots: readonly SqlValue[],
+    total: Total | undefined,
+    isChecked: boolean,
+  ): Awaitable<ListRows> {
+    const rows = query({ ...inputs, slots, total: total?.total })
     const parent = this.#parts.parent?.(inputs)
     const count = total === undefined ? this.#count?.(inputs) : undefined
-    return snapshot.list({ rows, parent, count, total, isChecked })
+    return snapshot.list({ rows, parent, count, isChecked })
   }
 
   /** Whether what is cached of the list may be wrong for the snapshot that was read. */

@@ -94,8 +94,11 @@ export interface Dialect {
    * the search index, if the statement reads it.
    */
   fieldMatches(table: string, field: Field, words: Bind, row: SearchRow): Sql
-  /** The JOIN operator for a join whose first table should be read first. PostgreSQL's planner decides for itself. */
-  readonly leadingJoin: Sql
+  /**
+   * Joins a table to one that should be read first. PostgreSQL's planner decides for itself. `table`: the FROM item with its
+   * alias.
+   */
+  secondTable(table: Sql, alias: Sql, condition: Sql): Sql
   /** Undefined under row security: PostgreSQL does not use the search index for statements that policies restrict. */
   readonly searchIndex: SearchIndexSql | undefined
 }
@@ -103,7 +106,7 @@ export interface Dialect {
 export interface SearchQuery {
   /** Every word occurs in at least one of these fields. */
   readonly fields: readonly Field[]
-  readonly words: Bind
+  readonly words: Sql
   /** Whether these are all fields of the search index. */
   readonly isWhole: boolean
 }

@@ -4,7 +4,7 @@ import { isColumn } from '../../plan/condition.ts'
 import type { GuardedSort } from '../../plan/guarded.ts'
 import { visible } from './condition.ts'
 import type { Row } from './row.ts'
-import { type Bind, join, type Sql, sql } from './writer.ts'
+import { join, type Operand, type Sql, sql } from './writer.ts'
 
 /** A statement with more ranges would take long to plan. */
 const maxRanges = 12
@@ -22,11 +22,11 @@ interface Key {
 /**
  * Conditions that divide the rows after the position: each row fulfils exactly one. `divided`: one condition for each range of an
  * index. Otherwise one condition, which uses an index only if all keys have the same direction and none is null.
- * `position`: one bind per sort key.
+ * `position`: one value per sort key.
  */
 export function afterPosition(
   sort: readonly GuardedSort[],
-  position: readonly Bind[],
+  position: readonly Operand[],
   row: Row,
   divided: boolean,
 ): readonly Sql[] {
@@ -38,11 +38,18 @@ export function afterPosition(
   return ranges.length > maxRanges ? [undivided(keys, row)] : ranges
 }
 
-function keyOf({ field, descending }: GuardedSort, bind: Bind | undefined, row: Row): Key {
-  if (bind === undefined) throw new TypeError('a position needs one value per sort key')
+function keyOf({ field, descending }: GuardedSort, operand: Operand | undefined, row: Row): Key {
+  if (operand === undefined) throw new TypeError('a position needs one value per sort key')
   const nullable = field.field.optional || field.when.kind !== 'always'
   const value = visible(field, row)
-  return { value, positionValue: [bind], descending, nullable, field: field.field, isColumn: isColumn(field) }
+  return {
+    value,
+    positionValue: sql`${operand}`,
+    descending,
+    nullable,
+    field: field.field,
+    isColumn: isColumn(field),
+  }
 }
 
 function isRowValue(keys: readonly Key[]): boolean {

@@ -167,7 +167,7 @@ export const postgres: Dialect = {
   stored: collection => collection,
   search,
   fieldMatches: searchedIn,
-  leadingJoin: [' JOIN '],
+  secondTable: (table, _alias, condition) => sql` JOIN ${table} ON ${condition}`,
   searchIndex: { id: 'id', matches },
 }
 

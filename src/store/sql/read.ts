@@ -15,7 +15,7 @@ import {
 } from './search.ts'
 import { isById, objectSql } from './select.ts'
 import { sortedSql } from './sorted.ts'
-import { arg, type Bind, join, type Sql, sql } from './writer.ts'
+import { arg, join, type Operand, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
 export function itemSql({ collection, id, rows, select }: GuardedItem, dialect: Dialect): Sql {
@@ -27,9 +27,9 @@ export function itemSql({ collection, id, rows, select }: GuardedItem, dialect: 
 
 /** Which rows of a list are requested: from a position or an offset, up to a limit. */
 export interface Slice {
-  readonly after: readonly Bind[] | undefined
+  readonly after: readonly Operand[] | undefined
   readonly limit: Sql
-  readonly offset: Bind | undefined
+  readonly offset: Operand | undefined
   /** Whether the sort keys are selected after the item's text, one column each. */
   readonly keys: boolean
   /** The form of conditions on related rows; by default `exists`. */
@@ -121,7 +121,14 @@ function keysSql({ sort }: GuardedList, row: Row): Sql[] {
   return sort.map(({ field }) => visible(field, row.sorted()))
 }
 
-function slicedSql(list: GuardedList, slice: Slice, row: Row, columns: Sql, names: readonly string[]): Sql {
+/** The slice's rows of `row`. `names`: the names of the columns, in order. */
+export function slicedSql(
+  list: GuardedList,
+  slice: Slice,
+  row: Row,
+  columns: Sql,
+  names: readonly string[],
+): Sql {
   const { collection, sort } = list
   const { after, limit, offset, related } = slice
   row.excludedFromIndexes = excludedFromIndexes(list.rows, collection, sort)

@@ -94,7 +94,8 @@ export class Row {
     if (source === undefined) return tableItem
     const { from, keys } = source
     if (this.#used.size === 0) return from
-    return sql`${from}${this.dialect.leadingJoin}${tableItem} ON ${this.#alias}."id" = ${keys.get('id') ?? []}`
+    const isRow = sql`${this.#alias}."id" = ${keys.get('id') ?? []}`
+    return sql`${from}${this.dialect.secondTable(tableItem, this.#alias, isRow)}`
   }
 
   /** A query as a FROM item with this row's alias. */

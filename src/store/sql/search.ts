@@ -1,12 +1,13 @@
 /** Lists of search results: read from the search index first if that costs least, and ranked. */
 import type { Collection } from '../../model/model.ts'
 import type { Condition, GuardedSort } from '../../plan/guarded.ts'
+import type { Param } from '../../plan/plan.ts'
 import { fieldWeight, isByRank, maxRankedItems, rankKey, shortestLength, unranked } from '../../plan/rank.ts'
 import { isTrue, where } from './condition.ts'
 import { searchTable } from './dialect.ts'
 import { afterPosition } from './keyset.ts'
-import { Row } from './row.ts'
-import { arg, type Bind, join, name, type Sql, sql } from './writer.ts'
+import { Row, type RowSource } from './row.ts'
+import { arg, join, name, type Operand, type Sql, sql } from './writer.ts'
 
 type Search = Extract<Condition, { kind: 'search' }>
 
@@ -23,7 +24,7 @@ export interface RankedPart {
   readonly sort: readonly GuardedSort[]
   /** All conditions of the list over a row. */
   readonly matching: (row: Row) => readonly Sql[]
-  readonly after: readonly Bind[] | undefined
+  readonly after: readonly Operand[] | undefined
   /** The number of rows, including skipped ones. */
   readonly limit: Sql
 }
@@ -34,11 +35,12 @@ export function isRanked(sort: readonly GuardedSort[]): boolean {
 }
 
 /** The search condition of the rows; undefined if there is none, or nothing can match. */
-function searchOf(rows: Condition): Search | undefined {
+export function searchOf(rows: Condition): Search | undefined {
   return partsOf(rows).find(part => part.kind === 'search')
 }
 
-function partsOf(condition: Condition): readonly Condition[] {
+/** The conditions that all rows fulfil. */
+export function partsOf(condition: Condition): readonly Condition[] {
   return condition.kind === 'and' ? condition.conditions : [condition]
 }
 
@@ -46,20 +48,31 @@ function partsOf(condition: Condition): readonly Condition[] {
  * Makes the search index the source of `row`: a list by id stops at its page, and a count without further conditions reads
  * only the index. Does nothing if another index yields few rows.
  */
-export function readSearchIndexFirst(row: Row, { collection, rows, isWhole }: SearchedList): void {
+export function readSearchIndexFirst(row: Row, { rows, isWhole }: SearchedList): void {
   const search = searchOf(rows)
-  const { searchIndex } = row.dialect
-  if (!isWhole || search === undefined || searchIndex === undefined || partsOf(rows).some(matchesFew)) return
-  const alias = name(`${row.alias}_s`)
-  row.source = {
-    from: sql`${name(searchTable(collection.name))} AS ${alias}`,
+  if (!isWhole || search === undefined || partsOf(rows).some(matchesFew)) return
+  row.source = searchSource(row, search, param => [arg(param, row.dialect.searchTerms)])
+}
+
+interface SearchSource extends RowSource {
+  readonly index: Sql
+}
+
+/** The search index as the source of `row`; undefined if it cannot be. `words`: the operand for the search terms. */
+export function searchSource(
+  { alias: target, dialect, table }: Row,
+  search: Search,
+  words: (param: Param) => Sql,
+): SearchSource | undefined {
+  const { searchIndex } = dialect
+  if (searchIndex === undefined) return
+  const alias = name(`${target}_s`)
+  return {
+    from: sql`${name(searchTable(table))} AS ${alias}`,
     keys: new Map([['id', sql`${alias}.${name(searchIndex.id)}`]]),
     index: alias,
     search,
-    matches: searchIndex.matches(alias, collection.name, {
-      ...search,
-      words: arg(search.param, row.dialect.searchTerms),
-    }),
+    matches: searchIndex.matches(alias, table, { ...search, words: words(search.param) }),
   }
 }
 
@@ -130,7 +143,7 @@ function rankedSql(
         ? []
         : [
             sql`(${asBigint([String(unranked)])}, ${id}) < (${join(
-              position.map(bind => [bind]),
+              position.map(value => sql`${value}`),
               ', ',
             )})`,
           ]),

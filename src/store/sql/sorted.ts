@@ -6,18 +6,18 @@ import { visible, where } from './condition.ts'
 import { afterPosition } from './keyset.ts'
 import { orderBy } from './order-by.ts'
 import type { Row } from './row.ts'
-import { type Bind, join, type Sql, sql } from './writer.ts'
+import { join, type Operand, type Sql, sql } from './writer.ts'
 
 export interface SortedRows {
   readonly collection: Collection
   readonly conditions: readonly Sql[]
   readonly sort: readonly GuardedSort[]
-  /** One bind per sort key. */
-  readonly after: readonly Bind[] | undefined
+  /** One value per sort key. */
+  readonly after: readonly Operand[] | undefined
   /** The maximum number of rows. */
   readonly limit: Sql
   /** The number of rows to skip. */
-  readonly offset: Bind | undefined
+  readonly offset: Operand | undefined
 }
 
 /** Selects `columns` of `row`, followed by sort keys if a union needs them. `names`: the names of the columns, in order. */

@@ -35,7 +35,7 @@ function search(collection: string, searched: SearchQuery): Sql {
 
 /** The matches are collected once for the whole statement: a lookup for each row takes ten times as long. */
 function searchedIn(collection: string, field: Field, words: Bind, { id, lowest }: SearchRow): Sql {
-  return sql`${id} IN (${search(collection, { fields: [field], words, isWhole: false })} AND rowid >= ${lowest})`
+  return sql`${id} IN (${search(collection, { fields: [field], words: [words], isWhole: false })} AND rowid >= ${lowest})`
 }
 
 /** The SQL function that throws once the statement has run for too long: see `sqlite/read/budget.ts`. */
@@ -105,7 +105,7 @@ export const sqlite: Dialect = {
   stored: collection => collection,
   search,
   fieldMatches: searchedIn,
-  leadingJoin: [' CROSS JOIN '],
+  secondTable: (table, _alias, condition) => sql` CROSS JOIN ${table} ON ${condition}`,
   searchIndex: { id: 'rowid', matches },
 }
 

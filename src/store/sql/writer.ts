@@ -21,13 +21,18 @@ export type Bind =
   | { readonly from: 'now'; readonly shiftMs: number; readonly as: Encoding }
   /** A claim of the caller's token; null if it is missing or of another type. */
   | { readonly from: 'claim'; readonly claim: string; readonly as: Encoding }
+  /** The total of the list; null if it is unknown. */
+  | { readonly from: 'total' }
   /** A converted value that the store itself supplies. */
   | { readonly from: 'slot'; readonly slot: number }
 
 export type Sql = readonly (string | Bind)[]
 
+/** A value as part of an expression. */
+export type Operand = Bind | Sql
+
 /** Joins texts, fragments and binds. Strings cannot be interpolated: see `name` and `quoted`. */
-export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | Bind)[]): Sql {
+export function sql(texts: TemplateStringsArray, ...parts: readonly Operand[]): Sql {
   const fragment: (string | Bind)[] = [texts[0] ?? '']
   parts.forEach((part, index) => {
     if (isSql(part)) fragment.push(...part)
@@ -37,7 +42,7 @@ export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | Bind)
   return fragment
 }
 
-function isSql(part: Sql | Bind): part is Sql {
+function isSql(part: Operand): part is Sql {
   return Array.isArray(part)
 }
 

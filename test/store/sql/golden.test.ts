@@ -7,6 +7,7 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import { orderById, totalOrder } from '../../../src/plan/order.ts'
 import type { CreateShape, ItemShape, ListShape, UpdateShape } from '../../../src/plan/plan.ts'
 import { system, user } from '../../../src/principal.ts'
+import { searchedPageSql } from '../../../src/store/postgres/read/searched-pages.ts'
 import { cursorSlice } from '../../../src/store/read/lists.ts'
 import { postgres } from '../../../src/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../../../src/store/sql/read.ts'
@@ -141,6 +142,32 @@ test('a search sorted by id starts from the search index, and its count uses onl
     `SELECT count(*) FROM "_search_posts" AS "t0_s" WHERE "t0_s"."_search_posts" MATCH ?1`,
     `SELECT count(*) FROM "_search_posts" AS "t0_s" WHERE "t0_s"."_all" @> $1`,
   )
+})
+
+test('a page of a search on PostgreSQL walks past few rows, then uses the index; its values are hidden from the planner', () => {
+  const filter = { kind: 'compare', field: 'body', operator: 'ne', param: 3 } as const
+  const shape: ListShape = { ...listOfPosts, search: 2, filter, select: fields('title') }
+  const { shape: list } = guard({ shape, args: [0, 1, 'x', 'y'] }, system)
+  const slice = { after: [slot(1)], limit: ['20'], offset: slot(0), keys: true }
+  const { text } = compile(searchedPageSql(list, slice, postgres), '$')
+  const words = '(SELECT $3::text[])'
+  const post = `CROSS JOIN LATERAL (SELECT * FROM "posts" AS "t0" WHERE "t0"."id" = "t0_s"."id" OFFSET 0) AS "t0"`
+  const end = `ORDER BY "t0_s"."id" LIMIT 20 OFFSET (SELECT $5::bigint)`
+  const count = `SELECT count(*) FROM "_search_posts" AS "t0_s" ${post} WHERE ("t0"."body" <> $2 AND "t0_s"."_all" @> ${words})`
+  const next = `SELECT * FROM "_search_posts" AS "t0_s" WHERE "t0_s"."id" > (SELECT $4::bigint) ORDER BY "t0_s"."id" LIMIT 10000`
+  const walk = `SELECT "t0_s"."id" FROM (SELECT * FROM (${next}) AS "t0_s" ORDER BY "t0_s"."id" LIMIT (SELECT "n" / 8 FROM _total)) AS "t0_s" ${post} WHERE ("t0"."body" <> $2 AND "t0_s"."_all" @> ${words}) ${end}`
+  const matches = `SELECT "t0_s"."id" FROM "_search_posts" AS "t0_s" WHERE "t0_s"."_all" @> ${words} AND (SELECT count(*) FROM _walk) < 20 OFFSET 0`
+  const sorted = `SELECT "t0_s"."id" FROM (${matches}) AS "t0_s" ${post} WHERE ("t0"."body" <> $2 AND TRUE) AND "t0_s"."id" > (SELECT $4::bigint) ${end}`
+  const ids = `SELECT "id" FROM _walk WHERE (SELECT count(*) FROM _walk) = 20 UNION ALL (${sorted})`
+  const page = `SELECT (concat('{"title":', coalesce((to_json("t0"."title"))::text, 'null'), '}'))::text AS "text", "t0_s"."id" FROM (${ids}) AS "t0_s" ${post}`
+  assert.equal(
+    text,
+    `SELECT _rows."text", _rows."id", _rows."n" FROM (WITH _total AS MATERIALIZED (SELECT coalesce((SELECT $1::bigint), (${count})) AS "n"), _walk AS MATERIALIZED (${walk}) SELECT _page.*, _total."n" FROM _total LEFT JOIN (${page}) AS _page ON TRUE) AS _rows ORDER BY _rows."id"`,
+  )
+  expected.set(text, blog)
+  // For many different limits, the limit is a parameter.
+  for (const limit of [sql`${arg(1)}`, sql`${arg(1)} + 1`])
+    expected.set(compile(searchedPageSql(list, { ...slice, limit }, postgres), '$').text, blog)
 })
 
 test('related rows are subqueries of one statement, each with its own order and limit', () => {

@@ -55,6 +55,8 @@ export interface Query {
   readonly statement: Statement
   readonly values: readonly Value[]
   readonly actor?: Actor | undefined
+  /** Whether its rows end with the total of their list: see `searchedPageSql`. */
+  readonly hasTotal?: true
 }
 
 /** The result of a batch: the rows of the statements that succeeded, and why the next one failed. */
@@ -67,8 +69,9 @@ export interface Outcome {
 let count = 0
 
 /**
- * To be called once for each text: a connection prepares each statement under its name. A search has no name: after five
- * executions PostgreSQL would switch to a generic plan, which scans the whole list for rare words.
+ * To be called once for each text: a connection prepares each statement under its name. A search has no name if its plan
+ * depends on its terms: after five executions PostgreSQL would switch to a generic plan, which scans the whole list for rare
+ * words.
  */
 export function statementOf(fragment: Sql): Statement {
   const { text, binds } = compile(fragment, postgres.sign)

@@ -1,8 +1,8 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
 import type { Principal } from '../../../principal.ts'
 import type { Answers, ReadShape } from '../../read/answers.ts'
-import { batched, type Freshness } from '../../read/batched.ts'
-import type { ReadDatabase, Run, Statements } from '../../read/database.ts'
+import { batched, type Freshness, type RunQueries } from '../../read/batched.ts'
+import type { ReadDatabase, Run, Snapshot, Statements } from '../../read/database.ts'
 import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
@@ -13,6 +13,7 @@ import { type Query, type Rows, statementOf } from '../connections/statement.ts'
 import type { Security } from '../row-security/security.ts'
 import { type Checks, isTouched } from '../versions/checks.ts'
 import { limited } from './limited.ts'
+import { isSearchedPage, searchedPageSql } from './searched-pages.ts'
 
 /**
  * Answers queries in one snapshot that has all changes of the collections `reads` which the versions count. `caller`: see
@@ -80,16 +81,26 @@ export class PostgresReads implements ReadDatabase {
         const caller = access.system ? '' : budgetKey
         return run(
           inputs,
-          batched<Query>(queries => from.ask(queries, reads, caller), freshness),
+          batchedQueries(queries => from.ask(queries, reads, caller), freshness),
         )
       }
   }
 }
 
+/** Snapshots that run the queries of `statementsOf`. */
+export function batchedQueries(run: RunQueries<Query>, freshness: Freshness<Query>): Snapshot<Query> {
+  return batched(run, freshness, ({ hasTotal }) => hasTotal === true)
+}
+
 export function statementsOf({ isOn, dialect }: Security): Statements<Query> {
   return {
     prepare: build => limited(dialect, build),
-    slice: (list, slice) => limited(dialect, limiting => listSql(list, slice(limiting), limiting)),
+    slice: (list, slice) => {
+      const isSearched = isSearchedPage(list, dialect)
+      const toSql = isSearched ? searchedPageSql : listSql
+      const query = limited(dialect, limiting => toSql(list, slice(limiting), limiting))
+      return isSearched ? inputs => ({ ...query(inputs), hasTotal: true }) : query
+    },
     count: (list, build) => {
       const statement = statementOf(build(list, dialect))
       return inputs => statement.with(inputs)

@@ -7,7 +7,6 @@ import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { once } from '../../once.ts'
 import type { Answer, ReadShape } from '../../read/answers.ts'
-import { batched } from '../../read/batched.ts'
 import type { Statements } from '../../read/database.ts'
 import { type ListCacheOptions, NoListCache } from '../../read/list-cache.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
@@ -33,7 +32,7 @@ import type { Writes } from '../../write/writes.ts'
 import type { WriteResult } from '../../write/written.ts'
 import { failureOf, TransactionFailed } from '../connections/failure.ts'
 import { type Query, type Statement, statementOf } from '../connections/statement.ts'
-import { statementsOf } from '../read/reads.ts'
+import { batchedQueries, statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
 import type { HeldLocks } from './async-step-locks.ts'
 import { isLimited } from './lock-order.ts'
@@ -79,7 +78,7 @@ export class TransactionReads {
     const { shape, args, principal } = plan
     // Portico's own reads are by keys.
     if (principal !== system) await this.#statistics?.require(plan)
-    const snapshot = batched<Query>(
+    const snapshot = batchedQueries(
       queries => Promise.all(queries.map(query => scope.ask(query))),
       // No cache could be older.
       { isNewer: () => false },

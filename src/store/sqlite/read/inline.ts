@@ -45,11 +45,11 @@ const never = () => false
 /** The snapshot that reads of one turn of the event loop share. */
 export const inlineSnapshot: Snapshot<InlineQuery> = {
   row: ({ statement, inputs }) => statement.get(inputs),
-  list({ rows, parent, count, total }) {
+  list({ rows, parent, count }) {
     if (parent !== undefined && parent.statement.get(parent.inputs) === undefined) return missingParent
     const counted = count?.of(count.query.statement.get(count.query.inputs))
-    const size = total ?? counted
-    return { rows: rows.statement.all(rows.inputs, size?.total), count: counted, isNewer: never }
+    const { statement, inputs } = rows
+    return { rows: statement.all(inputs, inputs.total ?? counted?.total), count: counted, isNewer: never }
   },
 }
 

@@ -23,7 +23,8 @@ const touched: Rows = [['1:2:', '1\nposts', 0]]
 const elsewhere: Rows = [['1:2:', '1\nusers', 0]]
 
 const isCheck = ({ statement }: Query) => statement.text.includes('pg_current_snapshot')
-const isCount = ({ statement }: Query) => statement.text.includes('count(*)')
+const isSearchedPage = ({ hasTotal }: Query) => hasTotal === true
+const isCount = (query: Query) => !isSearchedPage(query) && query.statement.text.includes('count(*)')
 
 const guard = createGuard(blog)
 
@@ -36,7 +37,11 @@ function open(checks: readonly Rows[], total = 5000) {
   const ask = async (queries: readonly Query[]): Promise<readonly Rows[]> => {
     pipelines.push(queries)
     const rows = [499, 500, 501].map(id => [`{"id":${id}}`, id])
-    return queries.map(query => (isCheck(query) ? (said.shift() ?? calm) : isCount(query) ? [[total]] : rows))
+    return queries.map(query => {
+      if (isCheck(query)) return said.shift() ?? calm
+      if (isSearchedPage(query)) return rows.map(row => [...row, total])
+      return isCount(query) ? [[total]] : rows
+    })
   }
   const reads = new PostgresReads({
     answers: new Answers(0),
@@ -114,4 +119,23 @@ test('a small total is counted again, since one page can hold the whole list', a
   const { read, pipelines } = open([], 100)
   for (const offset of [0, 20]) await read(titled, [offset, 2, 'a'])
   assert.equal(pipelines.flat().filter(isCount).length, 2)
+})
+
+const searched: ListShape = { ...listOfPosts, search: 2 }
+const known = ({ values }: Query) => values.includes('5000')
+
+test('the statement of a page of a search counts, and gets the total for further pages until a change', async () => {
+  const { read, pipelines, versions } = open([])
+  for (const offset of [0, 20, 240]) assert.equal((await read(searched, [offset, 2, 'a'])).total, 5000)
+  assert.deepEqual(pipelines.flat().filter(isSearchedPage).map(known), [false, true, true])
+  versions.bump(['posts'])
+  assert.equal((await read(searched, [20, 2, 'a'])).total, 5000)
+  assert.deepEqual(pipelines.at(-1)?.filter(isSearchedPage).map(known), [false])
+  assert.deepEqual(pipelines.flat().filter(isCount), [])
+})
+
+test('a page of a search with a total from before an uncounted change is read again, and counted', async () => {
+  const { read, pipelines } = open([calm, touched])
+  for (let reads = 0; reads < 2; reads++) await read(searched, [20, 2, 'a'])
+  assert.deepEqual(pipelines.flat().filter(isSearchedPage).map(known), [false, true, false])
 })
