@@ -184,8 +184,8 @@ const shared: readonly Mutant[] = [
       ],
       [
         'a cursor contains a boolean as a number',
-        'field.field.type.encoding.decode(value as Cell) ?? null',
-        'value as Cell',
+        'field.field.type.encoding.decode(value as StoredValue) ?? null',
+        'value as StoredValue',
       ],
     ],
   ),
@@ -243,7 +243,7 @@ const shared: readonly Mutant[] = [
     ],
     [
       'a hidden field is distinguished from a null one',
-      'return sql`${visible(condition.field, row)} IS NULL`',
+      'return sql`${visibleSql(condition.field, row)} IS NULL`',
       'return sql`${row.column(condition.field.field.name)} IS NULL`',
       'only rules use it, and rules read the stored fields',
     ],
@@ -317,8 +317,8 @@ const shared: readonly Mutant[] = [
       ],
       [
         'an unreadable related row is returned',
-        'where([linked(path, target, row), conditionSql(rows, target)])\n',
-        'where([linked(path, target, row)])\n',
+        'whereClause([linked(path, target, row), conditionSql(rows, target)])\n',
+        'whereClause([linked(path, target, row)])\n',
       ],
       ['an item that an event refers to is assumed to exist', '    !row.isLogged &&\n', ''],
       [
@@ -354,8 +354,8 @@ const shared: readonly Mutant[] = [
       ],
       [
         'a reference to an unreadable item is accepted',
-        "where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])\n    // In",
-        "where([sql`${row.column('id')} = ${id}`])\n    // In",
+        "whereClause([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])\n    // In",
+        "whereClause([sql`${row.column('id')} = ${id}`])\n    // In",
       ],
     ],
   ),

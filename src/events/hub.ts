@@ -4,10 +4,10 @@
  * resume replay what they missed in parallel, and then join the live groups.
  */
 import { ApiError, stoppingRefusal } from '../errors.ts'
+import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { Principal } from '../principal.ts'
-import type { ChangeFeed } from './change-feed.ts'
-import { Delivery } from './delivery.ts'
-import { Groups } from './groups.ts'
+import { FanOut } from './fan-out.ts'
+import { SubscriberGroups } from './groups.ts'
 import { LogReader, type LogReaderParts } from './log-reader.ts'
 import { Outage } from './outage.ts'
 import { Rendering } from './rendering.ts'
@@ -37,9 +37,9 @@ export interface HubParts extends Pick<LogReaderParts, 'feed' | 'beforeDelivery'
 export class Hub {
   readonly #feed: ChangeFeed
   readonly #onFault: (error: unknown) => void
-  readonly #live = new Groups()
-  readonly #replaying = new Groups()
-  readonly #delivery: Delivery
+  readonly #live = new SubscriberGroups()
+  readonly #replaying = new SubscriberGroups()
+  readonly #delivery: FanOut
   readonly #reader: LogReader
   readonly #replays: Replays
   #size = 0
@@ -52,7 +52,7 @@ export class Hub {
     const fail = (subscribers: Iterable<Subscriber>, error: unknown) => this.#fail(subscribers, error)
     const outage = new Outage(() => feed.last(), onFault)
     const rendering = new Rendering({ outage, retryLimitMs, hasSubscribers })
-    const delivery = new Delivery({ groups: this.#live, rendering, fail })
+    const delivery = new FanOut({ groups: this.#live, rendering, fail })
     const reader = new LogReader({
       feed,
       outage,
@@ -175,7 +175,7 @@ export class Hub {
     }
   }
 
-  #groupsOf({ isReplaying }: Subscriber): Groups {
+  #groupsOf({ isReplaying }: Subscriber): SubscriberGroups {
     return isReplaying ? this.#replaying : this.#live
   }
 

@@ -1,8 +1,8 @@
 /** JSON that clients send. */
 
-export type JsonObject = Readonly<Record<string, unknown>>
+export type ClientObject = Readonly<Record<string, unknown>>
 
-export function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is ClientObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -10,7 +10,12 @@ import type {
   IndexDeclaration,
   ManyToManyDeclaration,
 } from './declared-model.ts'
-import type { FieldDeclaration, FieldDeclarations, FieldNarrowing, Reference } from './fields/declared.ts'
+import type {
+  FieldDeclaration,
+  FieldDeclarations,
+  FieldNarrowing,
+  ReferenceTrait,
+} from './fields/declared.ts'
 import { joinedLogic } from './joined-logic.ts'
 import type { LimitDeclaration, LogicDeclaration } from './logic.ts'
 import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
@@ -117,7 +122,7 @@ type DeclaredUsers<F> = {
 }
 
 type AllUserFields<F> = Omit<UserFields, keyof F> & DeclaredUsers<F>
-type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, Reference<'users'>>
+type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, ReferenceTrait<'users'>>
 
 interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L>
   extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,

@@ -1,9 +1,10 @@
 /** The store's answers to guarded plans. Texts are JSON, ready to be sent. */
 import { hash } from 'node:crypto'
 import type { JsonValue } from '../model/fields/type.ts'
+import type { Awaitable } from '../model/types/logic.ts'
 
 /** A value or a promise of it: SQLite answers reads synchronously, other stores do not. */
-export type Awaitable<T> = T | Promise<T>
+export type { Awaitable } from '../model/types/logic.ts'
 
 /** Calls `next` with the value: synchronously unless it is a promise, so that the hot path allocates none. */
 export function then<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {

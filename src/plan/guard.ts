@@ -10,21 +10,20 @@ import type { AccessClass, Principal } from '../principal.ts'
 import { guardAggregate } from './guard/aggregate.ts'
 import { guardComposite } from './guard/composite.ts'
 import { type ModelView, viewOf } from './guard/model-view.ts'
-import { createProbes, type Probes, type Seal } from './guard/probe.ts'
+import { createProbes, type RuleProbes, type Seal } from './guard/probe.ts'
 import { guardItem, guardList } from './guard/read.ts'
 import { requirePossible, requireReadable, requireScope } from './guard/refusals.ts'
 import { type Settle, settleWrite } from './guard/settle.ts'
 import { guardCreate, guardDelete, guardUpdate } from './guard/write.ts'
 import type {
+  AnyGuardedRead,
   GuardedAggregate,
   GuardedComposite,
-  GuardedCompositeRead,
   GuardedCreate,
   GuardedDelete,
   GuardedItem,
   GuardedList,
   GuardedPlan,
-  GuardedRead,
   GuardedShape,
   GuardedUpdate,
   GuardedWrite,
@@ -60,7 +59,7 @@ export interface Guard {
   (plan: Plan<UpdateShape>, principal: Principal): GuardedPlan<GuardedUpdate>
   (plan: Plan<DeleteShape>, principal: Principal): GuardedPlan<GuardedDelete>
   (plan: Plan<WriteShape>, principal: Principal): GuardedWrite
-  (plan: ProgramPlan, principal: Principal): GuardedRead | GuardedCompositeRead | GuardedWrite
+  (plan: ProgramPlan, principal: Principal): AnyGuardedRead | GuardedWrite
   (
     plan: Plan<CompositeShape | CreateShape | UpdateShape>,
     principal: Principal,
@@ -155,7 +154,7 @@ function guardShape(shape: Shape, view: ModelView): GuardedShape {
 }
 
 /** For explanations: see `Probes`. */
-export function probesOf(model: Model): Probes {
+export function probesOf(model: Model): RuleProbes {
   return createProbes(model, seal as Seal)
 }
 

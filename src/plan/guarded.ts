@@ -4,7 +4,7 @@
  */
 import type { ApiError } from '../errors.ts'
 import type { AggregateFunction, DatePart } from '../model/computed.ts'
-import type { DatePart as GroupPart } from '../model/fields/date-parts.ts'
+import type { DatePrefix } from '../model/fields/date-parts.ts'
 import type { FieldType } from '../model/fields/field-type.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
@@ -23,6 +23,7 @@ export interface GuardedPlan<S extends GuardedShape = GuardedShape> {
 
 export type GuardedRead = GuardedPlan<GuardedItem | GuardedList | GuardedAggregate>
 export type GuardedCompositeRead = GuardedPlan<GuardedComposite>
+export type AnyGuardedRead = GuardedRead | GuardedCompositeRead
 export type GuardedWrite = GuardedPlan<GuardedCreate | GuardedUpdate | GuardedDelete>
 export type GuardedShape =
   | GuardedItem
@@ -91,7 +92,12 @@ export type Condition =
    * A related row exists for which the condition holds. `stored`: in an access rule, which also sees rows that the
    * caller may not read; elsewhere `rows` excludes them.
    */
-  | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition; readonly stored?: true }
+  | {
+      readonly kind: 'related'
+      readonly path: RelationPath
+      readonly rows: Condition
+      readonly stored?: true
+    }
   /** `isWhole`: `fields` has all searchable fields of the collection. */
   | {
       readonly kind: 'search'
@@ -102,6 +108,8 @@ export type Condition =
   | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }
+
+export type ConditionOfKind<Kind extends Condition['kind']> = Extract<Condition, { readonly kind: Kind }>
 
 /** A field of the row itself, or of the stored row to which to-one relations lead from it. */
 export interface FieldPath {
@@ -131,7 +139,7 @@ export type ComputationPart =
   /** A value of the row that a to-one relation leads to, if that row fulfils `rows`. */
   | {
       readonly kind: 'related'
-      readonly path: Path
+      readonly path: RelationPath
       readonly when: Condition
       readonly rows: Condition
       readonly value: Computation
@@ -140,13 +148,13 @@ export type ComputationPart =
   | {
       readonly kind: 'aggregate'
       readonly function: AggregateFunction
-      readonly path: Path
+      readonly path: RelationPath
       readonly rows: Condition
       readonly field: VisibleField | undefined
     }
   | {
       readonly kind: 'first'
-      readonly path: Path
+      readonly path: RelationPath
       readonly rows: Condition
       readonly sort: readonly GuardedSort[]
       readonly field: VisibleField
@@ -167,7 +175,7 @@ export type ComputationPart =
   | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Computation }
 
 /** From the rows of one collection to those of another. */
-export type Path =
+export type RelationPath =
   | ToOnePath
   | { readonly relation: ToMany; readonly target: Collection }
   /** `joinRows`: which rows of the join collection count. */
@@ -191,7 +199,7 @@ export type GuardedSelected =
 export interface GuardedRelation {
   readonly kind: 'relation'
   readonly key: string
-  readonly path: Path
+  readonly path: RelationPath
   /** The related rows that are included: the target's read rule and the client's filter. */
   readonly rows: Condition
   /** To-one only: the link itself reads as null in the rows for which this fails. */
@@ -282,7 +290,7 @@ export interface GuardedAggregation {
 
 export interface GuardedGroupKey {
   readonly field: VisibleField
-  readonly part: GroupPart | undefined
+  readonly part: DatePrefix | undefined
 }
 
 export type GuardedMeasure =
@@ -310,7 +318,12 @@ export interface GuardedList extends GuardedReadBase {
   readonly collection: Collection
   /** The parent; when it is missing or its `rows` fails, the answer is `null` (404). */
   readonly within:
-    | { readonly collection: Collection; readonly id: Param; readonly rows: Condition; readonly path: Path }
+    | {
+        readonly collection: Collection
+        readonly id: Param
+        readonly rows: Condition
+        readonly path: RelationPath
+      }
     | undefined
   readonly rows: Condition
   /** A total order: the last key is `id`. */

@@ -5,7 +5,7 @@
  * A plan is a shape and its arguments. The shape contains no value from a client, so it is created once, shared between
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
-import type { DatePart } from '../model/fields/date-parts.ts'
+import type { DatePrefix } from '../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Rule } from '../model/rule.ts'
 import type { TotalOrder } from './order.ts'
@@ -72,7 +72,7 @@ export interface Aggregation {
 /** A field, or a part of a date or time in UTC. Null where the caller may not read it. */
 export interface GroupKey {
   readonly field: string
-  readonly part?: DatePart | undefined
+  readonly part?: DatePrefix | undefined
 }
 
 /** An aggregate function over the items of a group. All but `count` ignore items without a value that the caller may read. */

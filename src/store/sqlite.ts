@@ -15,7 +15,7 @@ import type { ChangeLog } from './sqlite/log/change-log.ts'
 import { openLog, raiseLog } from './sqlite/log/opening.ts'
 import { partsOf, type StoreParts } from './sqlite/parts.ts'
 import type { SqliteRecords } from './sqlite/records.ts'
-import { type SqliteOptions, withDefaults } from './sqlite/settings.ts'
+import { type SqliteOptions, sqliteSettings } from './sqlite/settings.ts'
 import { movedFileError, type Writer } from './sqlite/write/writer.ts'
 import type { SlowReadCounts, Store, StoreCounts } from './store.ts'
 import type { Versions } from './versions.ts'
@@ -33,7 +33,7 @@ export interface SqliteStore extends Store {
  * change them.
  */
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
-  const settings = withDefaults(options)
+  const settings = sqliteSettings(options)
   const { file, busyTimeoutMs, autoMigrate, onSurplus } = settings
   createFolders(file)
   const database = openWritable({ file, busyTimeoutMs })

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import pg from 'pg'
-import type { Cell } from '../../src/model/fields/encoding.ts'
+import type { StoredValue } from '../../src/model/fields/encoding.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field, Model } from '../../src/model/model.ts'
 import { indexedTerms } from '../../src/plan/text-search.ts'
@@ -58,7 +58,7 @@ function revive({ type }: Field, value: unknown): JsonValue {
   if (value === null) return null
   // The PostgreSQL client has already parsed booleans and documents.
   if (typeof value === 'boolean' || typeof value === 'object') return value as JsonValue
-  return type.encoding.decode(value as Cell) ?? null
+  return type.encoding.decode(value as StoredValue) ?? null
 }
 
 function textOf(field: Field | undefined, value: JsonValue): JsonValue {

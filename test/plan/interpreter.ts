@@ -20,8 +20,8 @@ import type {
   GuardedUpdate,
   GuardedWrite,
   Operand,
-  Path,
   ReferenceCheck,
+  RelationPath,
   VisibleField,
 } from '../../src/plan/guarded.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
@@ -122,7 +122,7 @@ class Run {
     return expected.length > 0 && expected.every(word => there.includes(word))
   }
 
-  along(path: Path, row: Row): readonly Row[] {
+  along(path: RelationPath, row: Row): readonly Row[] {
     const { relation } = path
     const targets = this.rows(path.target.name)
     if (relation.kind === 'one') return targets.filter(target => target.id === row[relation.field])

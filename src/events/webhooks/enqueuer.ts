@@ -4,15 +4,16 @@
  */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
-import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from '../change-feed.ts'
-import type { Position } from '../consumer/position.ts'
+import type { ChangeFeed, LoggedChange } from '../../plan/change-feed.ts'
+import type { StoredPosition } from '../consumer/position.ts'
+import { isLogEnd, maxBatchBytes } from '../log-batch.ts'
 import { isTemporary } from '../outage.ts'
-import { Batch, Turns } from './batch.ts'
+import { DeliveryBatch, Turns } from './batch.ts'
 import type { Delivery, Webhook } from './delivery.ts'
-import { type Directory, isSubscribed } from './directory.ts'
+import { isSubscribed, type WebhookDirectory } from './directory.ts'
 import type { PossibleTypes, ShowEvent, WebhookOwners } from './owners.ts'
-import type { PartialEvent, Place } from './place.ts'
 import { changeWebhook, type NewDelivery, newDelivery, pauseWebhook, storedDelivery } from './plans.ts'
+import type { PartialEvent, SenderPosition } from './position.ts'
 
 /** Events per read. */
 const batchSize = 200
@@ -30,8 +31,8 @@ const allUsers = Number.MAX_SAFE_INTEGER
 
 export interface EnqueuerParts {
   readonly log: ChangeFeed
-  readonly position: Position<Place>
-  readonly directory: Directory
+  readonly position: StoredPosition<SenderPosition>
+  readonly directory: WebhookDirectory
   readonly show: ShowEvent
   readonly possibleTypes: PossibleTypes
   readonly owners: Pick<WebhookOwners, 'usersOf' | 'principalOf'>
@@ -49,8 +50,8 @@ export interface EnqueuerParts {
 export class Enqueuer {
   readonly #parts: EnqueuerParts
   /** The position up to which the log was read. The stored position may be behind it if there was nothing to send. */
-  #place: Place
-  #batch = new Batch()
+  #place: SenderPosition
+  #batch = new DeliveryBatch()
   /** Whether this sender has checked that the log still has the events after the stored position. */
   #isGapChecked = false
 
@@ -67,7 +68,7 @@ export class Enqueuer {
   /** Does a part of the work. Returns whether more may be left. */
   async work(): Promise<boolean> {
     // An empty batch is not flushed, and its principals have the rights of an earlier time.
-    this.#batch = new Batch()
+    this.#batch = new DeliveryBatch()
     await this.#finishPartial()
     await this.#stopAtPosition()
     const hasMore = await this.#advance()
@@ -251,9 +252,9 @@ export class Enqueuer {
     return queue.sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= maxDeliveries
   }
 
-  async #flush(place: Place): Promise<void> {
+  async #flush(place: SenderPosition): Promise<void> {
     const { deliveries, positions } = this.#batch
-    this.#batch = new Batch()
+    this.#batch = new DeliveryBatch()
     const steps = [
       ...deliveries.map(newDelivery),
       ...[...positions].map(([id, position]) => changeWebhook(id, { position })),
@@ -267,7 +268,7 @@ export class Enqueuer {
   }
 
   async #commit(
-    steps: Parameters<Position<Place>['commit']>[0],
+    steps: Parameters<StoredPosition<SenderPosition>['commit']>[0],
     place = this.#place,
   ): Promise<readonly number[]> {
     this.#place = place
@@ -281,6 +282,6 @@ export function newMessageId(): string {
 }
 
 /** Whether the batch is outdated because a webhook or user was deleted meanwhile: then it is prepared again. */
-export function isOutdated(error: unknown): boolean {
+export function isBatchOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500
 }

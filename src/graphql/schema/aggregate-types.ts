@@ -11,7 +11,7 @@ import {
 import type { Collection, Field } from '../../model/model.ts'
 import { type FieldMeasure, fieldMeasures, type GroupKey, type Measure } from '../../plan/plan.ts'
 import type { LeafTypes } from './leaf-types.ts'
-import { camelCase, type Names, orderName, typeName } from './names.ts'
+import { camelCase, orderName, type TypeNames, typeName } from './names.ts'
 import { type Arguments, nonNull, type SchemaField, visibleFields } from './parts.ts'
 
 export const maxGroupKeys = 3
@@ -44,10 +44,10 @@ export class AggregateTypes {
   readonly fields: AggregateFields
   readonly #collection: Collection
   readonly #leafTypes: LeafTypes
-  readonly #names: Names
+  readonly #names: TypeNames
   readonly #baseName: string
 
-  constructor(collection: Collection, names: Names, leafTypes: LeafTypes) {
+  constructor(collection: Collection, names: TypeNames, leafTypes: LeafTypes) {
     this.#collection = collection
     this.#leafTypes = leafTypes
     this.#names = names

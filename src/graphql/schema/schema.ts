@@ -14,25 +14,32 @@ import type { Collection, Field, Model, Operation } from '../../model/model.ts'
 import { isOffered } from '../../model/schemas.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
-import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
+import type { MutationField, QueryField, SchemaDirectory, SubscriptionField } from './directory.ts'
 import { emittedField, emittedType } from './emitted-types.ts'
 import { ItemTypes, type SchemaOptions } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
-import { camelCase, Names, typeName } from './names.ts'
+import { camelCase, TypeNames, typeName } from './names.ts'
 import { operationFields } from './operation-fields.ts'
-import { type Arguments, defaultLimit, deprecationText, listOf, nonNull, type SchemaField } from './parts.ts'
+import {
+  type Arguments,
+  defaultListLimit,
+  deprecationText,
+  nonNull,
+  nonNullListOf,
+  type SchemaField,
+} from './parts.ts'
 
 export interface ModelSchema {
   readonly model: Model
   readonly schema: GraphQLSchema
-  readonly directory: Directory
+  readonly directory: SchemaDirectory
 }
 
 type Fields = GraphQLFieldConfigMap<unknown, unknown>
 
 export function createSchema(model: Model, options: SchemaOptions): ModelSchema {
   const collections = [...model.collections.values()]
-  const names = new Names(collections)
+  const names = new TypeNames(collections)
   const leafTypes = new LeafTypes(names)
   const types = new ItemTypes(model, options, names, leafTypes)
   return { model, ...new Operations(types, names, leafTypes).build(collections, model) }
@@ -54,14 +61,14 @@ const subscriptionDescriptions = {
 /** The fields of `Query`, `Mutation` and `Subscription`. */
 class Operations {
   readonly #types: ItemTypes
-  readonly #names: Names
+  readonly #names: TypeNames
   readonly #leafTypes: LeafTypes
   readonly #queries = new Map<string, QueryField>()
   readonly #aggregates = new Map<string, AggregateFields>()
   readonly #mutations = new Map<string, MutationField>()
   readonly #subscriptions = new Map<string, SubscriptionField>()
 
-  constructor(types: ItemTypes, names: Names, leafTypes: LeafTypes) {
+  constructor(types: ItemTypes, names: TypeNames, leafTypes: LeafTypes) {
     this.#types = types
     this.#names = names
     this.#leafTypes = leafTypes
@@ -106,8 +113,12 @@ class Operations {
       const deprecationReason = deprecationText(collection.deprecated)
       const type = this.#types.type(collection)
       add(camelCase(singular), { kind: 'item', collection }, { type, args: id, deprecationReason })
-      const args = this.#types.listArguments(collection, defaultLimit)
-      add(camelCase(name), { kind: 'list', collection }, { type: listOf(type), args, deprecationReason })
+      const args = this.#types.listArguments(collection, defaultListLimit)
+      add(
+        camelCase(name),
+        { kind: 'list', collection },
+        { type: nonNullListOf(type), args, deprecationReason },
+      )
     }
     for (const collection of collections) {
       const type = nonNull(this.#types.connection(collection))
@@ -138,7 +149,7 @@ class Operations {
     this.#aggregates.set(collection.name, types.fields)
     const args = types.arguments(this.#types.filterArguments(collection), this.#types.listBound)
     const deprecationReason = deprecationText(collection.deprecated)
-    add(name, { kind: 'aggregate', collection }, { type: listOf(types.type), args, deprecationReason })
+    add(name, { kind: 'aggregate', collection }, { type: nonNullListOf(types.type), args, deprecationReason })
   }
 
   #node(): SchemaField {

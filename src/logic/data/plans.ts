@@ -1,6 +1,6 @@
 /** The calls of `data` as plans. Shapes are interned: the guard and the store cache by their identity. */
 import { Cache, CacheBound } from '../../cache.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
 import type {
   CreateShape,
@@ -13,7 +13,7 @@ import type {
   TotalMode,
   UpdateShape,
 } from '../../plan/plan.ts'
-import type { ListOptions, ReadOptions, Values } from '../data.ts'
+import type { ListOptions, ReadOptions } from '../data.ts'
 import { badCall, badValue } from './call-error.ts'
 import { includedLimit, orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
@@ -89,7 +89,7 @@ export class DataPlans {
   }
 
   /** `values`: canonical. */
-  create(values: Values, place: string): Plan<CreateShape> {
+  create(values: JsonObject, place: string): Plan<CreateShape> {
     const args = new Arguments()
     const shape: CreateShape = {
       kind: 'create',
@@ -102,7 +102,7 @@ export class DataPlans {
   }
 
   /** `values`: canonical. */
-  update(id: number, values: Values, place: string): Plan<UpdateShape> {
+  update(id: number, values: JsonObject, place: string): Plan<UpdateShape> {
     const args = new Arguments()
     const shape: UpdateShape = {
       kind: 'update',
@@ -143,7 +143,7 @@ export class DataPlans {
 }
 
 /** Sorted by name, so that the same fields give the same shape. */
-function assignments(values: Values, args: Arguments) {
+function assignments(values: JsonObject, args: Arguments) {
   return Object.keys(values)
     .sort()
     .map(field => ({ field, param: args.add(values[field] ?? null) }))

@@ -20,11 +20,11 @@ const textOperators: ReadonlySet<string> = new Set(['contains', 'icontains', 'st
 export type NamesOf = (collection: string) => Names
 
 /** Adds an argument; returns its index. */
-export type Bind = (value: JsonValue) => Param
+export type AddArgument = (value: JsonValue) => Param
 
 interface Translation {
   readonly namesOf: NamesOf
-  readonly bind: Bind
+  readonly bind: AddArgument
   conditions: number
 }
 
@@ -34,7 +34,7 @@ export function filterOf(
   names: Names,
   place: string,
   namesOf: NamesOf,
-  bind: Bind,
+  bind: AddArgument,
 ): Filter | undefined {
   if (where === undefined) return undefined
   const filter = conditions(where, names, place, { namesOf, bind, conditions: 0 }, 0)

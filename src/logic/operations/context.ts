@@ -16,7 +16,7 @@ import { interned } from '../data/plans.ts'
 import type { ActionData } from '../data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { actingAs } from './access.ts'
-import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './call.ts'
+import { callerOf, isAction, type OperationCall, type OperationParts, qualifiedName } from './call.ts'
 import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
@@ -123,7 +123,7 @@ export class OperationContext {
   ): Promise<void> {
     const event = action.emits.get(type)
     if (event === undefined)
-      throw new Error(`${placeOf(action)} does not declare the event \`${type}\` in \`emits\`.`)
+      throw new Error(`${qualifiedName(action)} does not declare the event \`${type}\` in \`emits\`.`)
     const collection = this.#parts.model.collections.get(event.collection)
     const id = itemId(item)
     if (collection === undefined || !Number.isSafeInteger(id)) {

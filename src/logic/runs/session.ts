@@ -1,19 +1,21 @@
 /** Runs reactions and jobs while this node holds the lease. */
-import { type LoggedChange, maxBatchBytes } from '../../events/change-feed.ts'
+
 import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
-import { Position } from '../../events/consumer/position.ts'
+import { StoredPosition } from '../../events/consumer/position.ts'
 import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
+import { maxBatchBytes } from '../../events/log-batch.ts'
+import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { recordsOf } from '../../records.ts'
 import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
 import { ReactionProgress } from '../reactions/progress.ts'
 import { attemptRun } from './attempt.ts'
-import { type Place, type PushArguments, positionKey } from './place.ts'
+import { type PushArguments, positionKey, type RunnerPosition } from './position.ts'
 import { RunRequests } from './requests.ts'
-import { Results } from './results.ts'
-import { type Run, runOf, storedRun, storeStep, waitingKind } from './run.ts'
-import type { SessionParts } from './session-parts.ts'
+import { RunResults } from './results.ts'
+import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from './run.ts'
+import type { RunnerSessionParts } from './session-parts.ts'
 
 const batchSize = 200
 const holdIntervalMs = 10_000
@@ -31,18 +33,18 @@ interface PendingChange {
 
 /** The state that a session reads from the database when it begins. */
 interface SessionState {
-  readonly position: Position<Place>
+  readonly position: StoredPosition<RunnerPosition>
   readonly reactions: readonly ReactionProgress[]
   readonly planner: Planner
   readonly jobs: JobQueue
   readonly requests: RunRequests
-  readonly scheduler: Scheduler<Run>
+  readonly scheduler: Scheduler<LogicRun>
   readonly abort: AbortController
 }
 
-export class Session implements LeasedSession {
+export class RunnerSession implements LeasedSession {
   readonly isOver = false
-  readonly #parts: SessionParts
+  readonly #parts: RunnerSessionParts
   readonly #holding: Holding
   #state: SessionState | undefined
   #pending: PendingChange[] = []
@@ -55,7 +57,7 @@ export class Session implements LeasedSession {
   /** Reactions and jobs that the model does not have, and whose positions an operator has removed. */
   readonly #forgotten = new Set<string>()
 
-  constructor(parts: SessionParts, holding: Holding) {
+  constructor(parts: RunnerSessionParts, holding: Holding) {
     this.#parts = parts
     this.#holding = holding
   }
@@ -142,14 +144,14 @@ export class Session implements LeasedSession {
 
   async #begin(): Promise<SessionState> {
     const { model, run, records, log, clock } = this.#parts
-    const start = async (): Promise<Place> => ({ reactions: {}, jobs: {} })
-    const position = await Position.take({ key: positionKey, run, records }, this.#holding.term, start)
+    const start = async (): Promise<RunnerPosition> => ({ reactions: {}, jobs: {} })
+    const position = await StoredPosition.take({ key: positionKey, run, records }, this.#holding.term, start)
     const { reactions: positions, jobs } = position.place
     const abort = new AbortController()
     const last = await log.last()
     const scheduler = this.#scheduler(abort)
-    const add = (task: Run) => scheduler.add(task, task.name)
-    const store = (task: Run) => {
+    const add = (task: LogicRun) => scheduler.add(task, task.name)
+    const store = (task: LogicRun) => {
       this.#push([storeStep(task)])
       add(storedRun(task))
     }
@@ -173,10 +175,10 @@ export class Session implements LeasedSession {
     return state
   }
 
-  #scheduler(abort: AbortController): Scheduler<Run> {
+  #scheduler(abort: AbortController): Scheduler<LogicRun> {
     const { clock, onFault, concurrency } = this.#parts
     const share = Math.ceil(concurrency / 2)
-    return new Scheduler<Run>({
+    return new Scheduler<LogicRun>({
       clock,
       onFault,
       targetOf: ({ name }) => name,
@@ -262,7 +264,7 @@ export class Session implements LeasedSession {
     this.#heldEvent = lowest
   }
 
-  async #attempt(task: Run, signal: AbortSignal): Promise<Verdict<Run>> {
+  async #attempt(task: LogicRun, signal: AbortSignal): Promise<Verdict<LogicRun>> {
     const state = this.#state
     if (state?.requests.isSkipped(task)) return this.#results(state).skip(task)
     if (state === undefined || !this.#canRecord(signal)) return this.#retryLater(task)
@@ -273,9 +275,9 @@ export class Session implements LeasedSession {
     return results.settle(task, outcome)
   }
 
-  #results({ reactions, planner, jobs }: SessionState): Results {
+  #results({ reactions, planner, jobs }: SessionState): RunResults {
     const { clock, random, counts, onFailed } = this.#parts
-    return new Results({
+    return new RunResults({
       progressOf: name => reactions.find(track => track.name === name),
       nextOf: (name, after) => planner.nextOf(name, after),
       forget: task => jobs.forget(task),
@@ -291,7 +293,7 @@ export class Session implements LeasedSession {
     return this.#holding.isHeld() && !signal.aborted
   }
 
-  #retryLater(task: Run): Verdict<Run> {
+  #retryLater(task: LogicRun): Verdict<LogicRun> {
     return { succeeded: false, retry: { ...task, dueAt: this.#parts.clock.now() + leaseLostDelayMs } }
   }
 }

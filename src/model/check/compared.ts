@@ -1,18 +1,17 @@
 /** Checks the right sides of comparisons other than literals: the time, other fields, the caller's fields, claims. */
 import type { FieldDeclaration, FieldOptions } from '../fields/declared.ts'
 import { didYouMean } from '../nearest.ts'
-import { claimTypeOf, type Rule, type RuleOperand } from '../rule.ts'
+import { claimTypeOf, type RuleOfKind, type RuleOperand } from '../rule.ts'
 import type { Outline, Outlines } from './outline.ts'
-import { type FieldPlace, placeOf, type Refused } from './rule-paths.ts'
+import { type FieldPlace, type RefusedPath, resolveFieldPath } from './rule-paths.ts'
 
 /** A century. A larger shift is probably a mistake, and may exceed the range of dates. */
 const maxShiftMs = 100 * 366 * 86_400_000
 
-type Compare = Rule & { readonly kind: 'compare' }
 type OperandOf<K extends RuleOperand['kind']> = Extract<RuleOperand, { readonly kind: K }>
 
 export interface Compared {
-  readonly rule: Compare
+  readonly rule: RuleOfKind<'compare'>
   readonly left: FieldPlace
   /** The collection of the rule's row. */
   readonly outline: Outline
@@ -21,7 +20,7 @@ export interface Compared {
   readonly relations: number
 }
 
-export function isRefused(place: FieldPlace | Refused): place is Refused {
+export function isRefused(place: FieldPlace | RefusedPath): place is RefusedPath {
   return 'fault' in place
 }
 
@@ -44,7 +43,7 @@ export function operandFault(compared: Compared): string | undefined {
 
 function nowFault({ shiftMs }: OperandOf<'now'>, { rule, left }: Compared): string | undefined {
   if (left.declared.type.encoding.now === undefined) {
-    return `\`${rule.field}\` is a ${left.declared.type.name} field, and \`now\` a time. Compare a \`datetime\` or \`date\` field with it.`
+    return `\`${rule.field}\` is a ${left.declared.type.name} field, and \`now\` a time. RuleOfKind<'compare'> a \`datetime\` or \`date\` field with it.`
   }
   if (rule.comparison === 'in') return '`in` takes a list of values. Write e.g. `lte(now)`.'
   if (Number.isNaN(shiftMs)) {
@@ -58,7 +57,7 @@ function fieldFault(
   { field }: OperandOf<'field'>,
   { rule, left, outline, outlines, relations }: Compared,
 ): string | undefined {
-  const right = placeOf(field, outline, outlines, relations)
+  const right = resolveFieldPath(field, outline, outlines, relations)
   if (isRefused(right)) return right.fault
   if (rule.comparison === 'in') return '`in` takes a list of values. Write `eq` to compare two fields.'
   if (!right.declared.type.operators.includes(rule.comparison)) {
@@ -91,12 +90,12 @@ function claimFault({ claim }: OperandOf<'claim'>, { rule, left }: Compared): st
   }
   const { type } = left.declared
   if (claimTypeOf(type.encoding) === undefined) {
-    return `\`${rule.field}\` is a ${type.name} field, and a claim is a text, a number, or true or false. Compare a field of such a type with it.`
+    return `\`${rule.field}\` is a ${type.name} field, and a claim is a text, a number, or true or false. RuleOfKind<'compare'> a field of such a type with it.`
   }
   return equalityFault(rule, `claim('${claim}')`)
 }
 
-function equalityFault({ comparison }: Compare, operandText: string): string | undefined {
+function equalityFault({ comparison }: RuleOfKind<'compare'>, operandText: string): string | undefined {
   if (comparison === 'eq' || comparison === 'ne') return undefined
   return `\`${comparison}\` cannot compare with \`${operandText}\`. Write \`eq\` or \`ne\`.`
 }
@@ -109,11 +108,11 @@ function differenceOf(
   right: FieldPlace,
 ): string | undefined {
   if (familyOf(left.declared) !== familyOf(right.declared)) {
-    return `\`${leftName}\` is a ${left.declared.type.name} field and \`${rightName}\` a ${right.declared.type.name} field. Compare fields of one type.`
+    return `\`${leftName}\` is a ${left.declared.type.name} field and \`${rightName}\` a ${right.declared.type.name} field. RuleOfKind<'compare'> fields of one type.`
   }
   const [leftTarget, rightTarget] = [targetOf(left), targetOf(right)]
   if (leftTarget === undefined || rightTarget === undefined || leftTarget === rightTarget) return undefined
-  return `\`${leftName}\` holds the id of an item of \`${leftTarget}\`, and \`${rightName}\` of \`${rightTarget}\`. Compare ids of one collection.`
+  return `\`${leftName}\` holds the id of an item of \`${leftTarget}\`, and \`${rightName}\` of \`${rightTarget}\`. RuleOfKind<'compare'> ids of one collection.`
 }
 
 /** Values can be compared if their encodings have the same family. */

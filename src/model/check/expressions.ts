@@ -38,7 +38,7 @@ const plainTypes = [wholeType, realType, textType, booleanType, datetimeType, da
 
 const anyone: Rule = { kind: 'anyone' }
 
-interface Context {
+interface ExpressionContext {
   readonly outlines: Outlines
   readonly rules: RuleCheck
   /** Of the computed field. */
@@ -47,7 +47,7 @@ interface Context {
 }
 
 /** The remaining budget of one expression. */
-interface Bounds {
+interface ExpressionBudget {
   parts: number
   relations: number
 }
@@ -55,7 +55,7 @@ interface Bounds {
 export type ExpressionCheck = (expression: Expression, outline: Outline) => CheckedExpression | undefined
 
 /** Undefined for an expression with faults, which are added to `faults`. */
-export function expressionCheck(context: Context): ExpressionCheck {
+export function expressionCheck(context: ExpressionContext): ExpressionCheck {
   return (expression, outline) => {
     const checker = new Checker(context, outline)
     const checked = checker.check(expression, 1)
@@ -85,11 +85,11 @@ function typed(part: CheckedPart, type: FieldType, optional: boolean): CheckedEx
 }
 
 class Checker {
-  readonly #context: Context
+  readonly #context: ExpressionContext
   readonly #outline: Outline
-  readonly #bounds: Bounds = { parts: maxParts, relations: maxRelations }
+  readonly #bounds: ExpressionBudget = { parts: maxParts, relations: maxRelations }
 
-  constructor(context: Context, outline: Outline) {
+  constructor(context: ExpressionContext, outline: Outline) {
     this.#context = context
     this.#outline = outline
   }

@@ -214,7 +214,7 @@ function mayBeMeantForUsers({ link, options }: FieldDeclaration, place: string, 
   return link !== undefined && isCurrentUser && faults.list.some(fault => fault.place === place)
 }
 
-export function fieldOf(
+export function checkedField(
   name: string,
   declared: FieldDeclaration,
   outline: Outline,

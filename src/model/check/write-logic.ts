@@ -18,7 +18,7 @@ interface LimitContext {
   readonly place: string
 }
 
-export function writeLogicOf(
+export function checkedWriteLogic(
   outline: Outline,
   fields: Fields,
   rules: RuleCheck,

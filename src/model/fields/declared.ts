@@ -60,12 +60,12 @@ declare const valueType: unique symbol
 declare const traitType: unique symbol
 
 /** The trait of a relation: `Target` is the collection whose id it holds. */
-export interface Reference<Target extends string> {
+export interface ReferenceTrait<Target extends string> {
   readonly target: Target
 }
 
 /** The trait of dates and times, which rules compare with `now`. */
-export interface Time {
+export interface TimeTrait {
   readonly time: true
 }
 
@@ -184,7 +184,7 @@ export function optionFaults(options: unknown, checks: OptionChecks): readonly O
   })
 }
 
-interface Declared<Options extends object> {
+interface FieldParts<Options extends object> {
   readonly type: FieldType
   readonly options: Options | undefined
   /** The checks of this type's own options. */
@@ -196,7 +196,7 @@ interface Declared<Options extends object> {
 
 /** Never throws: `checkModel` reports all faults at once. */
 export function declared<Value, Options extends object, Trait = unknown>(
-  parts: Declared<Options>,
+  parts: FieldParts<Options>,
 ): FieldDeclaration<Value, Options, Trait> {
   const options = parts.options ?? ({} as Options)
   const faults = [...optionFaults(options, { ...common, ...parts.checks }), ...(parts.faults ?? [])]

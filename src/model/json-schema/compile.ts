@@ -70,14 +70,18 @@ function schemasIn(value: unknown, schemas = new Set<object>()): ReadonlySet<obj
 }
 
 /** Replaces a schema. `path`: the keywords and names that lead to it from the root. */
-type Change = (schema: JsonSchema, path: readonly string[]) => JsonSchema
+type ReplaceSchema = (schema: JsonSchema, path: readonly string[]) => JsonSchema
 
 function isSchema(value: unknown): value is JsonSchema {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A copy of the schema in which `change` has replaced it and its subschemas, innermost first. */
-export function mapSchemas(schema: JsonSchema, change: Change, path: readonly string[] = []): JsonSchema {
+export function mapSchemas(
+  schema: JsonSchema,
+  change: ReplaceSchema,
+  path: readonly string[] = [],
+): JsonSchema {
   const mapped = (value: JsonValue, name: string) =>
     isSchema(value) ? mapSchemas(value, change, [...path, name]) : value
   const entries = Object.entries(schema).map(([key, part]): [string, JsonValue] => {

@@ -16,7 +16,7 @@ import type {
   FieldPath,
   GuardedSort,
   Operand,
-  Path,
+  RelationPath,
   VisibleField,
 } from '../guarded.ts'
 import { totalOrder } from '../order.ts'
@@ -94,7 +94,7 @@ function relatedRows(
   { relation, where }: { readonly relation: string; readonly where: Rule },
   row: Collection,
   view: ModelView,
-): { readonly path: Path; readonly rows: Condition; readonly target: Collection } {
+): { readonly path: RelationPath; readonly rows: Condition; readonly target: Collection } {
   const { path, rows } = view.follow(row, relationOf(relation, row))
   return { path, rows: and(rows, visibleRule(where, path.target, view)), target: path.target }
 }

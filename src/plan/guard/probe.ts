@@ -18,7 +18,7 @@ import type {
   GuardedSelected,
   GuardedShape,
   GuardedUpdate,
-  Path,
+  RelationPath,
 } from '../guarded.ts'
 import { viewOf } from './model-view.ts'
 
@@ -29,7 +29,7 @@ export type Seal = <S extends GuardedShape>(
   principal: Principal,
 ) => GuardedPlan<S>
 
-export interface Probes {
+export interface RuleProbes {
   /** Finds the item if the rule holds for it and this principal, whether or not the principal may read it. */
   holds(rule: Rule, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
   /** The first items that a relation leads to and for which the rule holds. */
@@ -74,7 +74,7 @@ function idOf({ fields }: Collection): GuardedSelected[] {
   return id ? [fieldAs('id', id)] : []
 }
 
-export function createProbes(model: Model, seal: Seal): Probes {
+export function createProbes(model: Model, seal: Seal): RuleProbes {
   const collectionOf = (name: string) => viewOf(model, nobody).collection(name)
   const item = (
     collection: Collection,
@@ -94,7 +94,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
       const relation = collection.relations.get(name)
       if (relation === undefined || relation.kind === 'one') throw new Error(`${name} leads to no list`)
       const target = collectionOf(relation.target)
-      const path: Path =
+      const path: RelationPath =
         relation.kind === 'many'
           ? { relation, target }
           : { relation, target, through: collectionOf(relation.through), joinRows: always }

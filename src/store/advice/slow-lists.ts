@@ -40,22 +40,22 @@ export function isSlow({ scannedRows, limit }: Finding): boolean {
   return scannedRows >= slowRows && scannedRows >= allowedScanFactor * limit
 }
 
-interface Counter {
+interface RunCounter {
   readonly runs: number
 }
 
-interface Entry {
+interface SlowListEntry {
   slow: SlowList
-  readonly shapes: Map<Counter, number>
+  readonly shapes: Map<RunCounter, number>
   /** Runs that are not in `shapes`: refused ones, and those of deep pages, since other pages of their shapes are fast. */
   otherRuns: number
 }
 
 export class SlowLists {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, SlowListEntry>()
 
   /** Returns the list if this is its first entry. `isRefused`: it did not run. */
-  record(finding: Finding, transport: string, shape: Counter, isRefused = false): SlowList | undefined {
+  record(finding: Finding, transport: string, shape: RunCounter, isRefused = false): SlowList | undefined {
     const { path, scannedRows } = finding
     if (!isRefused && !isSlow(finding)) return undefined
     const slow = slowList(finding, `${transport} ${path}`, isRefused)
@@ -69,12 +69,12 @@ export class SlowLists {
     return undefined
   }
 
-  #count({ shapes }: Entry, shape: Counter): void {
+  #count({ shapes }: SlowListEntry, shape: RunCounter): void {
     // Only runs from the examined one on count.
     if (!shapes.has(shape) && shapes.size < maxShapes) shapes.set(shape, Math.max(0, shape.runs - 1))
   }
 
-  #add(key: string, entry: Entry): boolean {
+  #add(key: string, entry: SlowListEntry): boolean {
     if (this.#entries.size >= maxLists) {
       const [cheapest, cheapestEntry] = [...this.#entries].reduce((a, b) =>
         costOf(b[1]) < costOf(a[1]) ? b : a,
@@ -100,13 +100,13 @@ export class SlowLists {
   }
 }
 
-function runsOf({ shapes, otherRuns }: Entry): number {
+function runsOf({ shapes, otherRuns }: SlowListEntry): number {
   let runs = otherRuns
   for (const [shape, countedRuns] of shapes) runs += shape.runs - countedRuns
   return runs
 }
 
-function costOf(entry: Entry): number {
+function costOf(entry: SlowListEntry): number {
   return entry.slow.looked * Math.max(1, runsOf(entry))
 }
 

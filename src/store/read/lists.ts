@@ -1,5 +1,5 @@
 /** What lists have in common on every database. */
-import type { Cell } from '../../model/fields/encoding.ts'
+import type { StoredValue } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { ListAnswer } from '../../plan/answer.ts'
 import type { GuardedList, GuardedSort } from '../../plan/guarded.ts'
@@ -27,7 +27,7 @@ export function cursorSlice({ sort }: GuardedList, window: CursorWindow, dialect
 /** A sort key's value as a cursor carries it. */
 function cursorKey({ field }: GuardedSort, value: SqlValue | undefined): JsonValue {
   if (value === null || value === undefined) return null
-  return field.field.type.encoding.decode(value as Cell) ?? null
+  return field.field.type.encoding.decode(value as StoredValue) ?? null
 }
 
 function sortAt(sort: readonly GuardedSort[], index: number): GuardedSort {

@@ -1,5 +1,5 @@
 /** What differs between databases in the SQL of reads and writes. */
-import type { Cell, Encoding } from '../../model/fields/encoding.ts'
+import type { Encoding, StoredValue } from '../../model/fields/encoding.ts'
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
@@ -36,7 +36,7 @@ export interface Dialect {
   text(json: Sql): Sql
   isIn(column: Sql, list: Bind): Sql
   /** A list in the form that `isIn` takes. */
-  list(items: readonly (Cell | null)[]): string
+  list(items: readonly (StoredValue | null)[]): string
   /** Converts the text of a search into the form that `search` and `fieldMatches` take. */
   readonly searchTerms: Conversion
   /** The expression of a LIMIT clause. */

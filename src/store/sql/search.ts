@@ -1,14 +1,12 @@
 /** Lists of search results: read from the search index first if that costs least, and ranked. */
 import type { Collection } from '../../model/model.ts'
-import type { Condition, GuardedSort } from '../../plan/guarded.ts'
+import type { Condition, ConditionOfKind, GuardedSort } from '../../plan/guarded.ts'
 import { fieldWeight, isByRank, maxRankedItems, rankKey, shortestLength, unranked } from '../../plan/rank.ts'
-import { isTrue, where } from './condition.ts'
+import { isTrue, whereClause } from './condition.ts'
 import { searchTable } from './dialect.ts'
 import { afterPosition } from './keyset.ts'
-import { Row } from './row.ts'
+import { RowAlias } from './row-alias.ts'
 import { arg, type Bind, join, name, type Sql, sql } from './writer.ts'
-
-type Search = Extract<Condition, { kind: 'search' }>
 
 /** The rows of a list or of a count. */
 export interface SearchedList {
@@ -22,7 +20,7 @@ export interface SearchedList {
 export interface RankedPart {
   readonly sort: readonly GuardedSort[]
   /** All conditions of the list over a row. */
-  readonly matching: (row: Row) => readonly Sql[]
+  readonly matching: (row: RowAlias) => readonly Sql[]
   readonly after: readonly Bind[] | undefined
   /** The number of rows, including skipped ones. */
   readonly limit: Sql
@@ -34,7 +32,7 @@ export function isRanked(sort: readonly GuardedSort[]): boolean {
 }
 
 /** The search condition of the rows; undefined if there is none, or nothing can match. */
-function searchOf(rows: Condition): Search | undefined {
+function searchOf(rows: Condition): ConditionOfKind<'search'> | undefined {
   return partsOf(rows).find(part => part.kind === 'search')
 }
 
@@ -46,7 +44,7 @@ function partsOf(condition: Condition): readonly Condition[] {
  * Makes the search index the source of `row`: a list by id stops at its page, and a count without further conditions reads
  * only the index. Does nothing if another index yields few rows.
  */
-export function readSearchIndexFirst(row: Row, { collection, rows, isWhole }: SearchedList): void {
+export function readSearchIndexFirst(row: RowAlias, { collection, rows, isWhole }: SearchedList): void {
   const search = searchOf(rows)
   const { searchIndex } = row.dialect
   if (!isWhole || search === undefined || searchIndex === undefined || partsOf(rows).some(matchesFew)) return
@@ -73,7 +71,7 @@ function matchesFew(condition: Condition): boolean {
  * Makes a ranking query the source of `row`: see `rank.ts`. The query ranks and sorts the ids of the newest matches; older
  * matches follow in descending order of their ids.
  */
-export function readRankingFirst(row: Row, list: SearchedList, part: RankedPart): void {
+export function readRankingFirst(row: RowAlias, list: SearchedList, part: RankedPart): void {
   const search = searchOf(list.rows)
   const alias = name(`${row.alias}_r`)
   const query = search === undefined ? emptyRanking(row) : rankedSql(row, search, list, part)
@@ -87,29 +85,33 @@ export function readRankingFirst(row: Row, list: SearchedList, part: RankedPart)
 }
 
 /** For a condition that is never true. */
-function emptyRanking(row: Row): Sql {
+function emptyRanking(row: RowAlias): Sql {
   const target = row.another(row.table)
   return sql`SELECT ${target.column('id')}, ${asBigint(['0'])} AS ${name(rankKey)} FROM ${target.from()} WHERE FALSE`
 }
 
 function rankedSql(
-  row: Row,
-  search: Search,
+  row: RowAlias,
+  search: ConditionOfKind<'search'>,
   list: SearchedList,
   { sort, matching, after: position, limit }: RankedPart,
 ): Sql {
   const lowest = name(`${row.alias}_l`)
   const from = sql`(SELECT "id" FROM ${lowest})`
-  const union = new Row(row.dialect, '', `${row.alias}_u`)
-  const query = (columns: (target: Row) => Sql, more: (id: Sql) => readonly Sql[], end: (id: Sql) => Sql) => {
+  const union = new RowAlias(row.dialect, '', `${row.alias}_u`)
+  const query = (
+    columns: (target: RowAlias) => Sql,
+    more: (id: Sql) => readonly Sql[],
+    end: (id: Sql) => Sql,
+  ) => {
     const target = row.another(row.table)
     readSearchIndexFirst(target, list)
     const id = target.sorted().column('id')
     const columnList = columns(target)
-    const conditions = where([...matching(target), ...more(id)])
+    const conditions = whereClause([...matching(target), ...more(id)])
     return sql`SELECT ${columnList} FROM ${target.from()}${conditions}${end(id)}`
   }
-  const keys = (rank: Sql) => (target: Row) =>
+  const keys = (rank: Sql) => (target: RowAlias) =>
     sql`${target.sorted().column('id')} AS "id", ${asBigint(rank)} AS ${name(rankKey)}`
   const newest = query(
     target => target.sorted().column('id'),
@@ -139,11 +141,11 @@ function rankedSql(
   )
   const begin = position === undefined ? [] : afterPosition(sort, position, union, false)
   const order = sql`${union.column(rankKey)} DESC, ${union.column('id')} DESC`
-  return sql`WITH ${lowest} AS MATERIALIZED (SELECT coalesce((${newest}), 0) AS "id") SELECT ${union.column('id')}, ${union.column(rankKey)} FROM ${union.of(sql`${ranked} UNION ALL SELECT * FROM (${others}) AS "others"`)}${where(begin)} ORDER BY ${order} LIMIT ${limit}`
+  return sql`WITH ${lowest} AS MATERIALIZED (SELECT coalesce((${newest}), 0) AS "id") SELECT ${union.column('id')}, ${union.column(rankKey)} FROM ${union.of(sql`${ranked} UNION ALL SELECT * FROM (${others}) AS "others"`)}${whereClause(begin)} ORDER BY ${order} LIMIT ${limit}`
 }
 
 /** The sum over the fields in which all the words occur. */
-function rankSql(row: Row, { fields, param }: Search, lowest: Sql): Sql {
+function rankSql(row: RowAlias, { fields, param }: ConditionOfKind<'search'>, lowest: Sql): Sql {
   const words = arg(param, row.dialect.searchTerms)
   const ranks = fields.map(field => {
     const rank = sql`${[String(fieldWeight)]} / (${[String(shortestLength)]} + octet_length(${row.column(field.name)}))`

@@ -12,20 +12,20 @@ import {
   empty,
   join,
   name,
-  quoted,
   type Sql,
   sql,
+  textLiteral,
 } from './writer.ts'
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
-  const parts = entries.map(([key, value]) => sql`${quoted(key)}, ${value}`)
+  const parts = entries.map(([key, value]) => sql`${textLiteral(key)}, ${value}`)
   return sql`json_object(${join(parts, ', ')})`
 }
 
 /** The words are bound as an FTS5 query. A column filter precedes it, unless all columns are searched. */
 function matches(alias: Sql | undefined, collection: string, { fields, words, isWhole }: SearchQuery): Sql {
   const columns = fields.map(field => `"${field.name}"`).join(' ')
-  const columnFilter = isWhole ? empty : sql`${quoted(`{${columns}} : `)} || `
+  const columnFilter = isWhole ? empty : sql`${textLiteral(`{${columns}} : `)} || `
   return sql`${aliasPrefix(alias)}${name(searchTable(collection))} MATCH ${columnFilter}${words}`
 }
 
@@ -69,10 +69,10 @@ export const sqlite: Dialect = {
   exactSum: (column, { type }) => applyToFragments(sumFunction(type.encoding.sqlite), column),
   extreme: (which, column) => sql`${[which]}(${column})`,
   string: text => text,
-  constant: quoted,
+  constant: textLiteral,
   count: sql`count(*)`,
   logged: (event, field) =>
-    applyToFragments(field.type.encoding.sqlite.logged, [event], quoted(`$.${field.name}`)),
+    applyToFragments(field.type.encoding.sqlite.logged, [event], textLiteral(`$.${field.name}`)),
   text: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
   list: JSON.stringify,
@@ -100,8 +100,8 @@ export const sqlite: Dialect = {
   seeksNull: true,
   nulls: () => empty,
   now: (shiftMs, as) => [{ from: 'now', shiftMs, as }],
-  jsonTruth: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
-  jsonText: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
+  jsonTruth: (text, member) => sql`${text} ->> ${textLiteral(`$.${member}`)}`,
+  jsonText: (text, member) => sql`${text} ->> ${textLiteral(`$.${member}`)}`,
   stored: collection => collection,
   search,
   fieldMatches: searchedIn,

@@ -8,32 +8,32 @@ import type {
   GuardedSelected,
   ReferenceCheck,
 } from '../../plan/guarded.ts'
-import { bindOf, conditionSql, where } from './condition.ts'
+import { bindOf, conditionSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
-import { Row } from './row.ts'
+import { RowAlias } from './row-alias.ts'
 import { objectSql } from './select.ts'
 import { type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
 
 /** The row under its table's own name, as RETURNING refers to it. */
-export function returned(collection: Collection, dialect: Dialect): Row {
-  return new Row(dialect, collection.name, collection.name)
+export function returned(collection: Collection, dialect: Dialect): RowAlias {
+  return new RowAlias(dialect, collection.name, collection.name)
 }
 
 /** The item as the caller may read it; null for a row that the caller may not read. */
-export function answerSql(select: readonly GuardedSelected[], rows: Condition, row: Row): Sql {
+export function answerSql(select: readonly GuardedSelected[], rows: Condition, row: RowAlias): Sql {
   const text = row.dialect.text(objectSql(select, row))
   return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`
 }
 
 /** The item as the event log stores it: every field that any caller may read. */
-export function eventSql(collection: Collection, row: Row): Sql {
+export function eventSql(collection: Collection, row: RowAlias): Sql {
   const fields = publicFields(collection)
   const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
   return row.dialect.text(row.dialect.object(entries))
 }
 
 /** The item as the model's own code receives it. */
-export function itemSql(collection: Collection, row: Row): Sql {
+export function logicItemSql(collection: Collection, row: RowAlias): Sql {
   const fields = [...collection.fields.values()].filter(field => !field.internal)
   const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
   return row.dialect.text(row.dialect.object(entries))
@@ -43,7 +43,7 @@ export function publicFields(collection: Collection): readonly Field[] {
   return [...collection.fields.values()].filter(field => !field.internal && !field.writeOnly)
 }
 
-export function checksSql(checks: readonly Check[], row: Row): Sql[] {
+export function checksSql(checks: readonly Check[], row: RowAlias): Sql[] {
   return checks.map(check => sql`(${conditionSql(check.condition, row)})`)
 }
 
@@ -83,7 +83,7 @@ export function deleteSql(table: string, id: Bind): Sql {
 }
 
 /** Outputs over one stored row. */
-export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
+export function rowSql(row: RowAlias, id: Bind, outputs: readonly Sql[]): Sql {
   return sql`SELECT ${join(outputs, ', ')} FROM ${row.from()} WHERE ${row.column('id')} = ${id}`
 }
 
@@ -93,9 +93,9 @@ export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
  */
 export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
   const columns = references.map(({ value, target, rows, self }, index) => {
-    const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
+    const row = new RowAlias(dialect, target.name, `t${index}`, { next: references.length })
     const id = bindOf(value, wholeEncoding)
-    const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
+    const conditions = whereClause([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
     // In this order, so that PostgreSQL knows the parameter's type before `IS NULL`.
     const ownId = self ? sql` OR ${id} = ${userId}` : empty
     return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL${ownId}) AS ${name(`r${index}`)}`
@@ -104,14 +104,18 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
 }
 
 /** The new value, a slot; the stored value in rows to which the assignment does not apply. */
-function assignedValueSql({ field, when, withheld }: GuardedAssignment, index: number, stored: Row): Sql {
+function assignedValueSql(
+  { field, when, withheld }: GuardedAssignment,
+  index: number,
+  stored: RowAlias,
+): Sql {
   if (withheld) return stored.column(field.name)
   if (when === undefined) return [slot(index)]
   return sql`CASE WHEN ${conditionSql(when, stored)} THEN ${slot(index)} ELSE ${stored.column(field.name)} END`
 }
 
 /** Whether the assignment of a slot changes the stored row, as far as the caller may know. */
-export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
+export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: RowAlias): Sql {
   const same = row.dialect.same(row.column(field.name), [slot(index)], field)
   const isKnownSame = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
   const differs = sql`NOT (${isKnownSame})`

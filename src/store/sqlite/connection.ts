@@ -11,7 +11,7 @@ import { commitEmpty } from './file/empty-commit.ts'
 import type { OtherThreads } from './file/other-threads.ts'
 
 /** How many statements of a connection may have changed something. */
-interface Changes {
+interface ChangeCounter {
   count: number
 }
 
@@ -20,9 +20,9 @@ export class Statement {
   readonly #prepared: StatementSync
   readonly #binds: readonly Bind[]
   /** Undefined for a statement that only reads. */
-  readonly #changes: Changes | undefined
+  readonly #changes: ChangeCounter | undefined
 
-  constructor(prepared: StatementSync, binds: readonly Bind[], changes: Changes | undefined) {
+  constructor(prepared: StatementSync, binds: readonly Bind[], changes: ChangeCounter | undefined) {
     this.#prepared = prepared
     this.#binds = binds
     this.#changes = changes
@@ -119,7 +119,7 @@ export class Connection {
   readonly #logState: StatementSync
   readonly #savepoint: StatementSync
   readonly #releaseSavepoint: StatementSync
-  readonly #changes: Changes = { count: 0 }
+  readonly #changes: ChangeCounter = { count: 0 }
   readonly #otherThreads: OtherThreads
   #lastDataVersion: unknown
   #isReading = false

@@ -8,7 +8,11 @@ import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
 import { encode, type SqlValue } from '../values.ts'
 
 /** In the order of `set`. `now`: ISO 8601 UTC. */
-export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, now: string): SqlValue[] {
+export function assignedValues(
+  set: readonly GuardedAssignment[],
+  plan: GuardedPlan,
+  now: string,
+): SqlValue[] {
   return set.map(assignment => assignedValue(assignment, plan, now))
 }
 

@@ -4,7 +4,7 @@ import type { Field } from '../../model/model.ts'
 import { requireDocuments } from '../../model/validate.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
-import type { Row } from '../sql/row.ts'
+import type { RowAlias } from '../sql/row-alias.ts'
 import { type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
@@ -44,7 +44,7 @@ export interface MergedDocument {
 }
 
 /** The outputs of the stored row that `mergedDocuments` needs: two for each assignment that merges. */
-export function documentOutputs(set: readonly GuardedAssignment[], row: Row): Sql[] {
+export function documentOutputs(set: readonly GuardedAssignment[], row: RowAlias): Sql[] {
   return set.flatMap(({ field, seen, merges }) => {
     if (!merges) return []
     const hidden = seen === undefined ? sql`FALSE` : sql`(${conditionSql(seen, row)}) IS NOT TRUE`

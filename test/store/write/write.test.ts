@@ -13,7 +13,7 @@ import type {
   GuardedPlan,
   GuardedSelected,
   GuardedUpdate,
-  Path,
+  RelationPath,
 } from '../../../src/plan/guarded.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'
 import { publicFields } from '../../../src/store/sql/write.ts'
@@ -22,7 +22,7 @@ import { requireValues } from '../../../src/store/write/assign.ts'
 import { requireChecks, requireMatch } from '../../../src/store/write/checks.ts'
 import { isReturnable, outputPositions, TEXT } from '../../../src/store/write/create.ts'
 import { mergedDocuments } from '../../../src/store/write/documents.ts'
-import { eventOf } from '../../../src/store/write/update.ts'
+import { updateEventOf } from '../../../src/store/write/update.ts'
 import { Client, fields } from '../blog.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -53,7 +53,7 @@ const named = (when: Condition = always): Condition => ({
   operator: 'eq',
   operand: { kind: 'literal', value: 'Ann' },
 })
-const path = { relation: toTeam, target: teams.collections.get('teams') } as Path
+const path = { relation: toTeam, target: teams.collections.get('teams') } as RelationPath
 const inTeam: Condition = { kind: 'related', path, rows: always }
 const found: Condition = { kind: 'search', fields: [name], param: 0, isWhole: true }
 
@@ -135,7 +135,7 @@ test('an event names the changed fields except unreadable ones, and a change of 
       field: collection.fields.get(field) ?? assert.fail(field),
       value: { kind: 'literal', value: null } as const,
     }))
-    return eventOf({ collection } as GuardedUpdate, system, 1, set, ['before', 'event'])
+    return updateEventOf({ collection } as GuardedUpdate, system, 1, set, ['before', 'event'])
   }
   assert.deepEqual(changed(players, 'name', 'secret', 'team_id')?.changed, ['name', 'team_id'])
   assert.deepEqual(changed(players, 'secret')?.changed, [])

@@ -9,10 +9,10 @@ import {
   ConnectionLost,
   failureOf,
   isLockTimeout,
-  isOutdated,
+  isStatementOutdated,
   Unreachable,
 } from './failure.ts'
-import type { Query, Rows, Statement } from './statement.ts'
+import type { BoundStatement, DataRows, Statement } from './statement.ts'
 
 export interface PoolOptions {
   readonly open: () => Promise<Connection>
@@ -20,7 +20,7 @@ export interface PoolOptions {
   /** How many reads may wait; more are refused as UNAVAILABLE. */
   readonly maxWaiting: number
   /** The first queries of each pipeline; every read's results begin with theirs. */
-  readonly firstQueries?: () => readonly Query[]
+  readonly firstQueries?: () => readonly BoundStatement[]
   /** How often a read is sent whose connection breaks, or whose prepared statement is outdated; 3 by default. */
   readonly tries?: number
   /** How long a read waits for a locked table, in milliseconds; 10,000 by default. */
@@ -54,7 +54,7 @@ export class Pool {
     this.#lockedReads = new LockedReads(options.size, options.lockWaitMs ?? 10_000)
   }
 
-  async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
+  async rows(statement: Statement, inputs: Inputs): Promise<DataRows> {
     const [rows = []] = await this.ask([statement.with(inputs)])
     return rows
   }
@@ -62,10 +62,10 @@ export class Pool {
   /**
    * Runs the queries in one snapshot. Rejects with an `ApiError`. `isImmediate`: sends them now, in a separate pipeline.
    */
-  ask(queries: readonly Query[], isImmediate = false): Promise<readonly Rows[]> {
+  ask(queries: readonly BoundStatement[], isImmediate = false): Promise<readonly DataRows[]> {
     const refusal = this.#refusal()
     if (refusal !== undefined) return Promise.reject(refusal)
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
+    const { promise, resolve, reject } = Promise.withResolvers<readonly DataRows[]>()
     this.#waiting.push({ queries, resolve, reject, tries: 0, lockDeadline: undefined })
     if (isImmediate) this.#send()
     else this.#schedule()
@@ -151,7 +151,7 @@ export class Pool {
       }
       start = end
     }
-    if (error !== undefined && isOutdated(error)) connection.destroy()
+    if (error !== undefined && isStatementOutdated(error)) connection.destroy()
     this.#connections.release(connection)
     // Otherwise the reads would be sent again, on connections that are closed as soon as they open.
     if (this.#isClosed) this.#rejectAll(stoppingRefusal())
@@ -162,7 +162,7 @@ export class Pool {
   #fail(read: PendingRead, cause: unknown): void {
     read.tries++
     const isRepeatable =
-      (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
+      (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isStatementOutdated(cause)
     if (isRepeatable && read.tries < this.#tries && !this.#connections.isUnreachable) this.#waiting.push(read)
     else read.reject(failureOf(cause))
   }

@@ -4,12 +4,12 @@
  * connections, until the lock is released or their time is over.
  */
 import { ApiError } from '../../../errors.ts'
-import type { Query, Rows, Statement } from '../connections/statement.ts'
+import type { BoundStatement, DataRows, Statement } from '../connections/statement.ts'
 
 /** Queries that see one snapshot. */
 export interface PendingRead {
-  readonly queries: readonly Query[]
-  readonly resolve: (rows: readonly Rows[]) => void
+  readonly queries: readonly BoundStatement[]
+  readonly resolve: (rows: readonly DataRows[]) => void
   readonly reject: (error: ApiError) => void
   tries: number
   /** Until when it may wait for locks, by `performance.now()`; undefined: it has not waited for one yet. */
@@ -83,7 +83,7 @@ export class LockedReads {
   }
 
   /** A read has waited in vain for a lock, at one of its queries. */
-  add(read: PendingRead, query: Query | undefined): void {
+  add(read: PendingRead, query: BoundStatement | undefined): void {
     const now = performance.now()
     if (query !== undefined) this.#suspect(tablesOf(query.statement), now)
     this.#wait(read, now)

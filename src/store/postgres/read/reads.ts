@@ -1,22 +1,22 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
 import type { Principal } from '../../../principal.ts'
-import type { Answers, ReadShape } from '../../read/answers.ts'
+import type { Answers, GuardedReadShape } from '../../read/answers.ts'
 import { batched, type Freshness } from '../../read/batched.ts'
-import type { ReadDatabase, Run, Statements } from '../../read/database.ts'
+import type { ReadDatabase, RunRead, Statements } from '../../read/database.ts'
 import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type Actor, slotInputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
-import { type Query, type Rows, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type DataRows, statementOf } from '../connections/statement.ts'
 import type { Security } from '../row-security/security.ts'
 import { type Checks, isTouched } from '../versions/checks.ts'
 import { limited } from './limited.ts'
 
 /** Answers queries in one snapshot that has all changes of the collections `reads` which the versions count. */
 export interface ReadSource {
-  ask(queries: readonly Query[], reads: readonly string[]): Promise<readonly Rows[]>
+  ask(queries: readonly BoundStatement[], reads: readonly string[]): Promise<readonly DataRows[]>
 }
 
 export interface PostgresReadsParts {
@@ -39,7 +39,7 @@ export class PostgresReads implements ReadDatabase {
   /** With row security, answers for one user are not cached for another, even if the guard had a fault. */
   readonly isPersonal: boolean
   readonly #parts: PostgresReadsParts
-  readonly #statements: Statements<Query>
+  readonly #statements: Statements<BoundStatement>
 
   constructor(parts: PostgresReadsParts) {
     const { answers, lists, security } = parts
@@ -60,17 +60,18 @@ export class PostgresReads implements ReadDatabase {
     return this.#parts.security.actor(principal)
   }
 
-  runOf(shape: ReadShape): Run {
+  runOf(shape: GuardedReadShape): RunRead {
     const { lists: memory, checks, primary, source } = this.#parts
     const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
     const lists = isPaged ? listCacheOf(shape, shape.window, memory) : undefined
     const run = shapeRun(shape, this.#statements, lists)
     const { reads, volatile } = shape
-    const freshness: Freshness<Query> = {
+    const freshness: Freshness<BoundStatement> = {
       query: () => checks.query,
       isNewer: row => isTouched(row, reads),
     }
-    const snapshotOf = (from: ReadSource) => batched<Query>(queries => from.ask(queries, reads), freshness)
+    const snapshotOf = (from: ReadSource) =>
+      batched<BoundStatement>(queries => from.ask(queries, reads), freshness)
     const own = snapshotOf(primary)
     const others = snapshotOf(source)
     return (inputs, { access }) =>
@@ -80,7 +81,7 @@ export class PostgresReads implements ReadDatabase {
   }
 }
 
-export function statementsOf({ isOn, dialect }: Security): Statements<Query> {
+export function statementsOf({ isOn, dialect }: Security): Statements<BoundStatement> {
   return {
     prepare: build => limited(dialect, build),
     slice: (list, slice) => limited(dialect, limiting => listSql(list, slice(limiting), limiting)),

@@ -35,7 +35,7 @@ export interface SearchPreparation {
 
 export const noStatements: PostgresSql = { prepare: [], before: [], alter: [], after: [], finish: [] }
 
-export type Part = Partial<PostgresSql>
+export type PartialSql = Partial<PostgresSql>
 
 /** The statements of a preparation, as an operator reads them. */
 export function preparationSql(preparation: Preparation): string[] {

@@ -2,7 +2,7 @@
 import { prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import { inspectLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
-import { quoted, slot, sql } from '../../sql/writer.ts'
+import { slot, sql, textLiteral } from '../../sql/writer.ts'
 import { slotInputs } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
 import type { Connection, Statement } from '../connection.ts'
@@ -64,7 +64,7 @@ export class EventLog {
 
 function statementsOf(connection: Connection): PruneStatements<Statement> {
   const until = sql`CAST(max(${slot(0)}, ${slot(1)}) AS INTEGER)`
-  const pruned = quoted(prunedKey)
+  const pruned = textLiteral(prunedKey)
   return {
     state: connection.prepare(pruneSql.state),
     extent: connection.prepare(pruneSql.extent),

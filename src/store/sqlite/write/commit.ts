@@ -9,7 +9,7 @@ import type { Connection } from '../connection.ts'
 import { failureOf, isBusy, isCertainlyUndone, isForeignKeyFailure, storageTrouble } from '../failure.ts'
 import { LogTail } from '../file/log-tail.ts'
 import type { OtherThreads } from '../file/other-threads.ts'
-import { Probes } from '../file/write-probes.ts'
+import { WriteProbes } from '../file/write-probes.ts'
 
 const maxBatch = 1000
 /** The maximum time that a write waits for further writes, in milliseconds. */
@@ -34,7 +34,7 @@ interface QueuedWrite<T, A> {
 /** A COMMIT failed. Its outcome is not known yet. */
 class CommitError extends Error {}
 
-type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
+type WriteOutcome<T> = { readonly value: T } | { readonly error: ApiError }
 
 export interface CommitOptions<T, A> {
   /** How many writes may wait; more are refused as UNAVAILABLE. */
@@ -64,7 +64,7 @@ export class CommitQueue<T, A> {
   readonly #onLock = (): void => this.#commitNext()
   readonly #logTail: LogTail
   readonly #health: WriteHealth
-  readonly #probes: Probes
+  readonly #probes: WriteProbes
   #waiting: QueuedWrite<T, A>[] = []
   /** Whether the next attempt to settle the end of the log is due. */
   #isSettlingDue = false
@@ -85,7 +85,7 @@ export class CommitQueue<T, A> {
     this.#options = options
     this.#clock = options.clock ?? (() => performance.now())
     this.#health = options.health ?? new WriteHealth()
-    this.#probes = new Probes({ connection, health: this.#health, clock: this.#clock })
+    this.#probes = new WriteProbes({ connection, health: this.#health, clock: this.#clock })
     this.#logTail = new LogTail(connection, () => {
       this.#isSettlingDue = true
       this.#schedule()
@@ -189,7 +189,7 @@ export class CommitQueue<T, A> {
       for (const { reject } of batch) reject(this.#unsettledError())
       return false
     }
-    let outcomes: readonly Outcome<T>[]
+    let outcomes: readonly WriteOutcome<T>[]
     try {
       outcomes = this.#transaction(batch)
       this.#retryMs = 0
@@ -252,7 +252,7 @@ export class CommitQueue<T, A> {
     return false
   }
 
-  #transaction(batch: readonly QueuedWrite<T, A>[]): readonly Outcome<T>[] {
+  #transaction(batch: readonly QueuedWrite<T, A>[]): readonly WriteOutcome<T>[] {
     const outcomes = this.#runWithoutSavepoints(batch) ?? this.#runWithSavepoints(batch)
     try {
       this.#connection.commit()
@@ -287,13 +287,13 @@ export class CommitQueue<T, A> {
    * Savepoints make a write 10 % slower, and hardly any write fails after it has changed something. When one does, all are
    * rolled back, to be run again with savepoints. Undefined: nothing was changed.
    */
-  #runWithoutSavepoints(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] | undefined {
+  #runWithoutSavepoints(batch: readonly QueuedWrite<T, A>[]): WriteOutcome<T>[] | undefined {
     if (this.#savepointBatchesLeft > 0) {
       this.#savepointBatchesLeft--
       return undefined
     }
     this.#begin()
-    const outcomes: Outcome<T>[] = []
+    const outcomes: WriteOutcome<T>[] = []
     for (const { job, hasSteps } of batch) {
       if (hasSteps) {
         outcomes.push(this.#savepoint(job))
@@ -315,12 +315,12 @@ export class CommitQueue<T, A> {
     return outcomes
   }
 
-  #runWithSavepoints(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] {
+  #runWithSavepoints(batch: readonly QueuedWrite<T, A>[]): WriteOutcome<T>[] {
     this.#begin()
     return batch.map(({ job }) => this.#savepoint(job))
   }
 
-  #savepoint(job: () => T): Outcome<T> {
+  #savepoint(job: () => T): WriteOutcome<T> {
     this.#connection.savepoint()
     try {
       const value = job()
