@@ -317,8 +317,8 @@ const shared: readonly Mutant[] = [
       ],
       [
         'an unreadable related row is returned',
-        'whereClause([linked(path, target, row), conditionSql(rows, target)])\n',
-        'whereClause([linked(path, target, row)])\n',
+        'whereClause([linkCondition(path, target, row), conditionSql(rows, target)])\n',
+        'whereClause([linkCondition(path, target, row)])\n',
       ],
       ['an item that an event refers to is assumed to exist', '    !row.isLogged &&\n', ''],
       [
@@ -349,7 +349,7 @@ const shared: readonly Mutant[] = [
       ],
       [
         'a hidden field reveals whether its value is equal',
-        'seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`',
+        'readableWhen === undefined ? same : sql`${same} AND ${conditionSql(readableWhen, row, true)}`',
         'same',
       ],
       [

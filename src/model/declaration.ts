@@ -75,7 +75,7 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
 
 /**
  * A model. The keys are the names of the collections: plural, in snake_case. `logic`: actions, queries, reactions and jobs.
- * `more`: further logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` if both declare a name.
+ * `furtherLogic`: more logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` if both declare a name.
  */
 export function model<
   const C extends AnyCollections,
@@ -84,9 +84,9 @@ export function model<
 >(
   collections: C & NoInfer<CheckedCollections<C>>,
   logic: L & NoInfer<CheckedLogic<C, L, M>> = {} as L & CheckedLogic<C, L, M>,
-  more: M & NoInfer<CheckedLogic<C, M, L>> = {} as M & CheckedLogic<C, M, L>,
+  furtherLogic: M & NoInfer<CheckedLogic<C, M, L>> = {} as M & CheckedLogic<C, M, L>,
 ): Declaration<C, L & M> {
-  return Object.freeze({ kind: 'model', collections, logic: joinedLogic(logic, more) as L & M })
+  return Object.freeze({ kind: 'model', collections, logic: joinedLogic(logic, furtherLogic) as L & M })
 }
 
 /** A collection of items. Every item also has an `id` and a `created_at`. */

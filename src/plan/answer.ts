@@ -34,7 +34,7 @@ export interface ListAnswer {
   /** The total is an estimate. */
   readonly isEstimate?: true
   /** Whether items follow the page: for pages without an exact total. */
-  readonly more?: boolean
+  readonly hasMore?: boolean
   /** For a cursor window: the sort keys of the last item, or null when no item follows it. */
   readonly next: readonly JsonValue[] | null | undefined
   rendered?: RenderedAnswer

@@ -89,10 +89,12 @@ function compare(value: JsonValue, operator: ConditionOperator, other: JsonValue
   if (operator === 'eq') return value === other
   if (operator === 'ne') return value !== other
   // Left to the database, which orders text by code point; JavaScript orders it by UTF-16 unit.
-  return typeof value === 'number' && typeof other === 'number' ? ordered(value, operator, other) : undefined
+  return typeof value === 'number' && typeof other === 'number'
+    ? compareNumbers(value, operator, other)
+    : undefined
 }
 
-function ordered(value: number, operator: ConditionOperator, other: number): Decision {
+function compareNumbers(value: number, operator: ConditionOperator, other: number): Decision {
   switch (operator) {
     case 'gt':
       return value > other

@@ -153,7 +153,7 @@ function guardShape(shape: Shape, view: ModelView): GuardedShape {
   }
 }
 
-/** For explanations: see `Probes`. */
+/** For explanations: see `RuleProbes`. */
 export function probesOf(model: Model): RuleProbes {
   return createProbes(model, seal as Seal)
 }

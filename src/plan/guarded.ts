@@ -343,7 +343,7 @@ export interface GuardedAssignment {
    * Updates only: the stored rows in which the caller can read the field. Omitted: all rows. In other rows, an assignment
    * always counts as a change, so that it reveals nothing about the hidden value.
    */
-  readonly seen?: Condition
+  readonly readableWhen?: Condition
   /** Updates only: a JSON object is merged into the stored one (RFC 7396, 2). */
   readonly merges?: true
   /** Updates only: the assignment is checked, but not made. */

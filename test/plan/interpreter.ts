@@ -271,9 +271,9 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   const { name } = shape.collection
   const set = shape.set.filter(({ when }) => when === undefined || run.holds(when, before))
   const row = { ...before, ...assign(run, set, before) }
-  const unchanged = set.filter(({ field, seen }) => {
+  const unchanged = set.filter(({ field, readableWhen }) => {
     const isSame = isDeepStrictEqual(row[field.name] ?? null, before[field.name] ?? null)
-    return isSame && (seen === undefined || run.holds(seen, before))
+    return isSame && (readableWhen === undefined || run.holds(readableWhen, before))
   })
   const isWritten = (check: Check | ReferenceCheck) => unchanged.every(({ field }) => field !== check.field)
   check(run, shape.before.filter(isWritten), before)

@@ -18,7 +18,7 @@ import { type Fragments, fragmentsOf } from '../documents/fragments.ts'
 export interface Limits {
   /** Levels of fields; the operation's own fields are level 1. Introspection does not count. */
   readonly depth: number
-  /** In points (see `Bound.cost`). */
+  /** In points (see `BoundOperation.cost`). */
   readonly cost: number
   readonly aliases: number
   readonly tokens: number

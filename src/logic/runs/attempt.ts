@@ -143,16 +143,17 @@ class RunAttempt {
   #context(): object {
     const run = this.#run
     const { model, clock } = this.#parts
-    if (run.kind === 'job') return { ...this.#shared(), input: run.input, scheduledFor: run.scheduledFor }
+    if (run.kind === 'job')
+      return { ...this.#sharedContext(), input: run.input, scheduledFor: run.scheduledFor }
     return {
-      ...this.#shared(),
+      ...this.#sharedContext(),
       event: logicEventOf(model, run.change),
       attempt: run.attempts + 1,
       now: isoOf(clock),
     }
   }
 
-  #shared(): RunContext {
+  #sharedContext(): RunContext {
     const { model, run, hooks, refresh, mail, outgoing, logOf, clock } = this.#parts
     const { signal } = this.#abort
     const { track } = this.#calls

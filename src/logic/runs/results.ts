@@ -75,7 +75,7 @@ export class RunResults {
       return this.#giveUp(run, `${error} (not tried again: the next run is due)`, thrown)
     counts.retried++
     onFailed(run, error, retryAt, thrown)
-    return run.kind === 'reaction' ? this.#waitUntil(run, retryAt) : this.#redate(run, retryAt)
+    return run.kind === 'reaction' ? this.#waitUntil(run, retryAt) : this.#reschedule(run, retryAt)
   }
 
   /** Whether the next scheduled run is due before the retry would be. */
@@ -89,11 +89,11 @@ export class RunResults {
     const retry = storedRun({ ...run, dueAt })
     this.#parts.progressOf(run.name)?.postpone(run)
     this.#parts.push([storeStep(retry)])
-    return { succeeded: false, retry: retry }
+    return { succeeded: false, retry }
   }
 
   /** Stores the retry and frees its place in memory, so that other runs of the job do not wait for it. */
-  #redate(run: LogicRun & { kind: 'job' }, dueAt: number): Verdict<LogicRun> {
+  #reschedule(run: LogicRun & { kind: 'job' }, dueAt: number): Verdict<LogicRun> {
     this.#parts.push([...removeSteps(run), storeStep(rescheduled(run, dueAt))], () => this.#parts.forget(run))
     return { succeeded: false, retry: undefined }
   }

@@ -35,7 +35,7 @@ const invisible =
 /** A single line without invisible characters. */
 export const visibleLine = `^[^${invisible}]*$`
 
-/** The characters that `visible` refuses. */
+/** The characters that `visibleLine` refuses. */
 export const invisibleCharacters = new RegExp(`[${invisible}]`, 'gu')
 
 /** 1 to 65535, without leading zeros. */

@@ -37,7 +37,7 @@ type BuiltinRowFields<UpdatedAt, Id> = TimeFields & {
   readonly id: RowField<number, Id>
 } & ([UpdatedAt] extends [true] ? { readonly updated_at: RowField<string, TimeTrait> } : unknown)
 
-/** The fields of a row. `Id`: `Reference<'users'>` where the row is a user. */
+/** The fields of a row. `Id`: `ReferenceTrait<'users'>` where the row is a user. */
 export type RowFields<Fields, UpdatedAt = false, Id = unknown> = string extends keyof Fields
   ? // biome-ignore lint/suspicious/noExplicitAny: names that are only known at run time.
     any

@@ -74,7 +74,7 @@ function missingIndex({ model, list, estimate }: AdvisedList, hasObstacles: bool
   const required = requiredKeys(list)
   if (required === undefined || required.keys.length === 0) return undefined
   if (hasObstacles && required.equalCount === 0) return undefined
-  if (existingIndexes(model, collection).some(index => serves(index, required))) return undefined
+  if (existingIndexes(model, collection).some(index => beginsWithKeys(index, required))) return undefined
   return indexAdvice(collection, withoutImpliedId(required))
 }
 
@@ -89,7 +89,11 @@ function rangeAdvice({ model, list }: AdvisedList): Advice | undefined {
     return undefined
   const keys = [...equal, field]
   const request = `request \`sort=${field}\`, because one index cannot return a range in the order of ids`
-  if (existingIndexes(model, collection).some(index => serves(index, { equalCount: equal.length, keys }))) {
+  if (
+    existingIndexes(model, collection).some(index =>
+      beginsWithKeys(index, { equalCount: equal.length, keys }),
+    )
+  ) {
     return { sentence: `For \`${collection.name}\`, ${request}.` }
   }
   return indexAdvice(collection, keys, `, and ${request}`)
@@ -166,7 +170,7 @@ function indexKeys({ indexes }: Table): readonly (readonly string[])[] {
 }
 
 /** Whether the index begins with these keys, in these directions or all reversed. */
-function serves(index: readonly string[], { equalCount, keys }: RequiredKeys): boolean {
+function beginsWithKeys(index: readonly string[], { equalCount, keys }: RequiredKeys): boolean {
   if (index.length < keys.length) return false
   const equal = keys.slice(0, equalCount).map(fieldOfKey)
   if (!index.slice(0, equalCount).every(key => equal.includes(fieldOfKey(key)))) return false

@@ -16,11 +16,11 @@ export interface SlowList {
   /** E.g. `GET /posts?status=…&sort=-created_at`. */
   readonly request: string
   /** The estimated number of rows that each run scans. */
-  readonly looked: number
+  readonly scannedRows: number
   /** The number of rows that it returned when it was examined, or its limit. */
-  readonly given: number
+  readonly returnedRows: number
   /** A summary of the plan, e.g. `sorts about 100000 posts`. */
-  readonly does: string
+  readonly summary: string
   /** The indexes that the plan uses. */
   readonly indexes: readonly string[]
   /** The index to declare, e.g. `index('status', '-created_at')`; undefined if none helps. */
@@ -65,7 +65,7 @@ export class SlowLists {
     if (isRefused || finding.isDeep) entry.otherRuns++
     else this.#count(entry, shape)
     if (existing === undefined) return this.#add(key, entry) ? slow : undefined
-    if (scannedRows > existing.slow.looked) existing.slow = slow
+    if (scannedRows > existing.slow.scannedRows) existing.slow = slow
     return undefined
   }
 
@@ -107,16 +107,16 @@ function runsOf({ shapes, otherRuns }: SlowListEntry): number {
 }
 
 function costOf(entry: SlowListEntry): number {
-  return entry.slow.looked * Math.max(1, runsOf(entry))
+  return entry.slow.scannedRows * Math.max(1, runsOf(entry))
 }
 
 function slowList(finding: Finding, request: string, isRefused: boolean): SlowList {
-  const { scannedRows, returnedRows: given, summary: does, indexes, advice } = finding
+  const { scannedRows, returnedRows, summary, indexes, advice } = finding
   return {
     request,
-    looked: scannedRows,
-    given,
-    does,
+    scannedRows,
+    returnedRows,
+    summary,
     indexes,
     index: advice.find(entry => entry.index !== undefined)?.index,
     advice: advice.map(({ sentence }) => sentence).join(' '),

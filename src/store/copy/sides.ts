@@ -11,7 +11,7 @@ export type CopiedLogState = ReadonlyMap<string, string>
 
 /** The state that is copied besides rows. */
 export interface CopiedState {
-  /** By table: see `Source.lastNumber`. */
+  /** By table: see `CopySource.lastNumber`. */
   readonly lastNumbers: ReadonlyMap<string, number>
   readonly logState: CopiedLogState
 }

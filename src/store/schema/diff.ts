@@ -221,16 +221,17 @@ function changesOfAllowedValues(
 ): DescribedStep<ColumnChange>[] {
   const isRetyped = changes.some(change => change.kind === 'type')
   const base = { kind: 'values', oldColumn, newColumn, destructive: false } as const
-  const fewer = `Allow fewer values in ${path}.`
-  const more = `Allow more values in ${path}.`
+  const allowFewer = `Allow fewer values in ${path}.`
+  const allowMore = `Allow more values in ${path}.`
   if (isNarrowed(oldColumn, newColumn))
-    return [{ ...base, sentence: fewer, narrows: true, additive: false, surplus: false }]
-  if (isNarrowed(newColumn, oldColumn)) return [{ ...base, sentence: more, additive: true, surplus: false }]
+    return [{ ...base, sentence: allowFewer, narrows: true, additive: false, surplus: false }]
+  if (isNarrowed(newColumn, oldColumn))
+    return [{ ...base, sentence: allowMore, additive: true, surplus: false }]
   if (isRetyped || oldColumn.accepts === undefined || newColumn.accepts === undefined) return []
   const valuesOnly = { ...base, additive: true, surplus: true, allowsValuesOnly: true }
   if (!covers(newColumn.accepts, oldColumn.accepts))
-    return [{ ...valuesOnly, sentence: fewer, narrows: true }]
-  return covers(oldColumn.accepts, newColumn.accepts) ? [] : [{ ...valuesOnly, sentence: more }]
+    return [{ ...valuesOnly, sentence: allowFewer, narrows: true }]
+  return covers(oldColumn.accepts, newColumn.accepts) ? [] : [{ ...valuesOnly, sentence: allowMore }]
 }
 
 const upperBounds: ReadonlySet<string> = new Set(['maxLength', 'maximum', 'maxItems'])

@@ -12,7 +12,10 @@ export interface Start {
 type PlannedStep = Pick<MigrationStep, 'sentence' | 'additive' | 'surplus' | 'allowsValuesOnly'>
 
 /** Whether a service of the model may start without any step, such as an older version after a newer one has migrated. */
-export function fits(steps: readonly PlannedStep[], { autoMigrate, onSurplus }: Start): boolean {
+export function mayStartWithoutSteps(
+  steps: readonly PlannedStep[],
+  { autoMigrate, onSurplus }: Start,
+): boolean {
   if (steps.length === 0) return true
   if (autoMigrate || !steps.every(step => step.surplus)) return false
   const reported = steps.filter(step => step.allowsValuesOnly !== true)

@@ -1,6 +1,5 @@
 /** The statements of aggregates: an inner query computes the values of each group, the outer one writes them as JSON. */
 import { datePartLengths } from '../../model/fields/date-parts.ts'
-import type { Encoding } from '../../model/fields/encoding.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import { realEncoding } from '../../model/fields/number.ts'
 import type {
@@ -16,7 +15,7 @@ import type { Dialect } from './dialect.ts'
 import { conditionsOf } from './read.ts'
 import { RowAlias } from './row-alias.ts'
 import { readSearchIndexFirst } from './search.ts'
-import { textForm } from './select.ts'
+import { formSql } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
 /** One row per group: its text. Reads one row more than the limit, to tell whether others follow. */
@@ -110,7 +109,7 @@ function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, ro
   const group = aggregation.groups[index]
   if (group === undefined) throw new TypeError('a selected key must be one of the groups')
   if (group.part !== undefined) return row.dialect.string(column)
-  return formed(column, group.field.field.type.encoding, as, row)
+  return formSql(column, group.field.field, as, row)
 }
 
 function measureJson(
@@ -123,11 +122,5 @@ function measureJson(
   if (measure.kind === 'count') return row.dialect.json(column, { type: { encoding: wholeEncoding } })
   if (measure.kind === 'sum' || measure.kind === 'avg')
     return row.dialect.json(column, { type: { encoding: realEncoding } })
-  return formed(column, measure.field.field.type.encoding, as, row)
-}
-
-function formed(column: Sql, encoding: Encoding, as: FieldForm | undefined, row: RowAlias): Sql {
-  return as === undefined
-    ? row.dialect.json(column, { type: { encoding } })
-    : row.dialect.string(textForm(column, as))
+  return formSql(column, measure.field.field, as, row)
 }

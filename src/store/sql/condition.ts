@@ -120,7 +120,7 @@ const rowSql: RowSql = {
   condition: conditionSql,
   field: visibleSql,
   related: (path, rows, target, row) => {
-    const conditions = [budgetCheck(target), linked(path, target, row), conditionSql(rows, target)]
+    const conditions = [budgetCheck(target), linkCondition(path, target, row), conditionSql(rows, target)]
     return sql`${target.from()}${whereClause(conditions)}`
   },
 }
@@ -323,7 +323,7 @@ function throughOf(path: RelationPath, row: RowAlias, stored: true | undefined) 
 function joinedTo(path: RelationPath, target: RowAlias, row: RowAlias, stored: true | undefined) {
   const { relation } = path
   if (relation.kind !== 'manyToMany') {
-    return { from: target.from(), condition: linked(path, target, row, stored) }
+    return { from: target.from(), condition: linkCondition(path, target, row, stored) }
   }
   const { through, joinRows } = throughOf(path, target, stored)
   const from = sql`${through.from()} JOIN ${target.from()} ON ${target.column('id')} = ${through.column(relation.to)}`
@@ -333,7 +333,7 @@ function joinedTo(path: RelationPath, target: RowAlias, row: RowAlias, stored: t
 }
 
 /** The condition that `path` leads from `row` to `target`. */
-export function linked(path: RelationPath, target: RowAlias, row: RowAlias, stored?: true): Sql {
+export function linkCondition(path: RelationPath, target: RowAlias, row: RowAlias, stored?: true): Sql {
   if (path.relation.kind === 'one') return sql`${target.column('id')} = ${row.column(path.relation.field)}`
   return isReachable(path, target, row.column('id'), stored)
 }

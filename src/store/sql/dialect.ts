@@ -5,7 +5,7 @@ import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
 
 /** A field, or anything else with an encoding. */
-interface Encoded {
+export interface Encoded {
   readonly type: Pick<FieldType, 'encoding'>
 }
 
@@ -108,7 +108,7 @@ export interface SearchQuery {
   readonly isWhole: boolean
 }
 
-/** The row of a sampled table: see `Row`. */
+/** The row of a sampled table: see `RowAlias`. */
 export interface SampledRow {
   /** Its FROM item. */
   from(): Sql

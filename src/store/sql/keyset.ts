@@ -106,10 +106,10 @@ function equalThenBeyond(before: readonly KeysetKey[], key: KeysetKey, row: RowA
   const equal = before.map(({ nullable, value, positionValue, field }) =>
     nullable ? row.dialect.same(value, positionValue, field) : sql`${value} = ${positionValue}`,
   )
-  return sql`(${join([...equal, beyond(key)], ' AND ')})`
+  return sql`(${join([...equal, isPastPosition(key)], ' AND ')})`
 }
 
-function beyond({ value, positionValue, descending, nullable }: KeysetKey): Sql {
+function isPastPosition({ value, positionValue, descending, nullable }: KeysetKey): Sql {
   if (!nullable) return descending ? sql`${value} < ${positionValue}` : sql`${value} > ${positionValue}`
   if (descending)
     return sql`(${value} < ${positionValue} OR (${value} IS NULL AND ${positionValue} IS NOT NULL))`

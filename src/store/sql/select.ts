@@ -1,5 +1,4 @@
 /** The selection as a JSON object that the database builds, with related rows nested in it. */
-import type { Field } from '../../model/model.ts'
 import type {
   Condition,
   GuardedRelation,
@@ -10,7 +9,16 @@ import type {
 } from '../../plan/guarded.ts'
 import type { FieldForm } from '../../plan/plan.ts'
 import { evaluatedOnce } from './computed.ts'
-import { budgetCheck, conditionSql, isTrue, linked, valueSql, visibleSql, whereClause } from './condition.ts'
+import {
+  budgetCheck,
+  conditionSql,
+  isTrue,
+  linkCondition,
+  valueSql,
+  visibleSql,
+  whereClause,
+} from './condition.ts'
+import type { Encoded } from './dialect.ts'
 import { excludedFromIndexes } from './index-exclusion.ts'
 import type { RowAlias } from './row-alias.ts'
 import { isRanked, readRankingFirst, readSearchIndexFirst, type SearchedList } from './search.ts'
@@ -30,18 +38,19 @@ function selectedSql(selected: GuardedSelected, row: RowAlias): Sql {
   const { field, when, computation } = selected.field
   const json =
     computation === undefined
-      ? formed(row.column(field.name), field, selected.as, row)
-      : evaluatedOnce(valueSql(selected.field, row), value => formed(value, field, selected.as, row))
+      ? formSql(row.column(field.name), field, selected.as, row)
+      : evaluatedOnce(valueSql(selected.field, row), value => formSql(value, field, selected.as, row))
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
 }
 
-function formed(column: Sql, field: Field, form: FieldForm | undefined, row: RowAlias): Sql {
+/** A field's column as JSON, in the form. */
+export function formSql(column: Sql, field: Encoded, form: FieldForm | undefined, row: RowAlias): Sql {
   if (form === undefined) return row.dialect.json(column, field)
   return row.dialect.string(textForm(column, form))
 }
 
 /** A value as text, in the form. */
-export function textForm(column: Sql, form: FieldForm): Sql {
+function textForm(column: Sql, form: FieldForm): Sql {
   if (form === 'name') return sql`upper(replace(${column}, '-', '_'))`
   const text = sql`CAST(${column} AS TEXT)`
   return form === 'string' ? text : sql`${textLiteral(form.prefix)} || ${text}`
@@ -62,7 +71,7 @@ function lookUpTarget(
 ): Sql {
   const target = row.another(path.target.name)
   const object = objectSql(select, target)
-  const conditions = whereClause([linked(path, target, row), conditionSql(rows, target)])
+  const conditions = whereClause([linkCondition(path, target, row), conditionSql(rows, target)])
   return sql`(SELECT ${object} FROM ${target.from()}${conditions})`
 }
 
@@ -87,13 +96,13 @@ function referenceObject({ relation }: RelationPath, select: readonly GuardedSel
   const entries = select.flatMap(selected => {
     if (selected.kind === 'constant') return [[selected.key, row.dialect.constant(selected.value)] as const]
     if (selected.kind !== 'field') return []
-    return [[selected.key, formed(id, selected.field.field, selected.as, row)] as const]
+    return [[selected.key, formSql(id, selected.field.field, selected.as, row)] as const]
   })
   return sql`CASE WHEN ${id} IS NOT NULL THEN ${row.dialect.object(entries)} END`
 }
 
 function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: RowAlias): Sql {
-  const matching = (target: RowAlias) => [linked(path, target, row), conditionSql(rows, target)]
+  const matching = (target: RowAlias) => [linkCondition(path, target, row), conditionSql(rows, target)]
   const searchedList = { collection: path.target, rows, isWhole: false }
   return manySql(list, select, matching, () => row.another(path.target.name), searchedList)
 }

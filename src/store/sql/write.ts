@@ -15,7 +15,7 @@ import { objectSql } from './select.ts'
 import { type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
 
 /** The row under its table's own name, as RETURNING refers to it. */
-export function returned(collection: Collection, dialect: Dialect): RowAlias {
+export function returningRow(collection: Collection, dialect: Dialect): RowAlias {
   return new RowAlias(dialect, collection.name, collection.name)
 }
 
@@ -67,7 +67,7 @@ export function updateSql(
   dialect: Dialect,
 ): Sql {
   const table = name(collection.name)
-  const storedRow = returned(collection, dialect)
+  const storedRow = returningRow(collection, dialect)
   const set = join(
     assignments.map(
       (assignment, index) =>
@@ -115,9 +115,14 @@ function assignedValueSql(
 }
 
 /** Whether the assignment of a slot changes the stored row, as far as the caller may know. */
-export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: RowAlias): Sql {
+export function changesSql(
+  { field, when, readableWhen }: GuardedAssignment,
+  index: number,
+  row: RowAlias,
+): Sql {
   const same = row.dialect.same(row.column(field.name), [slot(index)], field)
-  const isKnownSame = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
+  const isKnownSame =
+    readableWhen === undefined ? same : sql`${same} AND ${conditionSql(readableWhen, row, true)}`
   const differs = sql`NOT (${isKnownSame})`
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`
 }

@@ -1,5 +1,5 @@
 /**
- * SQL as text with symbolic parameters. Only `name`, `quoted` and template texts become SQL; a value
+ * SQL as text with symbolic parameters. Only `name`, `textLiteral` and template texts become SQL; a value
  * from outside can only be a `Bind`.
  */
 import { type Encoding, literal, type StoredValue } from '../../model/fields/encoding.ts'
@@ -26,7 +26,7 @@ export type Bind =
 
 export type Sql = readonly (string | Bind)[]
 
-/** Joins texts, fragments and binds. Strings cannot be interpolated: see `name` and `quoted`. */
+/** Joins texts, fragments and binds. Strings cannot be interpolated: see `name` and `textLiteral`. */
 export function sql(texts: TemplateStringsArray, ...parts: readonly (Sql | Bind)[]): Sql {
   const fragment: (string | Bind)[] = [texts[0] ?? '']
   parts.forEach((part, index) => {

@@ -16,7 +16,7 @@ export function assignedValues(
   return set.map(assignment => assignedValue(assignment, plan, now))
 }
 
-/** The value of one assignment. `now`: see `valuesOf`. */
+/** The value of one assignment. `now`: see `assignedValues`. */
 export function assignedValue(assignment: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
   return encode(jsonOf(assignment, plan, now), assignment.field.type.encoding)
 }

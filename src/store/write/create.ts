@@ -8,7 +8,7 @@ import type {
   GuardedSelected,
 } from '../../plan/guarded.ts'
 import { RowAlias } from '../sql/row-alias.ts'
-import { answerSql, checksSql, eventSql, publicFields, returned } from '../sql/write.ts'
+import { answerSql, checksSql, eventSql, publicFields, returningRow } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
 import { encode, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
 import { assignedValues, jsonOf, requireValues } from './assign.ts'
@@ -103,7 +103,7 @@ type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => QuerySteps<S, ResultR
 /** Inserts the row if the rows that it refers to exist. */
 function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S> {
   const { collection, set } = shape
-  const insertedRow = returned(collection, database.dialect)
+  const insertedRow = returningRow(collection, database.dialect)
   const outputs = isReturnable(shape) ? createdOutputs(shape, insertedRow) : [insertedRow.column('id')]
   const references = new References(shape.references, database)
   const { statement, checksReferences } = database.insertion(shape, references, outputs)

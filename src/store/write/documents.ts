@@ -45,9 +45,10 @@ export interface MergedDocument {
 
 /** The outputs of the stored row that `mergedDocuments` needs: two for each assignment that merges. */
 export function documentOutputs(set: readonly GuardedAssignment[], row: RowAlias): Sql[] {
-  return set.flatMap(({ field, seen, merges }) => {
+  return set.flatMap(({ field, readableWhen, merges }) => {
     if (!merges) return []
-    const hidden = seen === undefined ? sql`FALSE` : sql`(${conditionSql(seen, row)}) IS NOT TRUE`
+    const hidden =
+      readableWhen === undefined ? sql`FALSE` : sql`(${conditionSql(readableWhen, row)}) IS NOT TRUE`
     return [row.dialect.text(row.dialect.json(row.column(field.name), field)), hidden]
   })
 }

@@ -8,7 +8,7 @@ import { recordsOfItems } from '../../records.ts'
 import { memoised } from '../memoised.ts'
 import { recordSql, versionName } from '../records.ts'
 import { RowAlias } from '../sql/row-alias.ts'
-import { deleteSql, eventSql, referringSql, returned, rowSql } from '../sql/write.ts'
+import { deleteSql, eventSql, referringSql, returningRow, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
 import { type ResultRows, type SqlValue, slotInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
@@ -273,7 +273,7 @@ function referrerOf<S>(reference: ReferringField, database: WriteDatabase<S>): R
     rows: prepare(sql`${referring}${lock}`),
     checkedClear: onDelete === 'clear' ? checkedClearing(reference, database) : undefined,
     clear: prepare(
-      sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returned(collection, dialect))}`,
+      sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returningRow(collection, dialect))}`,
     ),
   }
 }

@@ -72,7 +72,7 @@ async function reportsAll(place: Place): Promise<void> {
     await ask(query)
     const slow = await until(() => reported.shift())
     assert.deepEqual([slow.request, slow.advice], [request, advice])
-    assert.ok(slow.looked >= 1000, `${request}: ${slow.looked}`)
+    assert.ok(slow.scannedRows >= 1000, `${request}: ${slow.scannedRows}`)
   }
   const [first] = slowCases
   assert.ok(first)

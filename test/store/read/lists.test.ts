@@ -44,7 +44,7 @@ test('a page contains all its rows, and a total if requested', () => {
   const three = [['1'], ['2'], ['3']]
   const none = windowOf('none')
   assert.deepEqual(pageAnswer(three, undefined, none, [0, 2]), { ...page, total: undefined, more: true })
-  assert.equal(pageAnswer(three, undefined, none, [0, 3]).more, false)
+  assert.equal(pageAnswer(three, undefined, none, [0, 3]).hasMore, false)
   assert.equal(pageAnswer(three, undefined, none, [0, 3]).text, '[1,2,3]')
 })
 
@@ -52,8 +52,11 @@ test('a page corrects an estimated total by its own rows', () => {
   const rows = (count: number) => Array.from({ length: count }, (_, index) => [String(index)])
   const correctedTotal = (offset: number, count: number) => {
     const estimate = { total: 50_000, isEstimate: true }
-    const { total, isEstimate, more } = pageAnswer(rows(count), estimate, windowOf('estimate'), [offset, 2])
-    return [total, isEstimate ?? false, more]
+    const { total, isEstimate, hasMore } = pageAnswer(rows(count), estimate, windowOf('estimate'), [
+      offset,
+      2,
+    ])
+    return [total, isEstimate ?? false, hasMore]
   }
   assert.deepEqual(correctedTotal(0, 3), [50_000, true, true])
   assert.deepEqual(correctedTotal(60_000, 3), [60_003, true, true])

@@ -203,7 +203,7 @@ class Pipeline {
   submit(channel: Channel): void {
     channel.stream.cork()
     // First, since the server skips everything after a failure.
-    for (const name of this.#surplus()) channel.close({ type: 'S', name })
+    for (const name of this.#evictPrepared()) channel.close({ type: 'S', name })
     const newStatements = new Set<Statement>()
     for (const { statement, values } of this.#queries) {
       const { name, text } = statement
@@ -222,7 +222,7 @@ class Pipeline {
   }
 
   /** The least recently used prepared statements beyond the maximum, without those of this pipeline. */
-  #surplus(): readonly string[] {
+  #evictPrepared(): readonly string[] {
     if (this.#prepared.size + this.#queries.length <= maxPrepared) return []
     const used = new Set(this.#queries.map(query => query.statement.name))
     const newCount = [...used].filter(name => !this.#prepared.has(name)).length

@@ -85,7 +85,7 @@ export class LockedReads {
   /** A read has waited in vain for a lock, at one of its queries. */
   add(read: PendingRead, query: BoundStatement | undefined): void {
     const now = performance.now()
-    if (query !== undefined) this.#suspect(tablesOf(query.statement), now)
+    if (query !== undefined) this.#markSuspects(tablesOf(query.statement), now)
     this.#wait(read, now)
   }
 
@@ -116,7 +116,7 @@ export class LockedReads {
   }
 
   /** Of several tables, only those that no other read has found free. */
-  #suspect(tables: readonly string[], now: number): void {
+  #markSuspects(tables: readonly string[], now: number): void {
     const unknown = tables.filter(table => (this.#free.get(table) ?? 0) < now)
     for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + stateMs)
   }

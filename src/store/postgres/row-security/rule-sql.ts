@@ -34,7 +34,7 @@ function literalList(texts: readonly string[]): string {
   return texts.map(literal).join(', ')
 }
 
-/** Like `hasScope` of the guard: `write:x` covers `read:x`, and `*` covers everything. */
+/** Like `hasScope` of `principal.ts`: `write:x` covers `read:x`, and `*` covers everything. */
 export function hasScopeSql(scope: string): string {
   const covering = scope.startsWith('read:') ? [`write:${scope.slice('read:'.length)}`] : []
   return `string_to_array(${sessionSetting('scopes')}, ' ') && ARRAY[${literalList(['*', scope, ...covering])}]`

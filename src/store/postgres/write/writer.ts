@@ -33,7 +33,7 @@ export interface WriterOptions {
   readonly open: () => Promise<Connection>
   readonly lease: CacheLease
   readonly lanes: number
-  /** See `Groups`. */
+  /** See `GroupCommit`. */
   readonly timeoutMs: number
   readonly lockWaitMs: number
   readonly security: Security
@@ -43,7 +43,7 @@ export interface WriterOptions {
   readonly onCascade: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
-  /** See `Groups`. */
+  /** See `GroupCommit`. */
   readonly clock?: (() => number) | undefined
   readonly betweenGroups: (connection: Connection) => Promise<void>
   /** Called after a commit. `xid`: of its transaction; `hasNoEvent`: it logged no event. */

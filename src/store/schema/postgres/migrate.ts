@@ -5,7 +5,7 @@ import { requireRestrained, securitySql } from '../../postgres/row-security/migr
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import type { MigrationStep } from '../diff.ts'
 import { concurrentRowsError, dataLossError, invalidRowsError, MigrationError } from '../refusal.ts'
-import { fits, requireAdditive, type Start } from '../start.ts'
+import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
 import { hasValueSchemas, type Schema, schemaOf, schemaText } from '../tables.ts'
 import {
   cleanupStatements,
@@ -112,7 +112,7 @@ function isPrepared(state: DatabaseState, aim: MigrationTarget, start: Start): b
     if (start.autoMigrate && stored !== undefined && !hasValueSchemas(stored)) return false
     return (
       isUpToDate(state, { unfinished: [], steps: [] }) &&
-      fits([...plan.unfinished.map(unfinishedStep), ...plan.steps], start)
+      mayStartWithoutSteps([...plan.unfinished.map(unfinishedStep), ...plan.steps], start)
     )
   } catch (error) {
     if (error instanceof MigrationError) return false

@@ -19,7 +19,7 @@ import {
   missingColumnsError,
   unfinishedCopyError,
 } from '../refusal.ts'
-import { fits, requireAdditive, type Start } from '../start.ts'
+import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
 import {
   type Column,
   hasValueSchemas,
@@ -107,7 +107,7 @@ function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean
   if (stored === undefined || (start.autoMigrate && !hasValueSchemas(stored)) || !hasOwnTables(database))
     return false
   try {
-    return fits(stepsFor(database, model), start)
+    return mayStartWithoutSteps(stepsFor(database, model), start)
   } catch (error) {
     if (error instanceof MigrationError) return false
     throw error

@@ -6,10 +6,10 @@ import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import type { GuardedAssignment } from '../../../plan/guarded.ts'
-import { concerns, limitsOf } from '../../../plan/limits.ts'
+import { affectsLimit, limitsOf } from '../../../plan/limits.ts'
 import type { Principal } from '../../../principal.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
-import { eventSql, logicItemSql, returned, rowSql, updateSql } from '../../sql/write.ts'
+import { eventSql, logicItemSql, returningRow, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'
 import { encode, type SqlValue, slotInputs } from '../../values.ts'
 import { cardinalityLimits } from '../cardinality-limit.ts'
@@ -33,7 +33,7 @@ export function checkedClearing<S>(
   const { collection, field } = reference
   const logic = writeLogicOf(collection, database.timeLimit)
   const concernedLimits = limitsOf(database.model, collection).filter(limit => {
-    return collection.prepare !== undefined || concerns(limit, [{ field }])
+    return collection.prepare !== undefined || affectsLimit(limit, [{ field }])
   })
   if (logic === undefined && concernedLimits.length === 0) return undefined
   const limits = cardinalityLimits(collection, concernedLimits, database)
@@ -102,7 +102,7 @@ function runLogic({ collection, field }: ReferringField, run: () => PreparedValu
 type ClearRow<S> = (id: number, values: PreparedValues, scope: WriteScope<S>) => QuerySteps<S, SqlValue>
 
 function clearRowOf<S>(collection: Collection, database: WriteDatabase<S>): ClearRow<S> {
-  const storedRow = returned(collection, database.dialect)
+  const storedRow = returningRow(collection, database.dialect)
   const index = database.searchIndex(collection)
   const texts = collection.searchable.map((field): Sql => name(field.name))
   const statements = new Map<string, S>()
