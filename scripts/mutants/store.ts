@@ -576,11 +576,6 @@ const sqlite: readonly Mutant[] = [
         'if (isForeignKeyFailure(cause) && batch.length > 2) {',
       ],
       [
-        'the changes of a refused write stay',
-        'if (this.#connection.changes !== changesBefore) {',
-        'if (this.#connection.changes === changesBefore) {',
-      ],
-      [
         'one write more than the maximum may wait',
         'this.#waiting.length >= this.#options.maxWaiting',
         'this.#waiting.length > this.#options.maxWaiting',
@@ -600,12 +595,23 @@ const sqlite: readonly Mutant[] = [
         'return now - this.#collectingSince < this.#batchWaitMs',
         'return now - this.#collectingSince >= 0',
       ],
+      ['the writer lock is not released', '    lock.release()\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/write/batch-run',
+    ['store/sqlite/write/commit'],
+    [
+      [
+        'the changes of a refused write stay',
+        'if (this.#connection.changes !== changesBefore) {',
+        'if (this.#connection.changes === changesBefore) {',
+      ],
       [
         'a write whose statement failed is not rolled back',
         '      this.#connection.rollbackSavepoint()\n',
         '',
       ],
-      ['the writer lock is not released', '    lock.release()\n', ''],
       [
         'a failing write without changes refuses its whole group',
         '        outcomes.push({ error: failureOf(cause) })\n',

@@ -1,5 +1,12 @@
 /** Builds simplified conditions and collects their dependencies. Equivalent conditions get equal forms where that is cheap. */
-import type { Computation, Condition, FieldPath, Operand, RelationPath, VisibleField } from './guarded.ts'
+import type {
+  Computation,
+  Condition,
+  FieldPath,
+  Operand,
+  RelationPath,
+  VisibleField,
+} from './guarded-conditions.ts'
 
 export const always: Condition = Object.freeze({ kind: 'always' })
 export const never: Condition = Object.freeze({ kind: 'never' })

@@ -1,6 +1,7 @@
 /** Decides conditions over a row from the values that are about to be written, without the database. */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Condition, ConditionOperator, GuardedAssignment, Operand, Value } from './guarded.ts'
+import type { GuardedAssignment } from './guarded.ts'
+import type { Condition, ConditionOperator, Operand, Value } from './guarded-conditions.ts'
 
 /** Undefined: only the database can decide. */
 export type Decision = boolean | undefined

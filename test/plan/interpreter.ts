@@ -5,9 +5,6 @@ import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Field } from '../../src/model/model.ts'
 import type {
   Check,
-  Condition,
-  ConditionOperator,
-  FieldPath,
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
@@ -16,14 +13,19 @@ import type {
   GuardedPlan,
   GuardedRead,
   GuardedSelected,
-  GuardedSort,
   GuardedUpdate,
   GuardedWrite,
-  Operand,
   ReferenceCheck,
+} from '../../src/plan/guarded.ts'
+import type {
+  Condition,
+  ConditionOperator,
+  FieldPath,
+  GuardedSort,
+  Operand,
   RelationPath,
   VisibleField,
-} from '../../src/plan/guarded.ts'
+} from '../../src/plan/guarded-conditions.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
 import { CURRENT } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
@@ -223,9 +225,9 @@ function list(run: Run, shape: GuardedList): ReadResult {
   if (window.kind === 'page') {
     const offset = Number(run.plan.args[window.offset])
     const page = show(matching.slice(offset, offset + limit))
-    const more = matching.length > offset + limit
-    if (window.total === 'none') return { list: page, more }
-    return { list: page, total: matching.length, ...(window.total === 'estimate' && { more }) }
+    const hasMore = matching.length > offset + limit
+    if (window.total === 'none') return { list: page, hasMore }
+    return { list: page, total: matching.length, ...(window.total === 'estimate' && { hasMore }) }
   }
   const after = window.after?.map(param => run.plan.args[param] ?? null)
   const following = matching.filter(

@@ -18,7 +18,7 @@ import type {
   Operand,
   RelationPath,
   VisibleField,
-} from '../guarded.ts'
+} from '../guarded-conditions.ts'
 import { totalOrder } from '../order.ts'
 import type { ModelView } from './model-view.ts'
 import { requireScope } from './refusals.ts'

@@ -5,7 +5,7 @@ import { followPath } from '../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../model/rule.ts'
 import { type AccessClass, hasScope, isAnonymous } from '../../principal.ts'
 import { always, and, assuming, never, not, or } from '../condition.ts'
-import type { Condition, Operand, RelationPath, ToOnePath, VisibleField } from '../guarded.ts'
+import type { Condition, Operand, RelationPath, ToOnePath, VisibleField } from '../guarded-conditions.ts'
 import type { Names } from '../names.ts'
 
 export interface ModelView {

@@ -9,7 +9,6 @@ import type { Rule } from '../../model/rule.ts'
 import type { AccessClass, Principal } from '../../principal.ts'
 import { always } from '../condition.ts'
 import type {
-  Condition,
   GuardedCreate,
   GuardedDelete,
   GuardedItem,
@@ -18,8 +17,8 @@ import type {
   GuardedSelected,
   GuardedShape,
   GuardedUpdate,
-  RelationPath,
 } from '../guarded.ts'
+import type { Condition, RelationPath } from '../guarded-conditions.ts'
 import { viewOf } from './model-view.ts'
 
 /** Brands a shape as guarded. */

@@ -17,16 +17,14 @@ import {
   or,
 } from '../condition.ts'
 import type {
-  Condition,
   GuardedItem,
   GuardedList,
   GuardedRelation,
   GuardedSelected,
   GuardedSelectedList,
-  GuardedSort,
   Refusal,
-  VisibleField,
 } from '../guarded.ts'
+import type { Condition, GuardedSort, VisibleField } from '../guarded-conditions.ts'
 import { findField, findRelation, findSortable, quoted, type Refuse } from '../names.ts'
 import { isTotal, type TotalOrder } from '../order.ts'
 import type {

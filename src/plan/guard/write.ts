@@ -6,7 +6,6 @@ import { unwritableFault } from '../../model/validate.ts'
 import { addCondition, always, noDependencies } from '../condition.ts'
 import type {
   Check,
-  Condition,
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
@@ -16,6 +15,7 @@ import type {
   ReferenceCheck,
   Refusal,
 } from '../guarded.ts'
+import type { Condition } from '../guarded-conditions.ts'
 import { affectsLimit, limitsOf } from '../limits.ts'
 import type { Assignment, CardinalityLimit, CreateShape, DeleteShape, UpdateShape } from '../plan.ts'
 import type { ModelView } from './model-view.ts'

@@ -1,7 +1,8 @@
 /** Advice that makes a slow list fast, in terms of the model: the index to declare, or the request to send instead. */
 import type { Collection, Model } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
-import type { Condition, GuardedList, GuardedSort } from '../../plan/guarded.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../plan/guarded-conditions.ts'
 import type { PlanEstimate } from '../plans/estimate.ts'
 import { schemaOf, type Table } from '../schema/tables.ts'
 import { conjuncts, equalFields } from './facts.ts'

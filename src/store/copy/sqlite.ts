@@ -15,7 +15,7 @@ import {
   storeSchema,
 } from '../schema/sqlite/migrate.ts'
 import { schemaOf } from '../schema/tables.ts'
-import { openDatabase } from '../sqlite/connection.ts'
+import { openDatabase } from '../sqlite/file/open.ts'
 import {
   alreadyFinishedError,
   begunKey,

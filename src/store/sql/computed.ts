@@ -2,7 +2,7 @@
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import { realEncoding } from '../../model/fields/number.ts'
 import { textEncoding } from '../../model/fields/textual.ts'
-import type { Computation, Condition, RelationPath, VisibleField } from '../../plan/guarded.ts'
+import type { Computation, Condition, RelationPath, VisibleField } from '../../plan/guarded-conditions.ts'
 import type { Dialect } from './dialect.ts'
 import { orderBy } from './order-by.ts'
 import type { RowAlias } from './row-alias.ts'

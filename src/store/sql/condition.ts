@@ -14,7 +14,7 @@ import type {
   RelationPath,
   Value,
   VisibleField,
-} from '../../plan/guarded.ts'
+} from '../../plan/guarded-conditions.ts'
 import { beyondPrefix } from '../../plan/text-match.ts'
 import { addressRecord } from '../../records.ts'
 import { computedSql, type RowSql } from './computed.ts'

@@ -8,7 +8,8 @@
  * correlated columns.
  */
 import { textEncoding } from '../../model/fields/textual.ts'
-import type { Condition, GuardedList } from '../../plan/guarded.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import { maxCounted } from '../../plan/plan.ts'
 import type { Total } from '../read/lists.ts'
 import type { SqlValue } from '../values.ts'

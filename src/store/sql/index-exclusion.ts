@@ -1,7 +1,7 @@
 /** Which comparisons must not use an index. */
 import { indexOrder, isIndexed } from '../../model/indexes.ts'
 import type { Collection, Field, Index } from '../../model/model.ts'
-import type { Condition, GuardedSort } from '../../plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../plan/guarded-conditions.ts'
 
 /** Whether the field has so few values that a comparison usually holds for many rows. */
 function isFewValued({ type: { distinctValues } }: Field): boolean {

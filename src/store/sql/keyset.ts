@@ -1,7 +1,7 @@
 /** The rows after a position in a sort order whose smallest value is null. */
 import type { Field } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
-import type { GuardedSort } from '../../plan/guarded.ts'
+import type { GuardedSort } from '../../plan/guarded-conditions.ts'
 import { visibleSql } from './condition.ts'
 import type { RowAlias } from './row-alias.ts'
 import { type Bind, join, type Sql, sql } from './writer.ts'

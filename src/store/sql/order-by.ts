@@ -1,5 +1,5 @@
 /** The order of rows. */
-import type { GuardedSort } from '../../plan/guarded.ts'
+import type { GuardedSort } from '../../plan/guarded-conditions.ts'
 import type { RowAlias } from './row-alias.ts'
 import { join, type Sql, sql } from './writer.ts'
 

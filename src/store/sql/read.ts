@@ -1,7 +1,8 @@
 /** The statements of reads. */
 import type { Index } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
-import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
+import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import {
   budgetCheck,
   conditionSql,

@@ -1,5 +1,5 @@
 /** A row that expressions refer to: its table, its alias, and the columns that they use. */
-import type { Condition } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import type { Dialect } from './dialect.ts'
 import { join, name, type Sql, sql } from './writer.ts'
 

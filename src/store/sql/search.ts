@@ -1,6 +1,6 @@
 /** Lists of search results: read from the search index first if that costs least, and ranked. */
 import type { Collection } from '../../model/model.ts'
-import type { Condition, ConditionOfKind, GuardedSort } from '../../plan/guarded.ts'
+import type { Condition, ConditionOfKind, GuardedSort } from '../../plan/guarded-conditions.ts'
 import { fieldWeight, isByRank, maxRankedItems, rankKey, shortestLength, unranked } from '../../plan/rank.ts'
 import { isTrue, whereClause } from './condition.ts'
 import { searchTable } from './dialect.ts'

@@ -1,12 +1,6 @@
 /** The selection as a JSON object that the database builds, with related rows nested in it. */
-import type {
-  Condition,
-  GuardedRelation,
-  GuardedSelected,
-  GuardedSelectedList,
-  GuardedSort,
-  RelationPath,
-} from '../../plan/guarded.ts'
+import type { GuardedRelation, GuardedSelected, GuardedSelectedList } from '../../plan/guarded.ts'
+import type { Condition, GuardedSort, RelationPath } from '../../plan/guarded-conditions.ts'
 import type { FieldForm } from '../../plan/plan.ts'
 import { evaluatedOnce } from './computed.ts'
 import {

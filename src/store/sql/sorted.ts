@@ -1,7 +1,7 @@
 /** The rows of a sorted list, from a position on. */
 import { isIndexed } from '../../model/indexes.ts'
 import type { Collection } from '../../model/model.ts'
-import type { GuardedSort } from '../../plan/guarded.ts'
+import type { GuardedSort } from '../../plan/guarded-conditions.ts'
 import { visibleSql, whereClause } from './condition.ts'
 import { afterPosition } from './keyset.ts'
 import { orderBy } from './order-by.ts'

@@ -1,13 +1,8 @@
 /** The statements of writes. New values are slots, in the order of the assignments. */
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { Collection, Field } from '../../model/model.ts'
-import type {
-  Check,
-  Condition,
-  GuardedAssignment,
-  GuardedSelected,
-  ReferenceCheck,
-} from '../../plan/guarded.ts'
+import type { Check, GuardedAssignment, GuardedSelected, ReferenceCheck } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import { bindOf, conditionSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { RowAlias } from './row-alias.ts'

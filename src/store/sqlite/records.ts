@@ -5,7 +5,8 @@ import type { Sql } from '../sql/writer.ts'
 import { type SqlValue, slotInputs } from '../values.ts'
 import type { Version, Versions } from '../versions.ts'
 import type { QuerySteps } from '../write/steps.ts'
-import type { Connection, Statement } from './connection.ts'
+import type { Connection } from './connection.ts'
+import type { Statement } from './statement.ts'
 import type { Writer } from './write/writer.ts'
 
 interface RecordsParts {

@@ -1,12 +1,7 @@
 /** Creates: checks the references, inserts the row, and reads the result. */
 import { ApiError } from '../../errors.ts'
-import type {
-  Condition,
-  GuardedAssignment,
-  GuardedCreate,
-  GuardedPlan,
-  GuardedSelected,
-} from '../../plan/guarded.ts'
+import type { GuardedAssignment, GuardedCreate, GuardedPlan, GuardedSelected } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { answerSql, checksSql, eventSql, publicFields, returningRow } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'

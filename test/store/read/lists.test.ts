@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { always } from '../../../src/plan/condition.ts'
-import type { GuardedSort } from '../../../src/plan/guarded.ts'
+import type { GuardedSort } from '../../../src/plan/guarded-conditions.ts'
 import type { PageWindow, TotalMode } from '../../../src/plan/plan.ts'
 import { absent, cursorAnswer, pageAnswer } from '../../../src/store/read/lists.ts'
 import { estimated } from '../../../src/store/sql/estimate.ts'

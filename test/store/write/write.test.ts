@@ -7,14 +7,8 @@ import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { entityTag } from '../../../src/plan/answer.ts'
 import { always, and, not } from '../../../src/plan/condition.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import type {
-  Condition,
-  GuardedCreate,
-  GuardedPlan,
-  GuardedSelected,
-  GuardedUpdate,
-  RelationPath,
-} from '../../../src/plan/guarded.ts'
+import type { GuardedCreate, GuardedPlan, GuardedSelected, GuardedUpdate } from '../../../src/plan/guarded.ts'
+import type { Condition, RelationPath } from '../../../src/plan/guarded-conditions.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'
 import { publicFields } from '../../../src/store/sql/write.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'

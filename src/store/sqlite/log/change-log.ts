@@ -8,7 +8,8 @@ import { afterSql, afterWithinSql, loggedChange } from '../../log/logged-change.
 import { sql } from '../../sql/writer.ts'
 import type { CommitListener, EventLog, LogCounts } from '../../store.ts'
 import { noInputs, slotInputs } from '../../values.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 
 interface ChangeLogParts {
   readonly hold: Hold

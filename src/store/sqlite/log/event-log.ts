@@ -5,7 +5,8 @@ import { inspectLog, type PruneStatements, prune, pruneSql, type Retention } fro
 import { slot, sql, textLiteral } from '../../sql/writer.ts'
 import { slotInputs } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 import { runSteps } from '../write/database.ts'
 
 /** The maximum pause after a check that found nothing to prune, in milliseconds. */

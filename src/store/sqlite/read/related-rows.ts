@@ -6,14 +6,16 @@
  */
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
-import type { Condition, GuardedList } from '../../../plan/guarded.ts'
+import type { GuardedList } from '../../../plan/guarded.ts'
+import type { Condition } from '../../../plan/guarded-conditions.ts'
 import type { SliceSize, WholeList } from '../../read/database.ts'
 import type { RelatedForm } from '../../sql/condition.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { listSql, type Slice, walkSql } from '../../sql/read.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import type { Inputs, ResultRow } from '../../values.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 import type { InlineContext, InlineStatement } from './inline-statement.ts'
 
 interface RelatedRowsContext extends InlineContext {

@@ -1,13 +1,12 @@
 /** Decides where a read runs: on the event loop, there with limited time, or in a reader process. */
 import type {
-  Condition,
   GuardedAggregate,
   GuardedAggregateRoot,
   GuardedComposite,
   GuardedRoot,
   GuardedSelected,
-  GuardedSort,
 } from '../../../plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../../plan/guarded-conditions.ts'
 import type { Param } from '../../../plan/plan.ts'
 import { estimatePlan } from '../../plans/estimate.ts'
 import type { PlanAccess, PlanBlock, PlanStep } from '../../plans/steps.ts'

@@ -19,8 +19,9 @@ import {
 import type { References } from '../../write/references.ts'
 import type { Referrer, RemovalEffects } from '../../write/removal/cascade-set.ts'
 import type { QuerySteps, StepQuery } from '../../write/steps.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import { isForeignKeyFailure } from '../failure.ts'
+import type { Statement } from '../statement.ts'
 import { SearchIndex } from './search-index.ts'
 
 export class SqliteWrites implements WriteDatabase<Statement> {

@@ -29,11 +29,12 @@ import {
 } from '../../write/transaction.ts'
 import type { Writes } from '../../write/writes.ts'
 import type { WriteResult } from '../../write/written.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import { failureOf } from '../failure.ts'
 import type { ReadBudget } from '../read/budget.ts'
 import { inlineSnapshot, inlineStatements } from '../read/inline.ts'
 import type { InlineContext } from '../read/inline-statement.ts'
+import type { Statement } from '../statement.ts'
 import { runSteps } from './database.ts'
 import type { SqliteScope } from './scope.ts'
 
