@@ -43,7 +43,7 @@ export function operandFault(compared: Compared): string | undefined {
 
 function nowFault({ shiftMs }: OperandOf<'now'>, { rule, left }: Compared): string | undefined {
   if (left.declared.type.encoding.now === undefined) {
-    return `\`${rule.field}\` is a ${left.declared.type.name} field, and \`now\` a time. RuleOfKind<'compare'> a \`datetime\` or \`date\` field with it.`
+    return `\`${rule.field}\` is a ${left.declared.type.name} field, and \`now\` a time. Compare a \`datetime\` or \`date\` field with it.`
   }
   if (rule.comparison === 'in') return '`in` takes a list of values. Write e.g. `lte(now)`.'
   if (Number.isNaN(shiftMs)) {
@@ -90,7 +90,7 @@ function claimFault({ claim }: OperandOf<'claim'>, { rule, left }: Compared): st
   }
   const { type } = left.declared
   if (claimTypeOf(type.encoding) === undefined) {
-    return `\`${rule.field}\` is a ${type.name} field, and a claim is a text, a number, or true or false. RuleOfKind<'compare'> a field of such a type with it.`
+    return `\`${rule.field}\` is a ${type.name} field, and a claim is a text, a number, or true or false. Compare a field of such a type with it.`
   }
   return equalityFault(rule, `claim('${claim}')`)
 }
@@ -108,11 +108,11 @@ function differenceOf(
   right: FieldPlace,
 ): string | undefined {
   if (familyOf(left.declared) !== familyOf(right.declared)) {
-    return `\`${leftName}\` is a ${left.declared.type.name} field and \`${rightName}\` a ${right.declared.type.name} field. RuleOfKind<'compare'> fields of one type.`
+    return `\`${leftName}\` is a ${left.declared.type.name} field and \`${rightName}\` a ${right.declared.type.name} field. Compare fields of one type.`
   }
   const [leftTarget, rightTarget] = [targetOf(left), targetOf(right)]
   if (leftTarget === undefined || rightTarget === undefined || leftTarget === rightTarget) return undefined
-  return `\`${leftName}\` holds the id of an item of \`${leftTarget}\`, and \`${rightName}\` of \`${rightTarget}\`. RuleOfKind<'compare'> ids of one collection.`
+  return `\`${leftName}\` holds the id of an item of \`${leftTarget}\`, and \`${rightName}\` of \`${rightTarget}\`. Compare ids of one collection.`
 }
 
 /** Values can be compared if their encodings have the same family. */
