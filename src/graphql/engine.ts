@@ -24,7 +24,7 @@ export interface Engine {
   bind(prepared: PreparedOperation, variables: unknown): BoundOperation | RequestErrorResult
   /** Runs a query or mutation. Errors that a client may see are in the reply, and never reject. */
   execute(bound: BoundOperation, principal: Principal, context: ExecutionContext): Awaitable<Executed>
-  /** Returns the renderer of a subscription's replies. Refused if the principal may never see what the subscription selects. */
+  /** Returns the renderer of a subscription's replies, or a request error if the principal may never see what it selects. */
   subscribe(
     bound: BoundOperation,
     principal: Principal,

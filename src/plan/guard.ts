@@ -10,7 +10,7 @@ import type { AccessClass, Principal } from '../principal.ts'
 import { guardAggregate } from './guard/aggregate.ts'
 import { guardComposite } from './guard/composite.ts'
 import { type ModelView, viewOf } from './guard/model-view.ts'
-import { createProbes, type RuleProbes, type Seal } from './guard/probe.ts'
+import { type BrandPlan, createProbes, type RuleProbes } from './guard/probe.ts'
 import { guardItem, guardList } from './guard/read.ts'
 import { requirePossible, requireReadable, requireScope } from './guard/refusals.ts'
 import { type Settle, settleWrite } from './guard/settle.ts'
@@ -124,7 +124,7 @@ export function createGuard(model: Model): Guard {
 
   function guard({ shape, args }: Plan, principal: Principal): GuardedPlan {
     const { shape: guarded, settle } = decisionFor(shape, principal.access)
-    return seal(settle ? settle(args, principal) : guarded, args, principal)
+    return brand(settle ? settle(args, principal) : guarded, args, principal)
   }
   return guard as Guard
 }
@@ -155,10 +155,10 @@ function guardShape(shape: Shape, view: ModelView): GuardedShape {
 
 /** For explanations: see `RuleProbes`. */
 export function probesOf(model: Model): RuleProbes {
-  return createProbes(model, seal as Seal)
+  return createProbes(model, brand as BrandPlan)
 }
 
 /** The only place where the brand is given. */
-function seal(shape: GuardedShape, args: readonly JsonValue[], principal: Principal): GuardedPlan {
+function brand(shape: GuardedShape, args: readonly JsonValue[], principal: Principal): GuardedPlan {
   return { shape, args, principal } as GuardedPlan
 }

@@ -41,7 +41,7 @@ export interface ListShape {
   readonly collection: string
   readonly within: { readonly collection: string; readonly relation: string; readonly id: Param } | undefined
   readonly filter: Filter | undefined
-  /** The words to search for, in the collection's searchable fields. */
+  /** The text to search for in the collection's searchable fields. */
   readonly search: Param | undefined
   readonly sort: TotalOrder
   readonly window: Window

@@ -10,7 +10,7 @@ import type { Collection, Field, Model } from '../../src/model/model.ts'
 import { indexedTerms } from '../../src/plan/text-search.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { searchTable } from '../../src/store/sql/dialect.ts'
-import { allWords } from '../../src/store/sql/postgres.ts'
+import { allTermsColumn } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { lockedDatabase } from './ordinary.ts'
@@ -210,7 +210,7 @@ async function fillPostgres(
     const columns = searchable.map(field => `"${field.name}"`).join()
     const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')))
     await client.query(
-      `INSERT INTO "${searchTable(name)}" ("id", "${allWords}", ${columns}) VALUES (${marks(words.length + 2)})`,
+      `INSERT INTO "${searchTable(name)}" ("id", "${allTermsColumn}", ${columns}) VALUES (${marks(words.length + 2)})`,
       [row.id, words.flat(), ...words],
     )
   }

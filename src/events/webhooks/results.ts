@@ -44,7 +44,7 @@ export class DeliveryResults {
     this.#parts = parts
   }
 
-  /** Records an attempt. Rejects during a database outage: then the attempt counts as not made. */
+  /** Records an attempt. Rejects during a database outage: then the attempt does not count. */
   async settle(delivery: Delivery, webhook: Webhook, outcome: DeliveryOutcome): Promise<Verdict<Delivery>> {
     const attempt = delivery.attempts + (outcome.kind === 'dropped' ? 0 : 1)
     if (outcome.kind === 'dropped') return this.#complete(delivery, 'dropped', { error: outcome.error })

@@ -39,7 +39,7 @@ interface RenderedReply extends RenderedAnswer {
   readonly reply: string | null
 }
 
-/** Refused when the principal may never see what the subscription asks for. */
+/** Returns a request error if the principal may never see what the subscription selects. */
 export function createRenderer(
   parts: RendererParts,
   bound: BoundSubscription,

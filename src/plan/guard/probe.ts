@@ -22,7 +22,7 @@ import type { Condition, RelationPath } from '../guarded-conditions.ts'
 import { viewOf } from './model-view.ts'
 
 /** Brands a shape as guarded. */
-export type Seal = <S extends GuardedShape>(
+export type BrandPlan = <S extends GuardedShape>(
   shape: S,
   args: readonly JsonValue[],
   principal: Principal,
@@ -73,7 +73,7 @@ function idOf({ fields }: Collection): GuardedSelected[] {
   return id ? [fieldAs('id', id)] : []
 }
 
-export function createProbes(model: Model, seal: Seal): RuleProbes {
+export function createProbes(model: Model, brand: BrandPlan): RuleProbes {
   const collectionOf = (name: string) => viewOf(model, nobody).collection(name)
   const item = (
     collection: Collection,
@@ -84,7 +84,7 @@ export function createProbes(model: Model, seal: Seal): RuleProbes {
     viewOf(model, access).holds(rule, collection)
   return {
     holds: (rule, collection, id, principal) =>
-      seal(
+      brand(
         item(collection, condition(rule, collection, principal), idOf(collection)),
         [id],
         withServiceAccess(principal),
@@ -108,7 +108,7 @@ export function createProbes(model: Model, seal: Seal): RuleProbes {
         select: idOf(target),
         ...uncached,
       }
-      return seal(list, [id, 0, maxRelated], withServiceAccess(principal))
+      return brand(list, [id, 0, maxRelated], withServiceAccess(principal))
     },
     value(path, collection, id, principal) {
       const { steps, field } = followPath(path, collection, collectionOf)
@@ -119,13 +119,13 @@ export function createProbes(model: Model, seal: Seal): RuleProbes {
         }),
         fieldAs('value', field),
       )
-      return seal(item(collection, always, [select]), [id], withServiceAccess(principal))
+      return brand(item(collection, always, [select]), [id], withServiceAccess(principal))
     },
     unchecked({ shape, args }, principal) {
       const free = 'references' in shape ? { references: [] } : {}
       const before = 'before' in shape ? { before: [], rows: always } : {}
       const after = 'after' in shape ? { after: [] } : {}
-      return seal(
+      return brand(
         { ...shape, ...free, ...before, ...after, select: idOf(shape.collection) },
         args,
         withServiceAccess(principal),

@@ -13,7 +13,7 @@ import {
   ownTables,
 } from '../schema/postgres/ddl.ts'
 import { planPostgres, storePostgresSchema } from '../schema/postgres/migrate.ts'
-import { fillWords } from '../schema/postgres/search.ts'
+import { fillSearchTable } from '../schema/postgres/search.ts'
 import { connect, tryLock } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
@@ -331,7 +331,7 @@ export class PostgresTarget implements CopyTarget {
     if (search.length === 0) return
     await client.query(createSearch(table).join(';\n'))
     const sources = search.map(column => ({ column, expression: ident(column), text: '' }))
-    await fillWords(client, name, searchTable(name), sources)
+    await fillSearchTable(client, name, searchTable(name), sources)
   }
 
   async #transaction<T>(work: () => Promise<T>): Promise<T> {

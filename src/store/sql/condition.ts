@@ -272,7 +272,7 @@ export function bindOf(operand: Value, as: Conversion): Bind {
 function search(condition: ConditionOfKind<'search'>, row: RowAlias): Sql {
   if (row.source?.search === condition) return row.source.matches
   const { fields, param, isWhole } = condition
-  const ids = row.dialect.search(row.table, { fields, words: arg(param, row.dialect.searchTerms), isWhole })
+  const ids = row.dialect.search(row.table, { fields, terms: arg(param, row.dialect.searchTerms), isWhole })
   return sql`${row.column('id')} IN (${ids})`
 }
 

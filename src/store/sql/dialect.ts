@@ -90,10 +90,10 @@ export interface Dialect {
   /** A query for the ids of the rows of `table` that match a search. */
   search(table: string, searched: SearchQuery): Sql
   /**
-   * Whether all the words occur in one field of the row with this id, which is at least `lowest`. `index`: the alias of
+   * Whether all the terms occur in one field of the row with this id, which is at least `lowest`. `index`: the alias of
    * the search index, if the statement reads it.
    */
-  fieldMatches(table: string, field: Field, words: Bind, row: SearchRow): Sql
+  fieldMatches(table: string, field: Field, terms: Bind, row: SearchRow): Sql
   /** The JOIN operator for a join whose first table should be read first. PostgreSQL's planner decides for itself. */
   readonly leadingJoin: Sql
   /** Undefined under row security: PostgreSQL does not use the search index for statements that policies restrict. */
@@ -103,7 +103,7 @@ export interface Dialect {
 export interface SearchQuery {
   /** Every word occurs in at least one of these fields. */
   readonly fields: readonly Field[]
-  readonly words: Bind
+  readonly terms: Bind
   /** Whether these are all fields of the search index. */
   readonly isWhole: boolean
 }

@@ -12,8 +12,8 @@ import { type Dialect, type SearchQuery, type SearchRow, searchTable, storedTabl
 import { sumFunction } from './sum-function.ts'
 import { aliasPrefix, applyToFragments, type Bind, join, name, type Sql, sql, textLiteral } from './writer.ts'
 
-/** The column of a search table with the words of all fields. Each field also has a column of its own, under its name. */
-export const allWords = '_all'
+/** The column of a search table with the terms of all fields. Each field also has a column of its own, under its name. */
+export const allTermsColumn = '_all'
 
 /** PostgreSQL functions take at most 100 arguments. */
 const maxArguments = 90
@@ -87,25 +87,25 @@ function comparableSql(value: Sql, { type }: Field): Sql {
   return write === undefined ? value : applyToFragments(write, value)
 }
 
-/** The index has the words of all fields together. A search of some fields filters its matches by their columns. */
-function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: SearchQuery): Sql {
-  const match = sql`${aliasPrefix(alias)}${name(allWords)} @> ${words}`
+/** The index has the terms of all fields together. A search of some fields filters its matches by their columns. */
+function matches(alias: Sql | undefined, _collection: string, { fields, terms, isWhole }: SearchQuery): Sql {
+  const match = sql`${aliasPrefix(alias)}${name(allTermsColumn)} @> ${terms}`
   if (isWhole) return match
   const columns = join(
     fields.map(field => sql`${aliasPrefix(alias)}${name(field.name)}`),
     ' || ',
   )
-  return sql`${match} AND ${columns} @> ${words}`
+  return sql`${match} AND ${columns} @> ${terms}`
 }
 
 function search(collection: string, searched: SearchQuery): Sql {
   return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
 }
 
-function searchedIn(collection: string, field: Field, words: Bind, { id, index }: SearchRow): Sql {
+function searchedIn(collection: string, field: Field, terms: Bind, { id, index }: SearchRow): Sql {
   const column = name(field.name)
-  if (index !== undefined) return sql`${index}.${column} @> ${words}`
-  return sql`(SELECT ${column} @> ${words} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
+  if (index !== undefined) return sql`${index}.${column} @> ${terms}`
+  return sql`(SELECT ${column} @> ${terms} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
 }
 
 /**
@@ -139,7 +139,7 @@ export const postgres: Dialect = {
   text: value => sql`(${value})::text`,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
   list: arrayOf,
-  searchTerms: { name: 'words', encode: searchArray },
+  searchTerms: { name: 'terms', encode: searchArray },
   limit: rows => [rows],
   // LIMIT keeps the planner from looking for the rows in another way.
   sampled: (windows, row, range) => ({

@@ -56,7 +56,7 @@ export function readSearchIndexFirst(row: RowAlias, { collection, rows, isWhole 
     search,
     matches: searchIndex.matches(alias, collection.name, {
       ...search,
-      words: arg(search.param, row.dialect.searchTerms),
+      terms: arg(search.param, row.dialect.searchTerms),
     }),
   }
 }
@@ -144,14 +144,14 @@ function rankedSql(
   return sql`WITH ${lowest} AS MATERIALIZED (SELECT coalesce((${newest}), 0) AS "id") SELECT ${union.column('id')}, ${union.column(rankKey)} FROM ${union.of(sql`${ranked} UNION ALL SELECT * FROM (${others}) AS "others"`)}${whereClause(begin)} ORDER BY ${order} LIMIT ${limit}`
 }
 
-/** The sum over the fields in which all the words occur. */
+/** The sum over the fields in which all the terms occur. */
 function rankSql(row: RowAlias, { fields, param }: ConditionOfKind<'search'>, lowest: Sql): Sql {
-  const words = arg(param, row.dialect.searchTerms)
+  const terms = arg(param, row.dialect.searchTerms)
   const ranks = fields.map(field => {
     const rank = sql`${[String(fieldWeight)]} / (${[String(shortestLength)]} + octet_length(${row.column(field.name)}))`
     if (fields.length === 1) return rank
     const id = row.sorted().column('id')
-    const matchesField = row.dialect.fieldMatches(row.table, field, words, {
+    const matchesField = row.dialect.fieldMatches(row.table, field, terms, {
       id,
       lowest,
       index: row.source?.index,

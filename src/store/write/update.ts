@@ -43,7 +43,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   ]
   const storedStatement = database.prepare(rowSql(row, id, [...outputs, ...additional]))
   const references = new References(shape.references, database)
-  const change = rowChangeOf(shape, database)
+  const changeRow = rowChangeOf(shape, database)
   const changedCollections = new Set([collection.name])
   return function* update(plan, scope) {
     const { args } = plan
@@ -62,7 +62,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     const itemId = Number(args[shape.id])
     const prepared = values && logic?.prepare(values, decision.changed, stored?.[outputs.length])
     const changed = prepared?.changed ?? decision.changed
-    const result = yield* (prepared?.change ?? change)(
+    const result = yield* (prepared?.change ?? changeRow)(
       itemId,
       changed,
       prepared ? { ...inputs, slots: prepared.slots } : inputs,
