@@ -2,10 +2,6 @@
 
 export type ClientObject = Readonly<Record<string, unknown>>
 
-export function isObject(value: unknown): value is ClientObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Returns the value of a JSON text; undefined, which is not a JSON value, if the text is not JSON. */
 export function parseJson(text: string): unknown {
   try {

@@ -2,7 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import { type ClientObject, isObject, parseJson } from './json.ts'
+import { isObject } from '../model/fields/is-object.ts'
+import { type ClientObject, parseJson } from './json.ts'
 
 export interface GraphqlRequest {
   readonly query: string | undefined

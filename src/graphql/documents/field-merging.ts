@@ -27,7 +27,7 @@ import type { Fragments } from './fragments.ts'
 type Parent = GraphQLObjectType | GraphQLInterfaceType
 
 /** A field node, and the type that it is selected on. */
-interface SelectedField {
+interface FieldOccurrence {
   readonly node: FieldNode
   readonly parent: Parent
 }
@@ -37,7 +37,7 @@ interface TypedSelectionSet {
   readonly parent: Parent
 }
 
-type MergeGroup = readonly [SelectedField, ...SelectedField[]]
+type MergeGroup = readonly [FieldOccurrence, ...FieldOccurrence[]]
 
 /** Throws when two fields of an otherwise valid operation cannot be merged. */
 export function checkMerging(
@@ -107,7 +107,7 @@ class MergeCheck {
     })
   }
 
-  #typeOf({ node, parent }: SelectedField): GraphQLOutputType {
+  #typeOf({ node, parent }: FieldOccurrence): GraphQLOutputType {
     const field = this.#schema.getField(parent, node.name.value)
     if (!field) throw new Error(`${parent.name} has no field ${node.name.value}`)
     return field.type
@@ -115,7 +115,7 @@ class MergeCheck {
 
   /** By response key. `@skip` and `@include` do not matter (GraphQL 5.3.2). */
   #groups(sets: readonly TypedSelectionSet[]): ReadonlyMap<string, MergeGroup> {
-    const groups = new Map<string, [SelectedField, ...SelectedField[]]>()
+    const groups = new Map<string, [FieldOccurrence, ...FieldOccurrence[]]>()
     const visited = new Set<string>()
     const collect = (set: SelectionSetNode, parent: Parent): void => {
       for (const node of set.selections) {
@@ -151,7 +151,7 @@ function byParent(group: MergeGroup): readonly MergeGroup[] {
   const [first] = group
   if (group.every(({ parent }) => parent === first.parent)) return [group]
   const shared = group.filter(({ parent }) => isInterfaceType(parent))
-  const kinds = new Map<Parent, [SelectedField, ...SelectedField[]]>()
+  const kinds = new Map<Parent, [FieldOccurrence, ...FieldOccurrence[]]>()
   for (const use of group) {
     if (isInterfaceType(use.parent)) continue
     const kind = kinds.get(use.parent)
@@ -172,7 +172,7 @@ function hasSameShape(a: GraphQLOutputType, b: GraphQLOutputType): boolean {
   return isLeafType(a) || isLeafType(b) ? a === b : true
 }
 
-function argumentsKey({ node: { arguments: nodes = [] } }: SelectedField): string {
+function argumentsKey({ node: { arguments: nodes = [] } }: FieldOccurrence): string {
   return membersKey(nodes)
 }
 
@@ -189,7 +189,7 @@ function valueKey(value: ValueNode): string {
   return value.kind === Kind.LIST ? `[${value.values.map(valueKey)}]` : print(value)
 }
 
-function difference({ node: a }: SelectedField, { node: b }: SelectedField): string {
+function difference({ node: a }: FieldOccurrence, { node: b }: FieldOccurrence): string {
   return a.name.value === b.name.value
     ? 'they have differing arguments'
     : `"${a.name.value}" and "${b.name.value}" are different fields`
@@ -197,8 +197,8 @@ function difference({ node: a }: SelectedField, { node: b }: SelectedField): str
 
 function conflict(
   key: string,
-  { node: first }: SelectedField,
-  { node: other }: SelectedField,
+  { node: first }: FieldOccurrence,
+  { node: other }: FieldOccurrence,
   reason: string,
 ): GraphQLError {
   const message = `Fields "${key}" conflict because ${reason}. Use different aliases on the fields to fetch both if this was intentional.`

@@ -1,6 +1,6 @@
 /** The file of registered documents: a JSON object of documents by their SHA-256. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { isObject } from '../json.ts'
+import { isObject } from '../../model/fields/is-object.ts'
 import { documentHash } from './stored-documents.ts'
 
 export type Manifest = ReadonlyMap<string, string>

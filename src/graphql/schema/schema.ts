@@ -35,7 +35,7 @@ export interface ModelSchema {
   readonly directory: SchemaDirectory
 }
 
-type Fields = GraphQLFieldConfigMap<unknown, unknown>
+type RootFields = GraphQLFieldConfigMap<unknown, unknown>
 
 export function createSchema(model: Model, options: SchemaOptions): ModelSchema {
   const collections = [...model.collections.values()]
@@ -100,8 +100,8 @@ class Operations {
     }
   }
 
-  #queryFields(collections: readonly Collection[], model: Model): Fields {
-    const fields: Fields = {}
+  #queryFields(collections: readonly Collection[], model: Model): RootFields {
+    const fields: RootFields = {}
     const add = (name: string, entry: QueryField, config: SchemaField) => {
       if (this.#queries.has(name)) return
       this.#queries.set(name, entry)
@@ -175,8 +175,8 @@ class Operations {
     }
   }
 
-  #mutationFields(collections: readonly Collection[], model: Model): Fields {
-    const fields: Fields = {}
+  #mutationFields(collections: readonly Collection[], model: Model): RootFields {
+    const fields: RootFields = {}
     for (const collection of collections) {
       const type = this.#types.type(collection)
       const name = typeName(collection)
@@ -224,8 +224,8 @@ class Operations {
     return { type, description, deprecationReason: deprecationText(field.deprecated) }
   }
 
-  #subscriptionFields(collections: readonly Collection[]): Fields {
-    const fields: Fields = {}
+  #subscriptionFields(collections: readonly Collection[]): RootFields {
+    const fields: RootFields = {}
     for (const collection of collections) {
       const name = typeName(collection)
       const type = nonNull(this.#types.type(collection))
@@ -250,7 +250,7 @@ class Operations {
     return fields
   }
 
-  #addEmitted(collection: Collection, fields: Fields): void {
+  #addEmitted(collection: Collection, fields: RootFields): void {
     for (const event of collection.emits?.values() ?? []) {
       const name = emittedField(event)
       this.#subscriptions.set(name, { kind: 'emitted', collection, event })

@@ -1,7 +1,8 @@
 /** The messages of `graphql-transport-ws`, from and to clients. */
 import { ApiError } from '../../errors.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
-import { isObject, parseJson } from '../json.ts'
+import { isObject } from '../../model/fields/is-object.ts'
+import { parseJson } from '../json.ts'
 
 const maxIdCharacters = 128
 

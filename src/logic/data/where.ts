@@ -1,4 +1,5 @@
 /** `where` of `data` → a filter and its arguments. */
+import { isObject } from '../../model/fields/is-object.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import { schemaFaults } from '../../model/json-schema/faults.ts'
 import type { Field } from '../../model/model.ts'
@@ -50,7 +51,7 @@ function conditions(where: unknown, names: Names, place: string, translation: Tr
 }
 
 function requireObject(value: unknown, place: string): object {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (isObject(value)) return value
   throw badCall(place, "must be an object with names of fields, e.g. { status: 'open' }.")
 }
 

@@ -1,7 +1,8 @@
 /** Checks the expressions of computed fields, and finds the type of every part. */
 import type { CheckedExpression, CheckedPart, DatePart, Expression } from '../computed.ts'
-import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import type { FieldType } from '../fields/field-type.ts'
+import { isObject } from '../fields/is-object.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Rule, Scalar } from '../rule.ts'

@@ -1,7 +1,8 @@
 /** Checks the options of fields. */
 
 import { utcOf } from '../fields/datetime.ts'
-import { type DeprecationOptions, type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'

@@ -1,12 +1,7 @@
 /** Built-in fields of `users` that the model narrows: `email: { access: { read: owner('id') } }`. */
 import type { AccessRule } from '../access.ts'
-import {
-  type FieldDeclaration,
-  type FieldNarrowing,
-  isAccessRule,
-  isObject,
-  optionsOf,
-} from '../fields/declared.ts'
+import { type FieldDeclaration, type FieldNarrowing, isAccessRule, optionsOf } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
 

@@ -1,5 +1,5 @@
 /** Checks actions and queries: their names, scopes, inputs, outputs and rules. */
-import { isObject } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import type { ActionOptions, LogicDeclaration, QueryOptions, ValueDeclarations } from '../logic.ts'
 import type { Action, Operation, Query } from '../model.ts'
 import { didYouMean } from '../nearest.ts'

@@ -1,13 +1,7 @@
 /** Checks the options of a collection. */
 import type { CollectionOptions } from '../declaration.ts'
-import {
-  flag,
-  isObject,
-  nonEmptyText,
-  type OptionCheck,
-  type OptionChecks,
-  optionFaults,
-} from '../fields/declared.ts'
+import { flag, nonEmptyText, type OptionCheck, type OptionChecks, optionFaults } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import type { Faults } from './faults.ts'
 
 const record =

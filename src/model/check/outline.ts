@@ -11,7 +11,8 @@ import {
   usersWith,
 } from '../builtin.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
-import { type FieldDeclaration, isObject } from '../fields/declared.ts'
+import type { FieldDeclaration } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import type { LogicDeclaration } from '../logic.ts'
 import type { Relation, ToOne } from '../model.ts'
 import type { Faults } from './faults.ts'

@@ -1,6 +1,6 @@
 /** Checks reactions and jobs. */
 import { webhookTypes } from '../builtin/webhooks.ts'
-import { isObject } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import { scheduleOf } from '../logic/schedule.ts'
 import type { JobDeclaration, LogicDeclaration, ReactionDeclaration } from '../logic.ts'
 import type { Field, Job, Reaction } from '../model.ts'

@@ -1,6 +1,7 @@
 /** Checks access rules: names must exist, and compared values must have the field's type. */
 
-import { isAccessRule, isObject } from '../fields/declared.ts'
+import { isAccessRule } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'

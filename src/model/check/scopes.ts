@@ -1,6 +1,6 @@
 /** The scopes of a model, each with its sentence for the consent page. */
 import type { CollectionOptions } from '../declaration.ts'
-import { isObject } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import type { LogicDeclaration, QueryOptions } from '../logic.ts'
 
 interface Scoped {

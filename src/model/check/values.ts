@@ -1,5 +1,6 @@
 /** Checks the values of operations and events: fields and items. */
-import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
+import { isObject } from '../fields/is-object.ts'
 import type { ItemDeclaration, ValueDeclarations } from '../logic.ts'
 import type { Field, OperationValue } from '../model.ts'
 import { didYouMean } from '../nearest.ts'

@@ -3,6 +3,7 @@
 import { didYouMean } from '../nearest.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { FieldType } from './field-type.ts'
+import { isObject } from './is-object.ts'
 import { type MarkerName, markerNames, markerOf } from './marker.ts'
 
 /** Dates or times are in ISO 8601. */
@@ -134,10 +135,6 @@ export function defaultOf(...markers: readonly MarkerName[]): OptionCheck {
     if (marker === undefined || markers.includes(marker)) return undefined
     return `\`${markerNames[marker]}\` does not fit this field. Write a value of its type.`
   }
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Whether the value has the form of a rule that the functions of `access.ts` return. */

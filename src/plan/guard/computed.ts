@@ -77,10 +77,14 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
   }
 }
 
-type ExpressionOf<Kind> = Extract<CheckedExpression, { readonly kind: Kind }>
+type CheckedExpressionOf<Kind> = Extract<CheckedExpression, { readonly kind: Kind }>
 
 /** A field of the row, or of a row that its to-one relations lead to. */
-function fieldAlong(expression: ExpressionOf<'field'>, row: Collection, view: ModelView): ComputationPart {
+function fieldAlong(
+  expression: CheckedExpressionOf<'field'>,
+  row: Collection,
+  view: ModelView,
+): ComputationPart {
   const { path: names, field, type } = expression
   const [name, ...rest] = names
   if (name === undefined) return { kind: 'column', field: visible(field, row, view) }
@@ -100,7 +104,7 @@ function relatedRows(
 }
 
 function sortOf(
-  { sort }: ExpressionOf<'first'>,
+  { sort }: CheckedExpressionOf<'first'>,
   target: Collection,
   view: ModelView,
 ): readonly GuardedSort[] {

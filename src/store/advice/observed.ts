@@ -4,13 +4,13 @@ import type { AnyGuardedRead } from '../../plan/guarded.ts'
 import type { Answer } from '../read/answers.ts'
 import type { QueryStatistics } from './statistics.ts'
 
-interface Readable {
+interface CountedReader {
   read(plan: never): Awaitable<Answer>
   readonly counts: { readonly hits: number; readonly misses: number }
 }
 
 /** `reader` itself if there are no statistics. */
-export function withStatistics<R extends Readable>(
+export function withStatistics<R extends CountedReader>(
   reader: R,
   statistics: QueryStatistics | undefined,
 ): Pick<R, 'read' | 'counts'> {
@@ -19,7 +19,7 @@ export function withStatistics<R extends Readable>(
   return observedReader as unknown as Pick<R, 'read' | 'counts'>
 }
 
-interface AnyReader extends Readable {
+interface AnyReader extends CountedReader {
   read(plan: AnyGuardedRead): Awaitable<Answer>
 }
 

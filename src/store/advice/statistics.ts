@@ -54,7 +54,7 @@ const maxSampledLists = 32
 
 type AnsweredWrite = Exclude<GuardedWrite['shape'], GuardedDelete>
 
-interface Sample {
+interface ReadSample {
   readonly shape: ShapeStatistics
   readonly inputs: Inputs
   readonly answer: Answer
@@ -75,7 +75,7 @@ export class QueryStatistics {
   /** The statistics of a shape live as long as the shape. */
   readonly #statisticsOf = memoised((shape: GuardedReadShape) => new ShapeStatistics(shape))
   readonly #answerOf = memoised(answerOf)
-  readonly #queue: Sample[] = []
+  readonly #queue: ReadSample[] = []
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -131,7 +131,7 @@ export class QueryStatistics {
       .finally(scheduleNext)
   }
 
-  #examine({ shape, inputs, answer }: Sample): Awaitable<void> {
+  #examine({ shape, inputs, answer }: ReadSample): Awaitable<void> {
     return then(this.#findings(shape, inputs, answer), findings => {
       for (const finding of findings) this.#record(finding, shape, answer)
     })

@@ -1,5 +1,6 @@
 /** Patches of JSON documents, merged into the stored documents (RFC 7396, 2). */
-import type { JsonValue } from '../../model/fields/type.ts'
+import { isObject } from '../../model/fields/is-object.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { requireDocuments } from '../../model/validate.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
@@ -8,13 +9,7 @@ import type { RowAlias } from '../sql/row-alias.ts'
 import { type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
-type Members = { readonly [key: string]: JsonValue }
-
-function isObject(value: JsonValue | undefined): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function memberOf(members: Members, name: string): JsonValue {
+function memberOf(members: JsonObject, name: string): JsonValue {
   return Reflect.get(members, name)
 }
 

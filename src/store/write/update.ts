@@ -57,11 +57,11 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
       references.query(inputs),
     ]
     const stored = storedRows?.[0]
-    const decision = decide(shape, plan, stored, slots)
-    references.require(referenceRows, decision.unchanged)
+    const effective = requireAllowed(shape, plan, stored, slots)
+    references.require(referenceRows, effective.unchanged)
     const itemId = Number(args[shape.id])
-    const prepared = values && logic?.prepare(values, decision.changed, stored?.[outputs.length])
-    const changed = prepared?.changed ?? decision.changed
+    const prepared = values && logic?.prepare(values, effective.changed, stored?.[outputs.length])
+    const changed = prepared?.changed ?? effective.changed
     const result = yield* (prepared?.change ?? changeRow)(
       itemId,
       changed,
@@ -110,7 +110,7 @@ interface EffectiveChanges {
  * Throws if the update is not allowed; references are checked elsewhere. `stored`: the outputs of the stored row. `values`:
  * of the assignments; merged documents replace their patches.
  */
-function decide(
+function requireAllowed(
   shape: GuardedUpdate,
   plan: GuardedPlan,
   stored: ResultRow | undefined,

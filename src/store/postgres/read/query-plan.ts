@@ -2,6 +2,7 @@
  * Translates the plan of a list on PostgreSQL (https://www.postgresql.org/docs/15/using-explain.html, FORMAT JSON) to the same
  * steps as SQLite's plans. Only what decides how many rows are visited is kept.
  */
+import { isObject } from '../../../model/fields/is-object.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { ListPlan } from '../../advice/findings.ts'
 import type { PlanAccess, PlanBlock, PlanStep, PlanTree } from '../../plans/steps.ts'
@@ -18,7 +19,7 @@ export function postgresPlan(text: string): ListPlan {
 }
 
 function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(value)
 }
 
 function childrenOf({ Plans }: Node): readonly Node[] {
