@@ -38,7 +38,7 @@ export class StoredPosition<P extends object> {
     this.#payload = payload
   }
 
-  /** Takes the position over for a term of the lease. `start` returns the place where the first holder begins. */
+  /** Takes the position over for a term of the lease. `start` returns the position from which the first holder begins. */
   static async take<P extends object>(
     parts: PositionParts,
     term: number,
@@ -59,19 +59,19 @@ export class StoredPosition<P extends object> {
     return new StoredPosition<P>(parts, payload)
   }
 
-  get place(): P {
+  get current(): P {
     return JSON.parse(this.#payload) as P
   }
 
   /**
-   * Commits the steps together with the new position, `place`. Returns the ids of the items that the steps wrote. Make one
+   * Commits the steps together with the new position. Returns the ids of the items that the steps wrote. Make one
    * call at a time. After a failure it is unknown what was committed: take the position again. Rejects with `LeaseLost`.
    */
-  async commit(steps: readonly CommitStep[], place: P = this.place): Promise<readonly number[]> {
+  async commit(steps: readonly CommitStep[], position: P = this.current): Promise<readonly number[]> {
     const before = this.#payload
     const { key, run } = this.#parts
     const { term }: Stored<P> = JSON.parse(before)
-    const after = JSON.stringify({ ...place, term } satisfies Stored<P>)
+    const after = JSON.stringify({ ...position, term } satisfies Stored<P>)
     let isLost = false
     const program: Program<readonly number[]> = {
       serial: undefined,

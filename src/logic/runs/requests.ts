@@ -35,7 +35,7 @@ interface RequestParts {
   readonly push: (...args: PushArguments) => void
   /** Whether the job's run with this record is in memory: running, or about to run. */
   readonly isLoaded: (recordId: string) => boolean
-  /** Removes the place of a reaction or job that the model does not have. */
+  /** Removes the position of a reaction or job that the model does not have. */
   readonly forget: (name: string) => void
 }
 

@@ -146,7 +146,7 @@ export class RunnerSession implements LeasedSession {
     const { model, run, records, log, clock } = this.#parts
     const start = async (): Promise<RunnerPosition> => ({ reactions: {}, jobs: {} })
     const position = await StoredPosition.take({ key: positionKey, run, records }, this.#holding.term, start)
-    const { reactions: positions, jobs } = position.place
+    const { reactions: positions, jobs } = position.current
     const abort = new AbortController()
     const last = await log.last()
     const scheduler = this.#scheduler(abort)
@@ -231,10 +231,10 @@ export class RunnerSession implements LeasedSession {
 
   /** Stores the results of runs and all positions, in one transaction. */
   async #flush({ position, reactions, planner }: SessionState): Promise<void> {
-    const { place } = position
+    const { current } = position
     const events = Object.fromEntries(reactions.map(track => [track.name, track.position]))
     const isStoredPositionOld = reactions.some(({ name, position: event }) => {
-      const stored = place.reactions[name]
+      const stored = current.reactions[name]
       return stored === undefined || event - stored >= storeIntervalEvents
     })
     const changes = this.#pending
@@ -244,7 +244,7 @@ export class RunnerSession implements LeasedSession {
     this.#isStoring = true
     try {
       await position.commit(steps, {
-        reactions: { ...without(place.reactions, this.#forgotten), ...events },
+        reactions: { ...without(current.reactions, this.#forgotten), ...events },
         jobs: without(planner.planned, this.#forgotten),
       })
     } finally {
@@ -257,7 +257,7 @@ export class RunnerSession implements LeasedSession {
     const { clock, hold, model } = this.#parts
     if (clock.now() < this.#nextHoldAt) return
     this.#nextHoldAt = clock.now() + holdIntervalMs
-    const { reactions } = position.place
+    const { reactions } = position.current
     const events = [...model.logic.reactions.keys()].flatMap(name => reactions[name] ?? [])
     const lowest = events.length === 0 ? undefined : Math.min(...events)
     if (lowest !== undefined && lowest !== this.#heldEvent) await hold(lowest)
@@ -298,6 +298,6 @@ export class RunnerSession implements LeasedSession {
   }
 }
 
-function without<T>(places: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
-  return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
+function without<T>(positions: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
+  return Object.fromEntries(Object.entries(positions).filter(([name]) => !names.has(name)))
 }

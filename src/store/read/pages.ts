@@ -146,13 +146,13 @@ export class Pages<Q> {
     { inputs, key, stamp }: PageRequest<Q>,
     { count }: ListRows,
     rows: readonly ResultRow[],
-    known: Total | undefined,
+    knownTotal: Total | undefined,
     isNewer: boolean,
   ): ListAnswer {
     const { window, lists } = this.#parts
     if (count?.isEstimate) lists.addEstimate(key, count)
     else if (count !== undefined && !isNewer) lists.addTotal(key, stamp, count)
-    return pageAnswer(rows, known ?? count, window, inputs.args)
+    return pageAnswer(rows, knownTotal ?? count, window, inputs.args)
   }
 
   #shallowQuery(): BindQuery<Q> {

@@ -32,11 +32,11 @@ export function checkedClearing<S>(
 ): Clearing<S> | undefined {
   const { collection, field } = reference
   const logic = writeLogicOf(collection, database.timeLimit)
-  const concernedLimits = limitsOf(database.model, collection).filter(limit => {
+  const affectedLimits = limitsOf(database.model, collection).filter(limit => {
     return collection.prepare !== undefined || affectsLimit(limit, [{ field }])
   })
-  if (logic === undefined && concernedLimits.length === 0) return undefined
-  const limits = cardinalityLimits(collection, concernedLimits, database)
+  if (logic === undefined && affectedLimits.length === 0) return undefined
+  const limits = cardinalityLimits(collection, affectedLimits, database)
   const row = new RowAlias(database.dialect, collection.name)
   const storedStatement = database.prepare(
     rowSql(row, slot(0), [
