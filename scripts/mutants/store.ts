@@ -434,7 +434,7 @@ const writes: readonly Mutant[] = [
     ],
     [
       'unchanged references must be valid',
-      'references.require(referenceRows, decision.unchanged)',
+      'references.require(referenceRows, effective.unchanged)',
       'references.require(referenceRows)',
     ],
     [

@@ -257,10 +257,10 @@ export class Enqueuer {
     this.#batch = new DeliveryBatch()
     const steps = [
       ...deliveries.map(newDelivery),
-      ...[...positions].map(([id, position]) => changeWebhook(id, { position })),
+      ...[...positions].map(([id, ownPosition]) => changeWebhook(id, { position: ownPosition })),
     ]
     const ids = await this.#commit(steps, position)
-    for (const [id, position] of positions) this.#parts.directory.change(id, { position })
+    for (const [id, ownPosition] of positions) this.#parts.directory.change(id, { position: ownPosition })
     for (const [index, delivery] of deliveries.entries()) {
       const id = ids[index]
       if (id !== undefined) this.#parts.onEnqueued(storedDelivery(id, delivery))
