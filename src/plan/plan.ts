@@ -124,6 +124,15 @@ export interface PageWindow {
 export type TotalMode = (typeof totalModes)[number]
 export const totalModes = ['exact', 'estimate', 'none'] as const
 
+/** The maximum number of values in the list of one condition. */
+export const maxListedValues = 100
+/** The maximum number of keys by which one aggregate groups. */
+export const maxGroupKeys = 3
+/** The maximum number of items of an included to-many relation, in the order of their ids. */
+export const includedLimit = 100
+/** The maximum number of relations that one included path follows. */
+export const maxIncludeDepth = 3
+
 /** For `estimate`: matches are counted up to this number. */
 export const maxCounted = 10_000
 

@@ -7,13 +7,14 @@ import {
   type GroupKey,
   type GroupSort,
   type Measure,
+  maxGroupKeys,
   type Param,
   type SelectedFigure,
 } from '../../plan/plan.ts'
 import { mayScan } from '../../plan/scans.ts'
 import { badRequest } from '../bad-request.ts'
 import { collectionScanCost } from '../limits/scan-cost.ts'
-import { type AggregateFields, type AggregateOrder, maxGroupKeys } from '../schema/aggregate-types.ts'
+import type { AggregateFields, AggregateOrder } from '../schema/aggregate-types.ts'
 import { argumentsOf, type FieldRequest, replyFieldBase, subfields, typenameField } from './field-request.ts'
 import type { Input } from './input.ts'
 import { planRows, schemaDefault } from './list-plan.ts'

@@ -1,13 +1,13 @@
 /** Filter inputs → filters of the plan, order inputs → sort keys. */
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
-import type { Filter, Sort } from '../../plan/plan.ts'
+import { type Filter, maxListedValues, type Sort } from '../../plan/plan.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { containedFault } from '../../plan/text-search.ts'
 import { badRequest } from '../bad-request.ts'
 import { operatorName } from '../schema/leaf-types.ts'
 import type { Input, Variables } from './input.ts'
-import { createGetter, maxListedValues, type PlanParameters } from './parameters.ts'
+import { createGetter, type PlanParameters } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 
 const maxSortKeys = 10

@@ -22,8 +22,6 @@ export function sumOfCosts(costs: readonly Cost[]): Cost {
 
 /** Conditions in all filters of one operation. */
 const maxConditions = 100
-/** Values in the list of one condition. */
-export const maxListedValues = 100
 
 export class PlanParameters {
   readonly #getters: Getter[] = []

@@ -9,12 +9,17 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { Collection, Field } from '../../model/model.ts'
-import { type FieldMeasure, fieldMeasures, type GroupKey, type Measure } from '../../plan/plan.ts'
+import {
+  type FieldMeasure,
+  fieldMeasures,
+  type GroupKey,
+  type Measure,
+  maxGroupKeys,
+} from '../../plan/plan.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, orderName, type TypeNames, typeName } from './names.ts'
 import { type Arguments, nonNull, type SchemaField, visibleFields } from './parts.ts'
 
-export const maxGroupKeys = 3
 const defaultGroups = 100
 
 /** The value of an enum that orders groups. */

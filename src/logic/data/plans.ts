@@ -2,20 +2,10 @@
 import { Cache, CacheBound } from '../../cache.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
-import type {
-  CreateShape,
-  DeleteShape,
-  ItemShape,
-  ListShape,
-  Param,
-  Plan,
-  Shape,
-  TotalMode,
-  UpdateShape,
-} from '../../plan/plan.ts'
+import { type CreateShape, type DeleteShape, type ItemShape, type ListShape, type Param, type Plan, type Shape, type TotalMode, type UpdateShape, includedLimit } from '../../plan/plan.ts'
 import type { ListOptions, ReadOptions } from '../data.ts'
 import { badCall, badValue } from './call-error.ts'
-import { includedLimit, orderOf, selectionOf } from './selection.ts'
+import { orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 
 const maxShapes = 4000

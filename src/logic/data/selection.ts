@@ -1,15 +1,12 @@
 /** `fields`, `include` and `sort` of `data` → the selection and order of a plan. */
 import { findField, findRelation, findSortable, type Names, quoted } from '../../plan/names.ts'
 import { orderById, type Sort, type TotalOrder, totalOrder } from '../../plan/order.ts'
-import type { Param, Selected } from '../../plan/plan.ts'
+import { type Param, type Selected, maxIncludeDepth } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { ReadOptions } from '../data.ts'
 import { badCall, refuseAt } from './call-error.ts'
 import type { NamesOf } from './where.ts'
 
-/** How many items of an included to-many relation are read, as in REST. */
-export const includedLimit = 100
-const maxIncludeDepth = 3
 const maxSortKeys = 8
 
 interface IncludeTree extends Map<string, IncludeTree> {}

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { DataRows } from '../../../../src/store/postgres/connections/statement.ts'
-import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
+import { type DataRows, statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { LockedReads } from '../../../../src/store/postgres/read/locked-reads.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
