@@ -202,7 +202,9 @@ function writableByService(collection: Collection): Collection {
   const cached = writableCollections.get(collection)
   if (cached !== undefined) return cached
   const makeWritable = (field: Field): Field =>
-    automaticFields.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
+    automaticFields.has(field.name) || field.internal
+      ? field
+      : { ...field, readOnly: false, immutable: false }
   const fields = new Map([...collection.fields].map(([name, field]) => [name, makeWritable(field)]))
   const opened = { ...collection, fields }
   writableCollections.set(collection, opened)

@@ -2,7 +2,18 @@
 import { Cache, CacheBound } from '../../cache.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
-import { type CreateShape, type DeleteShape, type ItemShape, type ListShape, type Param, type Plan, type Shape, type TotalMode, type UpdateShape, includedLimit } from '../../plan/plan.ts'
+import {
+  type CreateShape,
+  type DeleteShape,
+  type ItemShape,
+  includedLimit,
+  type ListShape,
+  type Param,
+  type Plan,
+  type Shape,
+  type TotalMode,
+  type UpdateShape,
+} from '../../plan/plan.ts'
 import type { ListOptions, ReadOptions } from '../data.ts'
 import { badCall, badValue } from './call-error.ts'
 import { orderOf, selectionOf } from './selection.ts'

@@ -1,7 +1,7 @@
 /** `fields`, `include` and `sort` of `data` → the selection and order of a plan. */
 import { findField, findRelation, findSortable, type Names, quoted } from '../../plan/names.ts'
 import { orderById, type Sort, type TotalOrder, totalOrder } from '../../plan/order.ts'
-import { type Param, type Selected, maxIncludeDepth } from '../../plan/plan.ts'
+import { maxIncludeDepth, type Param, type Selected } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { ReadOptions } from '../data.ts'
 import { badCall, refuseAt } from './call-error.ts'

@@ -42,7 +42,13 @@ export function filterOf(
   return filter.kind === 'and' && filter.filters.length === 0 ? undefined : filter
 }
 
-function conditions(where: unknown, names: Names, place: string, translation: Translation, depth: number): Filter {
+function conditions(
+  where: unknown,
+  names: Names,
+  place: string,
+  translation: Translation,
+  depth: number,
+): Filter {
   if (depth > maxDepth) throw badCall(place, `is nested more than ${maxDepth} deep.`)
   const filters = Object.entries(requireObject(where, place)).map(([name, value]) =>
     condition(name, requireDefined(value, `${place}.${name}`), names, `${place}.${name}`, translation, depth),
@@ -76,7 +82,8 @@ function condition(
 ): Filter {
   const field = namedField(names, name)
   if (field !== undefined) return comparisons(field, value, place, translation)
-  const nested = (inner: unknown, innerPlace: string) => conditions(inner, names, innerPlace, translation, depth + 1)
+  const nested = (inner: unknown, innerPlace: string) =>
+    conditions(inner, names, innerPlace, translation, depth + 1)
   if (name === 'and' || name === 'or') {
     if (!Array.isArray(value)) throw badCall(place, 'must be an array of conditions.')
     return { kind: name, filters: value.map((inner, index) => nested(inner, `${place}[${index}]`)) }
@@ -92,7 +99,8 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
   if (value === null) return comparison(field, 'null', true, place, translation)
   if (Array.isArray(value)) return comparison(field, 'in', value, place, translation)
   const operations = Object.entries(value)
-  if (operations.length === 0) throw badCall(place, `has no operator; ${field.name} takes ${field.type.operators.join(', ')}.`)
+  if (operations.length === 0)
+    throw badCall(place, `has no operator; ${field.name} takes ${field.type.operators.join(', ')}.`)
   return allOf(
     operations.map(([operator, operand]) =>
       operation(field, operator, requireDefined(operand, `${place}.${operator}`), place, translation),
@@ -100,11 +108,18 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
   )
 }
 
-function operation(field: Field, operator: string, operand: unknown, place: string, translation: Translation): Filter {
+function operation(
+  field: Field,
+  operator: string,
+  operand: unknown,
+  place: string,
+  translation: Translation,
+): Filter {
   if (operand === null && operator === 'eq') return comparison(field, 'null', true, place, translation)
   if (operand === null && operator === 'ne') return comparison(field, 'null', false, place, translation)
   const knownOperator = field.type.operators.find(name => name === operator)
-  if (knownOperator !== undefined) return comparison(field, knownOperator, operand, `${place}.${operator}`, translation)
+  if (knownOperator !== undefined)
+    return comparison(field, knownOperator, operand, `${place}.${operator}`, translation)
   throw badCall(
     place,
     `has no operator ${quoted(operator)}; ${field.name} takes ${field.type.operators.join(', ')}.`,
