@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { checkModel, type Declaration, serve } from 'portico'
 import { configurationPage, errorsPage } from '../src/config/pages.ts'
-import { schemaText } from '../src/graphql/schema/sdl.ts'
+import { sdlOf } from '../src/graphql/schema/sdl.ts'
 import { openapi } from '../src/rest/openapi/document.ts'
 import { schemaSql } from '../src/store/schema/sqlite/migrate.ts'
 
@@ -89,7 +89,7 @@ const files: readonly (readonly [file: string, make: () => string | Promise<stri
     'docs/reference/blog.openapi.json',
     async () => `${JSON.stringify(openapi(await blog(), 'http://localhost:3000'), null, 2)}\n`,
   ],
-  ['docs/reference/blog.graphql', async () => schemaText(await blog())],
+  ['docs/reference/blog.graphql', async () => sdlOf(await blog())],
   ['docs/reference/blog.sql', async () => `${schemaSql(await blog()).trim()}\n`],
 ]
 

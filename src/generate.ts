@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { clientTypes, type Origin } from './generate/client-types.ts'
 import { fetchDocument } from './generate/fetch-document.ts'
 import { standaloneFolder } from './generate/standalone.ts'
-import type { JsonObject } from './json.ts'
+import type { UncheckedObject } from './json.ts'
 import type { Model } from './model/model.ts'
 import { openapi } from './rest/openapi/document.ts'
 
@@ -23,7 +23,7 @@ function originOf(source: string, { standalone = false }: GenerateOptions): Orig
 /** The file of types for a checked model. `path`: the model's file, as it was given to the command. */
 export function clientTypesOfModel(model: Model, path: string, options: GenerateOptions = {}): string {
   // A service sends JSON, in which no member is undefined.
-  const document = JSON.parse(JSON.stringify(openapi(model, undefined))) as JsonObject
+  const document = JSON.parse(JSON.stringify(openapi(model, undefined))) as UncheckedObject
   return clientTypes(document, originOf(`--model ${path}`, options))
 }
 

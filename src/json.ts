@@ -1,10 +1,10 @@
 /** JSON from outside: bodies of requests and responses, files, tokens. */
 
 /** A JSON object whose members are not checked yet. */
-export type JsonObject = Readonly<Record<string, unknown>>
+export type UncheckedObject = Readonly<Record<string, unknown>>
 
 /** Whether a JSON value is an object: neither null nor an array. */
-export function isObject(value: unknown): value is JsonObject {
+export function isObject(value: unknown): value is UncheckedObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

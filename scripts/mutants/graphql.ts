@@ -93,7 +93,7 @@ export const graphql: readonly Mutant[] = [
     [
       [
         'a subscriber that joins during a delivery misses its event',
-        'if (this.#join(subscriber)) this.#delivery.catchUp(subscriber)',
+        'if (this.#join(subscriber)) this.#fanOut.catchUp(subscriber)',
         'this.#join(subscriber)',
       ],
       [

@@ -134,17 +134,17 @@ export const plan: readonly Mutant[] = [
     [
       'a rule on reset fields is not checked after the update',
       'dependsOn(allowed, set) ?',
-      'dependsOn(allowed, chosen) ?',
+      'dependsOn(allowed, callerSet) ?',
     ],
     [
       'the rule of a field is not checked in an update',
-      'field: undefined }, ...writeRules(chosen',
+      'field: undefined }, ...writeRules(callerSet',
       'field: undefined }, ...writeRules([]',
     ],
     [
       'a client can set computed values',
-      '...chosen.filter(({ field }) => !computedFields.has(field)), ...computed',
-      '...chosen, ...computed',
+      '...callerSet.filter(({ field }) => !computedFields.has(field)), ...computed',
+      '...callerSet, ...computed',
     ],
     [
       'a replacement resets immutable fields',

@@ -206,8 +206,8 @@ const shared: readonly Mutant[] = [
       ],
       [
         'a cursor contains a boolean as a number',
-        'field.field.type.encoding.decode(value as Cell) ?? null',
-        'value as Cell',
+        'field.field.type.encoding.decode(value as StoredValue) ?? null',
+        'value as StoredValue',
       ],
     ],
   ),
@@ -265,7 +265,7 @@ const shared: readonly Mutant[] = [
     ],
     [
       'a hidden field is distinguished from a null one',
-      'return sql`${visible(condition.field, row)} IS NULL`',
+      'return sql`${visibleSql(condition.field, row)} IS NULL`',
       'return sql`${row.column(condition.field.field.name)} IS NULL`',
       'only rules use it, and rules read the stored fields',
     ],
@@ -339,8 +339,8 @@ const shared: readonly Mutant[] = [
       ],
       [
         'an unreadable related row is returned',
-        'where([linked(path, target, row), conditionSql(rows, target)])\n',
-        'where([linked(path, target, row)])\n',
+        'whereClause([linkCondition(path, target, row), conditionSql(rows, target)])\n',
+        'whereClause([linkCondition(path, target, row)])\n',
       ],
       ['an item that an event refers to is assumed to exist', '    !row.isLogged &&\n', ''],
       [
@@ -371,13 +371,13 @@ const shared: readonly Mutant[] = [
       ],
       [
         'a hidden field reveals whether its value is equal',
-        'seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`',
+        'readableWhen === undefined ? same : sql`${same} AND ${conditionSql(readableWhen, row, true)}`',
         'same',
       ],
       [
         'a reference to an unreadable item is accepted',
-        "where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])\n    // In",
-        "where([sql`${row.column('id')} = ${id}`])\n    // In",
+        "whereClause([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])\n    // In",
+        "whereClause([sql`${row.column('id')} = ${id}`])\n    // In",
       ],
     ],
   ),
@@ -469,7 +469,7 @@ const writes: readonly Mutant[] = [
     ],
     [
       'unchanged references must be valid',
-      'references.require(referenceRows, decision.unchanged)',
+      'references.require(referenceRows, effective.unchanged)',
       'references.require(referenceRows)',
     ],
     [
@@ -611,11 +611,6 @@ const sqlite: readonly Mutant[] = [
         'if (isForeignKeyFailure(cause) && batch.length > 2) {',
       ],
       [
-        'the changes of a refused write stay',
-        'if (this.#connection.changes !== changesBefore) {',
-        'if (this.#connection.changes === changesBefore) {',
-      ],
-      [
         'one write more than the maximum may wait',
         'this.#waiting.length >= this.#options.maxWaiting',
         'this.#waiting.length > this.#options.maxWaiting',
@@ -635,12 +630,23 @@ const sqlite: readonly Mutant[] = [
         'return now - this.#collectingSince < this.#batchWaitMs',
         'return now - this.#collectingSince >= 0',
       ],
+      ['the writer lock is not released', '    lock.release()\n', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'store/sqlite/write/batch-run',
+    ['store/sqlite/write/commit'],
+    [
+      [
+        'the changes of a refused write stay',
+        'if (this.#connection.changes !== changesBefore) {',
+        'if (this.#connection.changes === changesBefore) {',
+      ],
       [
         'a write whose statement failed is not rolled back',
         '      this.#connection.rollbackSavepoint()\n',
         '',
       ],
-      ['the writer lock is not released', '    lock.release()\n', ''],
       [
         'a failing write without changes refuses its whole group',
         '        outcomes.push({ error: failureOf(cause) })\n',

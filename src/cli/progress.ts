@@ -1,5 +1,5 @@
 /** Reports the progress of a long command. */
-import type { Progress } from '../store/copy.ts'
+import type { CopyProgress } from '../store/copy.ts'
 
 const verbs = {
   copy: 'Copying',
@@ -11,7 +11,7 @@ const verbs = {
 const terminalIntervalMs = 100
 const logIntervalMs = 10_000
 
-interface Reported extends Omit<Progress, 'doing'> {
+interface Reported extends Omit<CopyProgress, 'doing'> {
   readonly doing: keyof typeof verbs
   /** The progress from 0 to 1, if it is not `done / of`. */
   readonly share?: number | undefined

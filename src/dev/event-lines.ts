@@ -1,10 +1,11 @@
 /** The log lines of `portico dev` for committed events and for mails. */
-import type { ChangeFeed, LoggedChange } from '../events/change-feed.ts'
+
 import { typeOf } from '../events/event-types.ts'
 import { LogReader } from '../events/log-reader.ts'
 import { Outage } from '../events/outage.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'
+import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
 import type { StoredMail } from './mail/mailbox.ts'
 import { mailPath } from './mail/pages.ts'
 

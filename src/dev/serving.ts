@@ -19,7 +19,7 @@ import { themeOf } from '../serve/oauth/account-pages.ts'
 import type { OpenService } from '../serve/service.ts'
 import { open } from '../serve.ts'
 import { describeCrash } from '../source/describe.ts'
-import type { Step } from '../store/schema/diff.ts'
+import type { MigrationStep } from '../store/schema/diff.ts'
 import { EventLines } from './event-lines.ts'
 import { fileHash, hashesOf, loadSources, projectFiles, recordFiles } from './loaded-files.ts'
 import { isFromDeveloper } from './mail/local-request.ts'
@@ -42,11 +42,11 @@ function report(message: FromServing): void {
   process.send?.(message)
 }
 
-function isMigration({ additive, faults }: Step): boolean {
+function isMigration({ additive, faults }: MigrationStep): boolean {
   return !additive || faults !== undefined
 }
 
-function migrationMessage(steps: readonly Step[]): FromServing {
+function migrationMessage(steps: readonly MigrationStep[]): FromServing {
   const parts = steps.flatMap<{ readonly sentence: string }>(step => step.parts ?? [step])
   const has = (verb: string) => parts.some(({ sentence }) => sentence.startsWith(verb))
   return {

@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { then } from '../plan/answer.ts'
+import type { ChangeKind } from '../plan/change-feed.ts'
 import { admit } from '../plan/guard.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
-import type { ChangeKind } from './change-feed.ts'
 import type { EventFilter } from './event-shapes.ts'
 import { changeKinds, coversType, eventType, ownTypesOf } from './event-types.ts'
 import type { EventViews, ShownEvent } from './show-event.ts'
@@ -26,7 +26,7 @@ export interface EventFormat {
   render(event: ShownEvent, eventNumber: number): string
 }
 
-export function isLogged(collection: Collection): boolean {
+export function offersEvents(collection: Collection): boolean {
   return !collection.unlogged && collection.access.read.kind !== 'nobody'
 }
 
@@ -36,7 +36,7 @@ export function isLogged(collection: Collection): boolean {
  */
 export function readableCollections(model: Model, { access }: Principal): readonly Collection[] {
   const refusals: ApiError[] = []
-  const readable = [...model.collections.values()].filter(isLogged).filter(collection => {
+  const readable = [...model.collections.values()].filter(offersEvents).filter(collection => {
     try {
       admit(model, collection, 'read', access)
       return true

@@ -3,11 +3,11 @@ import { Cache, CacheBound } from '../cache.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
+import type { LoggedChange } from '../plan/change-feed.ts'
 import { namesFor } from '../plan/guard.ts'
 import type { CompositeShape, Filter, ItemRoot } from '../plan/plan.ts'
 import { selected } from '../plan/system-plans.ts'
 import type { AccessClass } from '../principal.ts'
-import type { LoggedChange } from './change-feed.ts'
 
 /** A listener's own condition on the items. */
 export interface EventFilter {

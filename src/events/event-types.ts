@@ -1,6 +1,6 @@
 /** The types of events, e.g. `post.created`, and the patterns with which listeners select them. */
 import type { Collection, Model } from '../model/model.ts'
-import type { ChangeKind, LoggedChange } from './change-feed.ts'
+import type { ChangeKind, LoggedChange } from '../plan/change-feed.ts'
 
 export const changeKinds = ['created', 'updated', 'deleted'] as const satisfies readonly ChangeKind[]
 

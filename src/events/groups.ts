@@ -1,13 +1,13 @@
 /** Subscribers with the same request and the same rights form a group: each event is rendered once per group. */
-import type { ChangeRenderer, Group, Subscriber, Topic } from './subscriber.ts'
+import type { ChangeRenderer, Subscriber, SubscriberGroup, Topic } from './subscriber.ts'
 
 function topicKey({ kind, collection }: Topic): string {
   return `${kind} ${collection}`
 }
 
-export class Groups {
-  readonly #groups = new Map<string, Group>()
-  readonly #topics = new Map<string, Set<Group>>()
+export class SubscriberGroups {
+  readonly #groups = new Map<string, SubscriberGroup>()
+  readonly #topics = new Map<string, Set<SubscriberGroup>>()
 
   /** Throws if the subscriber's principal may never see what the request asks for. */
   join(subscriber: Subscriber): void {
@@ -30,7 +30,7 @@ export class Groups {
   }
 
   /** The groups that subscribe to a topic. */
-  of(topic: Topic): readonly Group[] {
+  of(topic: Topic): readonly SubscriberGroup[] {
     return [...(this.#topics.get(topicKey(topic)) ?? [])]
   }
 
@@ -38,8 +38,8 @@ export class Groups {
     return [...this.#groups.values()].flatMap(({ members }) => [...members])
   }
 
-  #add(key: string, renderer: ChangeRenderer): Group {
-    const group: Group = { key, renderer, members: new Set() }
+  #add(key: string, renderer: ChangeRenderer): SubscriberGroup {
+    const group: SubscriberGroup = { key, renderer, members: new Set() }
     this.#groups.set(key, group)
     for (const topic of renderer.topics) {
       const name = topicKey(topic)
@@ -48,7 +48,7 @@ export class Groups {
     return group
   }
 
-  #remove(group: Group): void {
+  #remove(group: SubscriberGroup): void {
     this.#groups.delete(group.key)
     for (const topic of group.renderer.topics) {
       const name = topicKey(topic)

@@ -4,10 +4,10 @@
  * resume replay what they missed in parallel, and then join the live groups.
  */
 import { ApiError, stoppingRefusal } from '../errors.ts'
+import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { Principal } from '../principal.ts'
-import type { ChangeFeed } from './change-feed.ts'
-import { Delivery } from './delivery.ts'
-import { Groups } from './groups.ts'
+import { FanOut } from './fan-out.ts'
+import { SubscriberGroups } from './groups.ts'
 import { LogReader, type LogReaderParts } from './log-reader.ts'
 import { Outage } from './outage.ts'
 import { Rendering } from './rendering.ts'
@@ -37,9 +37,9 @@ export interface HubParts extends Pick<LogReaderParts, 'feed' | 'beforeDelivery'
 export class Hub {
   readonly #feed: ChangeFeed
   readonly #onFault: (error: unknown) => void
-  readonly #live = new Groups()
-  readonly #replaying = new Groups()
-  readonly #delivery: Delivery
+  readonly #live = new SubscriberGroups()
+  readonly #replaying = new SubscriberGroups()
+  readonly #fanOut: FanOut
   readonly #reader: LogReader
   readonly #replays: Replays
   #size = 0
@@ -52,15 +52,15 @@ export class Hub {
     const fail = (subscribers: Iterable<Subscriber>, error: unknown) => this.#fail(subscribers, error)
     const outage = new Outage(() => feed.last(), onFault)
     const rendering = new Rendering({ outage, retryLimitMs, hasSubscribers })
-    const delivery = new Delivery({ groups: this.#live, rendering, fail })
+    const fanOut = new FanOut({ groups: this.#live, rendering, fail })
     const reader = new LogReader({
       feed,
       outage,
       beforeDelivery,
       onLoss: error => this.#fail(this.#live.subscribers(), error),
-      deliver: change => delivery.deliver(change),
+      deliver: change => fanOut.deliver(change),
     })
-    this.#delivery = delivery
+    this.#fanOut = fanOut
     this.#reader = reader
     this.#replays = new Replays({
       feed,
@@ -138,7 +138,7 @@ export class Hub {
     subscriber.pass(after)
     this.#replaying.join(subscriber)
     if (this.#reader.position > after) return this.#replays.add(subscriber)
-    // Nothing was missed, or the live reader will read what was.
+    // Either nothing was missed, or the live reader will read what was missed.
     this.#joinLive(subscriber)
     subscriber.startLive()
   }
@@ -146,7 +146,7 @@ export class Hub {
   #joinLive(subscriber: Subscriber): void {
     this.#replaying.leave(subscriber)
     subscriber.holdLive()
-    if (this.#join(subscriber)) this.#delivery.catchUp(subscriber)
+    if (this.#join(subscriber)) this.#fanOut.catchUp(subscriber)
   }
 
   #leaveLive(subscriber: Subscriber): void {
@@ -160,7 +160,7 @@ export class Hub {
     subscriber.principal = principal
     // The held replies were rendered for the former rights.
     if (subscriber.isHeld) subscriber.dropHeld()
-    if (this.#join(subscriber) && subscriber.isLive) this.#delivery.catchUp(subscriber)
+    if (this.#join(subscriber) && subscriber.isLive) this.#fanOut.catchUp(subscriber)
   }
 
   /** Returns false if the subscriber's rights do not suffice: then its subscription has ended. */
@@ -175,7 +175,7 @@ export class Hub {
     }
   }
 
-  #groupsOf({ isReplaying }: Subscriber): Groups {
+  #groupsOf({ isReplaying }: Subscriber): SubscriberGroups {
     return isReplaying ? this.#replaying : this.#live
   }
 

@@ -1,5 +1,7 @@
 /** A page of the log, as one listener may see it. */
-import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from './change-feed.ts'
+
+import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
+import { isLogEnd, maxBatchBytes } from './log-batch.ts'
 import { checkResumable } from './resume.ts'
 import { type ChangeRenderer, hasTopicFor } from './subscriber.ts'
 

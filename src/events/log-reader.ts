@@ -1,6 +1,7 @@
 /** Reads every event of the log once, in commit order, while there are subscribers. */
 import type { Awaitable } from '../plan/answer.ts'
-import { type ChangeFeed, type LoggedChange, maxBatchBytes } from './change-feed.ts'
+import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
+import { maxBatchBytes } from './log-batch.ts'
 import { isTemporary, type Outage } from './outage.ts'
 import { checkResumable } from './resume.ts'
 

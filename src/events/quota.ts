@@ -35,7 +35,7 @@ export class Quota {
 /** Releases one connection. Only the first call has an effect. */
 export type Release = () => void
 
-export function once(release: () => void): Release {
+export function releaseOnce(release: () => void): Release {
   let isReleased = false
   return () => {
     if (isReleased) return
@@ -60,6 +60,6 @@ export class ConnectionQuota {
   take({ access, budgetKey }: Principal): Release {
     const quota = isAnonymous(access) ? this.#anonymous : this.#identified
     quota.take(budgetKey)
-    return once(() => quota.release(budgetKey))
+    return releaseOnce(() => quota.release(budgetKey))
   }
 }

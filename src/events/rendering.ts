@@ -1,8 +1,8 @@
 /** Renders the replies of a group. An outage of the database delays them. */
 import type { Awaitable } from '../plan/answer.ts'
-import type { LoggedChange } from './change-feed.ts'
+import type { LoggedChange } from '../plan/change-feed.ts'
 import { isTemporary, type Outage } from './outage.ts'
-import type { Group } from './subscriber.ts'
+import type { SubscriberGroup } from './subscriber.ts'
 
 const defaultRetryLimitMs = 10_000
 
@@ -21,7 +21,7 @@ export class Rendering {
   }
 
   /** Null if the members may not see the change. Throws or rejects if it can never be rendered. */
-  render(group: Group, change: LoggedChange): Awaitable<string | null> {
+  render(group: SubscriberGroup, change: LoggedChange): Awaitable<string | null> {
     try {
       const reply = group.renderer.render(change)
       return reply instanceof Promise ? reply.catch(error => this.#retry(group, change, error)) : reply
@@ -32,7 +32,7 @@ export class Rendering {
   }
 
   /** Waits for the database without a limit: subscribers miss nothing by waiting. */
-  async #retry(group: Group, change: LoggedChange, cause: unknown): Promise<string | null> {
+  async #retry(group: SubscriberGroup, change: LoggedChange, cause: unknown): Promise<string | null> {
     const { outage, retryLimitMs = defaultRetryLimitMs, hasSubscribers } = this.#parts
     let error = cause
     let deadline = Number.POSITIVE_INFINITY

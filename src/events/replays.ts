@@ -2,12 +2,14 @@
  * Sends subscribers what they missed: reads the log in batches, with turns for callers, until a subscriber has everything
  * that the live reader has delivered. Then the subscriber joins the live groups at exactly that event.
  */
-import { type ChangeFeed, type LoggedChange, maxBatchBytes } from './change-feed.ts'
+
+import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
+import { maxBatchBytes } from './log-batch.ts'
 import { isTemporary, type Outage } from './outage.ts'
 import type { Rendering } from './rendering.ts'
 import { type Replay, ReplayQueue } from './replay-queue.ts'
 import { checkResumable } from './resume.ts'
-import { type Group, hasTopicFor, type Subscriber } from './subscriber.ts'
+import { hasTopicFor, type Subscriber, type SubscriberGroup } from './subscriber.ts'
 
 /** Batches end at multiples of this, where replays that began at different events meet. */
 const batchSize = 256
@@ -32,7 +34,7 @@ export interface ReplayParts {
   readonly fail: (subscribers: Iterable<Subscriber>, error: unknown) => void
 }
 
-interface Batch {
+interface ReplayBatch {
   readonly changes: readonly LoggedChange[]
   /** Everything up to this event is in `changes`. */
   readonly until: number
@@ -81,7 +83,7 @@ export class Replays {
     }
   }
 
-  async #read(position: number): Promise<Batch> {
+  async #read(position: number): Promise<ReplayBatch> {
     const { feed } = this.#parts
     const logged = await feed.after(position, batchSize, maxBatchBytes)
     if (logged[0]?.event !== position + 1) checkResumable(position, await feed.bounds())
@@ -133,7 +135,7 @@ class BatchDelivery {
 
   /** Returns the members that are done with the slice. */
   async #deliverTo(
-    group: Group,
+    group: SubscriberGroup,
     members: readonly Subscriber[],
     slice: readonly LoggedChange[],
   ): Promise<readonly Subscriber[]> {
@@ -178,8 +180,8 @@ class BatchDelivery {
   }
 }
 
-function byGroup(subscribers: Iterable<Subscriber>): Map<Group, Subscriber[]> {
-  const groups = new Map<Group, Subscriber[]>()
+function byGroup(subscribers: Iterable<Subscriber>): Map<SubscriberGroup, Subscriber[]> {
+  const groups = new Map<SubscriberGroup, Subscriber[]>()
   for (const subscriber of subscribers) {
     const { group } = subscriber
     if (!group) continue

@@ -1,6 +1,6 @@
 /** The events after which a client may resume. */
 import { ApiError } from '../errors.ts'
-import type { FeedBounds } from './change-feed.ts'
+import type { LogBounds } from '../plan/change-feed.ts'
 
 const eventIdPattern = /^(0|[1-9]\d{0,15})$/
 
@@ -11,7 +11,7 @@ export function eventNumber(id: string): number | undefined {
 }
 
 /** Throws RESYNC_REQUIRED if the log does not have every event after this one. */
-export function checkResumable(after: number, bounds: FeedBounds): void {
+export function checkResumable(after: number, bounds: LogBounds): void {
   const { pruned, drawn } = bounds
   if (after < pruned) {
     throw new ApiError(

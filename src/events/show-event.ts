@@ -3,14 +3,14 @@
  * before the change and after it, each as this listener may read it now. It discloses nothing that reading the item before
  * and after the change would not.
  */
-import type { JsonValue } from '../model/fields/type.ts'
+import type { JsonObject } from '../model/fields/type.ts'
 import type { Collection, EmittedEvent, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
+import type { LoggedChange } from '../plan/change-feed.ts'
 import { staticRule } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
-import type { LoggedChange } from './change-feed.ts'
 import {
   actorShape,
   argumentsFor,
@@ -43,7 +43,7 @@ export interface EventViews {
 }
 
 /** An item as a listener may read it; null if it may not. */
-type View = Readonly<Record<string, JsonValue>> | null
+type View = JsonObject | null
 
 interface Views {
   readonly after?: View
@@ -60,7 +60,7 @@ interface Difference {
 }
 
 /** Cached with the answer from which it was computed, for all listeners that get the same answer. */
-interface Rendered extends RenderedAnswer {
+interface RenderedEvents extends RenderedAnswer {
   /** The change that was rendered: changes with equal answers have different event ids. */
   readonly change: LoggedChange
   readonly difference: Difference | null
@@ -111,17 +111,17 @@ function renderedOf(
   answer: CompositeAnswer,
   change: LoggedChange,
   compute: () => Difference | null,
-): Rendered {
-  const cached = answer.rendered as Rendered | undefined
+): RenderedEvents {
+  const cached = answer.rendered as RenderedEvents | undefined
   if (cached?.change === change) return cached
   const bytes = 6 * answer.text.length + 2 * (change.row.length + (change.before?.length ?? 0))
-  const rendered: Rendered = { change, difference: compute(), events: [undefined, undefined], bytes }
+  const rendered: RenderedEvents = { change, difference: compute(), events: [undefined, undefined], bytes }
   answer.rendered = rendered
   return rendered
 }
 
 function eventFor(
-  { difference, events }: Rendered,
+  { difference, events }: RenderedEvents,
   change: LoggedChange,
   collection: Collection,
   hasActor: boolean,

@@ -1,7 +1,7 @@
 /** A subscriber: its request, where its replies go, and which replies it already has. */
 import type { Awaitable } from '../plan/answer.ts'
+import type { ChangeKind, LoggedChange } from '../plan/change-feed.ts'
 import type { Principal } from '../principal.ts'
-import type { ChangeKind, LoggedChange } from './change-feed.ts'
 
 /** A request for changes, made by a transport. */
 export interface SubscriptionRequest {
@@ -39,7 +39,7 @@ export interface ReplySink {
 }
 
 /** The subscribers with the same request and the same rights. */
-export interface Group {
+export interface SubscriberGroup {
   readonly key: string
   readonly renderer: ChangeRenderer
   readonly members: Set<Subscriber>
@@ -58,7 +58,7 @@ export class Subscriber {
   readonly sink: ReplySink
   principal: Principal
   /** Undefined when the subscription has ended. */
-  group: Group | undefined
+  group: SubscriberGroup | undefined
   /** `held`: live replies wait until the subscriber has what came before them. */
   #state: 'replaying' | 'held' | 'live' = 'replaying'
   /** Every event up to this one was processed, and its reply sent. */

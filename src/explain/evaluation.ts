@@ -2,7 +2,7 @@
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
-import type { Probes } from '../plan/guard/probe.ts'
+import type { RuleProbes } from '../plan/guard/probe.ts'
 import type { Guard } from '../plan/guard.ts'
 import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { Plan, WriteShape } from '../plan/plan.ts'
@@ -15,7 +15,7 @@ import { type ItemPlace, isNull, mayShowStored, type ReadSteps, ruleTree } from 
 export interface ReasonParts {
   readonly model: Model
   readonly guard: Guard
-  readonly probes: Probes
+  readonly probes: RuleProbes
   readonly store: Pick<Store, 'transaction'>
   /** The time for rules, in milliseconds since 1970. */
   readonly now: () => number

@@ -1,6 +1,6 @@
 /** Which events a listener receives, and which not, by REST and by GraphQL subscriptions. */
 import { ApiError } from '../errors.ts'
-import { isLogged } from '../events/event-request.ts'
+import { offersEvents } from '../events/event-request.ts'
 import { collectionOfPattern, coversType, typesOf } from '../events/event-types.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
@@ -24,7 +24,7 @@ export function selectionOf(model: Model, query: string): ExplainedEvents {
   const types = listOf('types')
   const namedCollections = listOf('collections')?.flatMap(name => model.collections.get(name) ?? [])
   const patterns = types?.map(type => collectionOfPattern(model, type))
-  const logged = [...model.collections.values()].filter(isLogged)
+  const logged = [...model.collections.values()].filter(offersEvents)
   const isSelected = (collection: Collection) =>
     patterns?.some(pattern => pattern === 'all' || pattern === collection) ?? true
   const id = parameters.get('item_id')

@@ -6,7 +6,7 @@ import type { Collection, Model } from '../model/model.ts'
 import { followPath, pathsOf } from '../model/rule/paths.ts'
 import type { Rule } from '../model/rule.ts'
 import type { ReadAnswer } from '../plan/answer.ts'
-import { maxRelated, type Probes } from '../plan/guard/probe.ts'
+import { maxRelated, type RuleProbes } from '../plan/guard/probe.ts'
 import type { Guard } from '../plan/guard.ts'
 import type { GuardedRead } from '../plan/guarded.ts'
 import { itemShape } from '../plan/system-plans.ts'
@@ -17,7 +17,7 @@ import { ruleSource } from './rule-source.ts'
 export interface TreeParts {
   readonly model: Model
   readonly guard: Guard
-  readonly probes: Probes
+  readonly probes: RuleProbes
   /** The principal whose request is explained. */
   readonly principal: Principal
   /** The principal who reads the explanation, without values that they cannot read. Undefined: the operator, who may read all but secrets. */

@@ -1,6 +1,6 @@
 /** The TypeScript file that types `createClient` of `portico/client`, from an OpenAPI document of Portico. */
 
-import type { JsonObject } from '../json.ts'
+import type { UncheckedObject } from '../json.ts'
 import {
   type CollectionDescription,
   describeApi,
@@ -28,7 +28,7 @@ const reservedNames = ['Api', 'ApiTypes', 'ClientOptions']
  * The text of the file. The same document yields the same text, apart from the line that names its origin. Every text of
  * the document may be hostile: names are quoted or renamed, comments cannot end early.
  */
-export function clientTypes(document: JsonObject, origin: Origin): string {
+export function clientTypes(document: UncheckedObject, origin: Origin): string {
   const api = describeApi(document)
   const types = new SchemaTypes(document, reservedNames, itemSchemas(api.collections))
   const collections = api.collections.map(collection => collectionText(types, collection))

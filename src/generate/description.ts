@@ -1,6 +1,6 @@
 /** Reads the collections, actions and queries of a Portico OpenAPI document from its paths and references. */
 
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject, type UncheckedObject } from '../json.ts'
 import { DocumentError } from './errors.ts'
 import { listAt, objectAt, textAt } from './members.ts'
 
@@ -25,9 +25,9 @@ export interface Operation {
   /** `item`: it acts on an item, whose id is the first argument. */
   readonly target: 'item' | 'collection' | 'none'
   /** The schema of an object; undefined: no input. */
-  readonly input: JsonObject | undefined
+  readonly input: UncheckedObject | undefined
   /** Undefined: no output. */
-  readonly output: JsonObject | undefined
+  readonly output: UncheckedObject | undefined
 }
 
 export interface Relation {
@@ -39,7 +39,7 @@ export interface Relation {
 }
 
 /** The events that actions emit, by type: the schemas of their values. */
-export type Emitted = ReadonlyMap<string, JsonObject>
+export type Emitted = ReadonlyMap<string, UncheckedObject>
 
 export interface CollectionDescription {
   readonly name: string
@@ -48,12 +48,12 @@ export interface CollectionDescription {
   readonly description: string
   readonly isDeprecated: boolean
   /** The schema of an item, as reads return it. Its properties include computed fields and relations. */
-  readonly item: JsonObject
+  readonly item: UncheckedObject
   /** The schemas of request bodies; undefined if the collection has no such operation. */
-  readonly create: JsonObject | undefined
-  readonly update: JsonObject | undefined
+  readonly create: UncheckedObject | undefined
+  readonly update: UncheckedObject | undefined
   /** The members that only the response to a create has; undefined: none. */
-  readonly revealed: JsonObject | undefined
+  readonly revealed: UncheckedObject | undefined
   /** The names of fields that are returned only on request. */
   readonly computed: readonly string[]
   readonly relations: readonly Relation[]
@@ -70,10 +70,10 @@ export interface ApiDescription {
 interface Path {
   /** After `/api/v1/`. */
   readonly segments: readonly string[]
-  readonly methods: JsonObject
+  readonly methods: UncheckedObject
 }
 
-function pathsOf(document: JsonObject): readonly Path[] {
+function pathsOf(document: UncheckedObject): readonly Path[] {
   return Object.entries(objectAt(document, 'paths')).flatMap(([path, methods]) =>
     path.startsWith(prefix) && isObject(methods)
       ? [{ segments: path.slice(prefix.length).split('/'), methods }]
@@ -81,14 +81,18 @@ function pathsOf(document: JsonObject): readonly Path[] {
   )
 }
 
-const jsonOf = (holder: JsonObject): JsonObject | undefined => {
+const jsonOf = (holder: UncheckedObject): UncheckedObject | undefined => {
   const { schema } = objectAt(holder, 'content', 'application/json')
   return isObject(schema) ? schema : undefined
 }
-const bodyOf = (operation: JsonObject) => jsonOf(objectAt(operation, 'requestBody'))
+const bodyOf = (operation: UncheckedObject) => jsonOf(objectAt(operation, 'requestBody'))
 
 /** The schema of a response, which may be a reference to a response of `document` that operations share. */
-function responseOf(document: JsonObject, operation: JsonObject, status: string): JsonObject | undefined {
+function responseOf(
+  document: UncheckedObject,
+  operation: UncheckedObject,
+  status: string,
+): UncheckedObject | undefined {
   const response = objectAt(operation, 'responses', status)
   const name = /^#\/components\/responses\/([^/]+)$/.exec(textAt(response, '$ref'))?.[1]
   return jsonOf(name === undefined ? response : objectAt(document, 'components', 'responses', name))
@@ -101,18 +105,18 @@ export function referenceOf(schema: unknown): string | undefined {
 }
 
 /** A schema, or the named one that it refers to. */
-export function resolved(document: JsonObject, schema: JsonObject): JsonObject {
+export function resolved(document: UncheckedObject, schema: UncheckedObject): UncheckedObject {
   const name = referenceOf(schema)
   return name === undefined ? schema : objectAt(document, 'components', 'schemas', name)
 }
 
 /** The description of an operation, without the access rule at its end. */
-function operationText(operation: JsonObject): string {
+function operationText(operation: UncheckedObject): string {
   const [before = ''] = textAt(operation, 'description').split(/ ?Who may: /, 1)
   return before.trim() === '' ? textAt(operation, 'summary') : before
 }
 
-function actionOf(document: JsonObject, { segments, methods }: Path): Operation[] {
+function actionOf(document: UncheckedObject, { segments, methods }: Path): Operation[] {
   const name = segments.at(-1) ?? ''
   const post = objectAt(methods, 'post')
   if (name.includes('{') || Object.keys(post).length === 0) return []
@@ -124,11 +128,11 @@ function actionOf(document: JsonObject, { segments, methods }: Path): Operation[
 interface Parameter {
   readonly name: string
   readonly isRequired: boolean
-  readonly schema: JsonObject
+  readonly schema: UncheckedObject
 }
 
 /** The parameters that the operation itself declares; `fields`, `include` and headers are references. */
-function ownParameters(operation: JsonObject): readonly Parameter[] {
+function ownParameters(operation: UncheckedObject): readonly Parameter[] {
   return listAt(operation, 'parameters').flatMap(parameter =>
     isObject(parameter) && textAt(parameter, 'in') === 'query'
       ? [
@@ -142,13 +146,13 @@ function ownParameters(operation: JsonObject): readonly Parameter[] {
   )
 }
 
-function queryOf(document: JsonObject, { segments, methods }: Path): Operation[] {
+function queryOf(document: UncheckedObject, { segments, methods }: Path): Operation[] {
   const get = objectAt(methods, 'get')
   if (Object.keys(get).length === 0) return []
   const parameters = ownParameters(get)
   const id = parameters.find(({ name, isRequired }) => name === 'id' && isRequired)
   const inputParameters = parameters.filter(parameter => parameter !== id)
-  const input: JsonObject = {
+  const input: UncheckedObject = {
     type: 'object',
     properties: Object.fromEntries(inputParameters.map(({ name, schema }) => [name, schema])),
     required: inputParameters.filter(({ isRequired }) => isRequired).map(({ name }) => name),
@@ -167,8 +171,8 @@ function queryOf(document: JsonObject, { segments, methods }: Path): Operation[]
 /** The paths of one collection. */
 interface CollectionPaths {
   readonly name: string
-  readonly list: JsonObject
-  readonly item: JsonObject
+  readonly list: UncheckedObject
+  readonly item: UncheckedObject
   readonly actions: readonly Path[]
 }
 
@@ -185,7 +189,7 @@ function collectionPaths(paths: readonly Path[]): readonly CollectionPaths[] {
   })
 }
 
-function itemOf(document: JsonObject, { list, item }: CollectionPaths): JsonObject {
+function itemOf(document: UncheckedObject, { list, item }: CollectionPaths): UncheckedObject {
   const page = responseOf(document, objectAt(list, 'get'), '200')
   const listItem = page && objectAt(resolved(document, page), 'properties', 'data', 'items')
   const candidates = [
@@ -199,8 +203,8 @@ function itemOf(document: JsonObject, { list, item }: CollectionPaths): JsonObje
 
 /** A relation is a property that refers to the items of a collection: one item, an item or null, or a list. */
 function relationsOf(
-  document: JsonObject,
-  item: JsonObject,
+  document: UncheckedObject,
+  item: UncheckedObject,
   collections: ReadonlyMap<string, string>,
 ): readonly Relation[] {
   const properties = objectAt(resolved(document, item), 'properties')
@@ -218,7 +222,7 @@ function relationsOf(
   })
 }
 
-function computedOf(document: JsonObject, item: JsonObject): readonly string[] {
+function computedOf(document: UncheckedObject, item: UncheckedObject): readonly string[] {
   const properties = Object.entries(objectAt(resolved(document, item), 'properties'))
   return properties
     .filter(([, property]) => isObject(property) && property['x-computed'] === true)
@@ -226,7 +230,11 @@ function computedOf(document: JsonObject, item: JsonObject): readonly string[] {
 }
 
 /** The response to a create has the item's schema and additional members. */
-function revealedOf(document: JsonObject, post: JsonObject, item: JsonObject): JsonObject | undefined {
+function revealedOf(
+  document: UncheckedObject,
+  post: UncheckedObject,
+  item: UncheckedObject,
+): UncheckedObject | undefined {
   const created = responseOf(document, post, '201')
   const parts = created && listAt(resolved(document, created), 'allOf').filter(isObject)
   if (!parts?.some(part => referenceOf(part) === referenceOf(item))) return undefined
@@ -234,7 +242,7 @@ function revealedOf(document: JsonObject, post: JsonObject, item: JsonObject): J
 }
 
 /** The schemas of events by collection. */
-function eventsOf(document: JsonObject): ReadonlyMap<string, readonly JsonObject[]> {
+function eventsOf(document: UncheckedObject): ReadonlyMap<string, readonly UncheckedObject[]> {
   const events = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
     .filter(isObject)
     .map(schema => objectAt(resolved(document, schema), 'properties'))
@@ -242,7 +250,7 @@ function eventsOf(document: JsonObject): ReadonlyMap<string, readonly JsonObject
 }
 
 /** From the collection's event types; without events, from the scope that reads it. */
-function singularOf(events: readonly JsonObject[], { name, list }: CollectionPaths): string {
+function singularOf(events: readonly UncheckedObject[], { name, list }: CollectionPaths): string {
   const types = events.map(properties => textAt(objectAt(properties, 'type'), 'const'))
   const created = types.find(type => type.endsWith('.created'))
   if (created !== undefined) return created.slice(0, -'.created'.length)
@@ -251,7 +259,7 @@ function singularOf(events: readonly JsonObject[], { name, list }: CollectionPat
 }
 
 /** Only events that actions emit have values. */
-function emittedBy(document: JsonObject, events: readonly JsonObject[]): Emitted {
+function emittedBy(document: UncheckedObject, events: readonly UncheckedObject[]): Emitted {
   return new Map(
     events.flatMap(({ type, values }) =>
       isObject(type) && isObject(values)
@@ -262,7 +270,7 @@ function emittedBy(document: JsonObject, events: readonly JsonObject[]): Emitted
 }
 
 /** Describes a document, in its order. Throws a `DocumentError` for a document that no service can have. */
-export function describeApi(document: JsonObject): ApiDescription {
+export function describeApi(document: UncheckedObject): ApiDescription {
   const paths = pathsOf(document)
   const collections = collectionPaths(paths).map(collection => ({
     ...collection,

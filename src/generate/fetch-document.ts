@@ -1,6 +1,6 @@
 /** Fetches the OpenAPI document of a service. */
 
-import { isObject, type JsonObject, parseJson } from '../json.ts'
+import { isObject, parseJson, type UncheckedObject } from '../json.ts'
 import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
 import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
 import { DocumentError } from './errors.ts'
@@ -19,7 +19,7 @@ const documentPath = '/api/v1/openapi.json'
 export async function fetchDocument(
   from: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<JsonObject> {
+): Promise<UncheckedObject> {
   const url = documentUrl(from)
   const outgoing = new Outgoing({ allowPrivate: true })
   try {
@@ -94,7 +94,7 @@ const statusAdvice: Readonly<Record<number, string>> = {
   404: 'Name the service as its own pages show it, without a path.',
 }
 
-function porticoDocument({ host, pathname }: URL, { status, body }: OutgoingResponse): JsonObject {
+function porticoDocument({ host, pathname }: URL, { status, body }: OutgoingResponse): UncheckedObject {
   if (status !== 200) {
     const advice = statusAdvice[status] ?? 'Try again when the service is available.'
     throw new DocumentError(`${host} answered ${status} for ${pathname}. ${advice}`)
@@ -109,7 +109,7 @@ function porticoDocument({ host, pathname }: URL, { status, body }: OutgoingResp
   return document
 }
 
-function isPorticoDocument(document: unknown): document is JsonObject {
+function isPorticoDocument(document: unknown): document is UncheckedObject {
   return (
     isObject(document) &&
     textAt(document, 'openapi').startsWith('3.1') &&

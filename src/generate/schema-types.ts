@@ -1,6 +1,6 @@
 /** Translates JSON Schemas to TypeScript. Each named schema that is referenced becomes one interface or type. */
 
-import { isObject, type JsonObject } from '../json.ts'
+import { isObject, type UncheckedObject } from '../json.ts'
 import { referenceOf, resolved } from './description.ts'
 import { DocumentError } from './errors.ts'
 import { listAt, objectAt, textAt } from './members.ts'
@@ -20,7 +20,7 @@ const simpleTypes: Readonly<Record<string, string>> = {
 }
 
 /** The constraints that a comment states after the description. */
-function constraints(schema: JsonObject): string {
+function constraints(schema: UncheckedObject): string {
   const { maxLength, minimum, maximum, maxItems, default: value } = schema
   const format = textAt(schema, 'format')
   const isShownFormat = ['date', 'date-time', 'email', 'uri', 'uuid', 'time'].includes(format)
@@ -42,7 +42,7 @@ function isShort(value: unknown): boolean {
 }
 
 /** Omits `Read-only.`, because clients can assign no property of an item. */
-function commentOf(schema: JsonObject): string {
+function commentOf(schema: UncheckedObject): string {
   const description = textAt(schema, 'description').replace(/ ?Read-only\.$/, '')
   return [description, constraints(schema)].filter(part => part !== '').join(' ')
 }
@@ -70,7 +70,7 @@ export interface ItemSchema {
 const none: ReadonlySet<string> = new Set()
 
 export class SchemaTypes {
-  readonly #document: JsonObject
+  readonly #document: UncheckedObject
   /** The names of types, by the name of their schema. */
   readonly #names = new Map<string, string>()
   readonly #usedNames: Set<string>
@@ -85,7 +85,7 @@ export class SchemaTypes {
   readonly #items: ReadonlyMap<string, ItemSchema>
 
   /** `reserved`: names that no type may have; `items`: the schemas of items, by name. */
-  constructor(document: JsonObject, reserved: Iterable<string>, items: ReadonlyMap<string, ItemSchema>) {
+  constructor(document: UncheckedObject, reserved: Iterable<string>, items: ReadonlyMap<string, ItemSchema>) {
     this.#document = document
     this.#usedNames = new Set(reserved)
     this.#items = items
@@ -97,7 +97,7 @@ export class SchemaTypes {
   }
 
   /** The type of a schema. An object without a name in the document becomes a type with the preferred name. */
-  type(schema: JsonObject, preferredName: string): string {
+  type(schema: UncheckedObject, preferredName: string): string {
     if (referenceOf(schema) !== undefined || !isObject(schema['properties'])) {
       return this.#complete(this.#text(schema, '', 0))
     }
@@ -107,7 +107,7 @@ export class SchemaTypes {
   }
 
   /** An object type with these properties of a schema, all of them required. */
-  part(schema: JsonObject, names: readonly string[], indent: string): string {
+  part(schema: UncheckedObject, names: readonly string[], indent: string): string {
     if (names.length === 0) return '{}'
     const properties = objectAt(resolved(this.#document, schema), 'properties')
     const own = names.map(name => [name, properties[name] ?? {}] as const)
@@ -116,7 +116,7 @@ export class SchemaTypes {
   }
 
   /** An object type without a name. */
-  inline(schema: JsonObject, indent: string): string {
+  inline(schema: UncheckedObject, indent: string): string {
     if (Object.keys(objectAt(schema, 'properties')).length === 0) return '{}'
     return this.#complete(this.#object(schema, indent, 0, none))
   }
@@ -153,7 +153,7 @@ export class SchemaTypes {
   }
 
   /** Declares types in the order in which they were first named. */
-  #declare(name: string, schema: JsonObject, item: ItemSchema | undefined): void {
+  #declare(name: string, schema: UncheckedObject, item: ItemSchema | undefined): void {
     const index = this.#written.push('') - 1
     const comment = docComment(item?.description ?? textAt(schema, 'description'), [], '')
     if (!isObject(schema['properties'])) {
@@ -186,7 +186,7 @@ export class SchemaTypes {
       : union(types.map(type => this.#ofType(type, schema, indent, depth)))
   }
 
-  #ofType(type: string, schema: JsonObject, indent: string, depth: number): string {
+  #ofType(type: string, schema: UncheckedObject, indent: string, depth: number): string {
     if (type === 'array') return this.#array(schema, indent, depth)
     if (type === 'object') return this.#object(schema, indent, depth, none)
     return simpleTypes[type] ?? 'unknown'
@@ -200,14 +200,14 @@ export class SchemaTypes {
     return text
   }
 
-  #array(schema: JsonObject, indent: string, depth: number): string {
+  #array(schema: UncheckedObject, indent: string, depth: number): string {
     const tuple = listAt(schema, 'prefixItems').map(item => this.#text(item, indent, depth + 1))
     if (tuple.length > 0) return `readonly [${tuple.join(', ')}]`
     const item = this.#text(schema['items'], indent, depth + 1)
     return /[ ]/.test(item) ? `readonly (${item})[]` : `readonly ${item}[]`
   }
 
-  #object(schema: JsonObject, indent: string, depth: number, without: ReadonlySet<string>): string {
+  #object(schema: UncheckedObject, indent: string, depth: number, without: ReadonlySet<string>): string {
     const properties = Object.entries(objectAt(schema, 'properties')).filter(([name]) => !without.has(name))
     const required = new Set(listAt(schema, 'required'))
     const inner = `${indent}  `
@@ -223,6 +223,6 @@ export class SchemaTypes {
   }
 }
 
-function deprecation(schema: JsonObject): readonly string[] {
+function deprecation(schema: UncheckedObject): readonly string[] {
   return schema['deprecated'] === true ? ['@deprecated'] : []
 }

@@ -16,29 +16,34 @@ export interface Engine {
    * Parses the document, checks its limits and validates it. Prepared documents are cached by their text, within a
    * bound. `operationName`: undefined or null for the document's only operation.
    */
-  prepare(source: string, operationName: string | null | undefined): Prepared | Refused
+  prepare(source: string, operationName: string | null | undefined): PreparedOperation | RequestErrorResult
   /**
    * Coerces the variables, and checks the limits that depend on them. `variables`: the parsed JSON; undefined and null
    * mean no variables.
    */
-  bind(prepared: Prepared, variables: unknown): Bound | Refused
+  bind(prepared: PreparedOperation, variables: unknown): BoundOperation | RequestErrorResult
   /** Runs a query or mutation. Errors that a client may see are in the reply, and never reject. */
-  execute(bound: Bound, principal: Principal, context: ExecutionContext): Awaitable<Executed>
-  /** Returns the renderer of a subscription's replies. Refused if the principal may never see what the subscription selects. */
-  subscribe(bound: Bound, principal: Principal, onFault: OnFault, onError?: OnError): ChangeRenderer | Refused
+  execute(bound: BoundOperation, principal: Principal, context: ExecutionContext): Awaitable<Executed>
+  /** Returns the renderer of a subscription's replies, or a request error if the principal may never see what it selects. */
+  subscribe(
+    bound: BoundOperation,
+    principal: Principal,
+    onFault: OnFault,
+    onError?: OnError,
+  ): ChangeRenderer | RequestErrorResult
 }
 
 /** One operation of a valid document, within the limits that do not depend on variables. */
-export interface Prepared {
+export interface PreparedOperation {
   readonly outcome: 'prepared'
   readonly operation: 'query' | 'mutation' | 'subscription'
   readonly operationName: string | undefined
 }
 
 /** An operation with its variables. Nothing of it has been executed yet. */
-export interface Bound {
+export interface BoundOperation {
   readonly outcome: 'bound'
-  readonly prepared: Prepared
+  readonly prepared: PreparedOperation
   /** In points: one for each object that the bounds of its lists allow in the reply, and more where rows are scanned. */
   readonly cost: number
   /** The memory that a subscription retains while it is open. */
@@ -57,7 +62,7 @@ export interface Retained {
 }
 
 /** A request error (GraphQL 7.1.2): nothing was executed. `text`: the reply `{"errors":[…]}`. */
-export interface Refused {
+export interface RequestErrorResult {
   readonly outcome: 'request error'
   readonly errors: readonly GraphQLFormattedError[]
   readonly text: string

@@ -1,5 +1,5 @@
 /** The metrics of GraphQL in `/metrics`. */
-import type { Bound } from './engine.ts'
+import type { BoundOperation } from './engine.ts'
 
 /** Upper bounds of the histogram's buckets, in points of cost. */
 const costBounds = [1, 5, 10, 50, 100, 500, 1000, 5000]
@@ -17,7 +17,7 @@ export class GraphqlMetrics {
   subscriptions = 0
   connections = 0
 
-  onStarted({ prepared, cost }: Bound): void {
+  onStarted({ prepared, cost }: BoundOperation): void {
     this.#started[prepared.operation]++
     this.#costSum += cost
     const index = costBounds.findIndex(bound => cost <= bound)

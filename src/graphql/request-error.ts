@@ -1,7 +1,7 @@
 /** Request errors, after which nothing of an operation was executed (GraphQL 7.1.2). */
 import type { GraphQLFormattedError } from 'graphql'
 import { ApiError } from '../errors.ts'
-import type { Refused } from './engine.ts'
+import type { RequestErrorResult } from './engine.ts'
 
 export interface RequestError {
   readonly errors: readonly GraphQLFormattedError[]
@@ -24,7 +24,7 @@ export class RequestFailed extends Error {
   }
 }
 
-export function errorFromEngine({ errors, text }: Refused): RequestError {
+export function errorFromEngine({ errors, text }: RequestErrorResult): RequestError {
   return { errors, text, status: 400, isWellFormed: true, headers: undefined }
 }
 

@@ -3,7 +3,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { Call } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import { isObject, type JsonObject, parseJson } from '../json.ts'
+import { isObject, parseJson, type UncheckedObject } from '../json.ts'
 
 export interface GraphqlRequest {
   readonly query: string | undefined
@@ -27,14 +27,14 @@ function isWithin(value: unknown, levels: number): boolean {
   return levels > 0 && Object.keys(value).every(key => isWithin(Reflect.get(value, key), levels - 1))
 }
 
-function stringOf(values: JsonObject, name: string): string | undefined {
+function stringOf(values: UncheckedObject, name: string): string | undefined {
   const value = values[name]
   if (value === undefined || value === null) return undefined
   if (typeof value === 'string') return value
   throw badRequest(`\`${name}\` must be a string.`)
 }
 
-function objectOf(values: JsonObject, name: string): JsonObject | undefined {
+function objectOf(values: UncheckedObject, name: string): UncheckedObject | undefined {
   const value = values[name]
   if (value === undefined || value === null) return undefined
   if (!isObject(value)) throw badRequest(`\`${name}\` must be a JSON object.`)
@@ -42,7 +42,7 @@ function objectOf(values: JsonObject, name: string): JsonObject | undefined {
   throw badRequest(`\`${name}\` is nested too deeply; at most ${maxNesting} levels are allowed.`)
 }
 
-function persistedHash(extensions: JsonObject | undefined): string | undefined {
+function persistedHash(extensions: UncheckedObject | undefined): string | undefined {
   const persisted = extensions?.persistedQuery
   if (persisted === undefined || persisted === null) return undefined
   if (!isObject(persisted) || persisted.version !== 1) {
@@ -54,7 +54,7 @@ function persistedHash(extensions: JsonObject | undefined): string | undefined {
 }
 
 /** The request in a JSON object, whose unknown members are ignored. Throws BAD_REQUEST. */
-export function requestOf(values: unknown): GraphqlRequest {
+export function parseRequest(values: unknown): GraphqlRequest {
   if (Array.isArray(values)) throw badRequest('Batches are not supported: send one request at a time.')
   if (!isObject(values)) throw badRequest('The body must be a JSON object with `query`.')
   const query = stringOf(values, 'query')
@@ -95,7 +95,7 @@ export function bodyRequest(call: Call): GraphqlRequest {
   requireJson(call)
   if (call.body.length === 0) throw badRequest('The body is empty; send a JSON object with `query`.')
   if (!isUtf8(call.body)) throw badRequest('The body is not valid UTF-8.')
-  return requestOf(readJson(call.body.toString('utf8'), 'The body'))
+  return parseRequest(readJson(call.body.toString('utf8'), 'The body'))
 }
 
 function readJson(text: string, source: string): unknown {
@@ -116,5 +116,5 @@ export function queryRequest({ query }: Call): GraphqlRequest {
     if (!jsonParameters.has(name)) values[name] = value
     else values[name] = value === '' ? null : readJson(value, `The parameter \`${name}\``)
   }
-  return requestOf(values)
+  return parseRequest(values)
 }

@@ -1,6 +1,6 @@
 /** Responses as text (GraphQL 7), and the errors in them. */
 import type { GraphQLError, GraphQLFormattedError } from 'graphql'
-import type { Executed, Refused } from './engine.ts'
+import type { Executed, RequestErrorResult } from './engine.ts'
 
 /** Messages of graphql-js quote parts of the document, which may be long. */
 const maxMessageCharacters = 500
@@ -13,7 +13,7 @@ export function formatError(error: GraphQLError): GraphQLFormattedError {
   return { message: shortMessage, ...rest, extensions: { code: 'BAD_REQUEST', ...extensions } }
 }
 
-export function refused(errors: readonly GraphQLFormattedError[]): Refused {
+export function refused(errors: readonly GraphQLFormattedError[]): RequestErrorResult {
   return { outcome: 'request error', errors, text: JSON.stringify({ errors }) }
 }
 

@@ -4,10 +4,8 @@
  *
  * These are the types for any model; `model/types.ts` infers the types for authors of a model.
  */
-import type { JsonValue } from '../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../model/fields/type.ts'
 import type { LogicItem } from '../model/logic.ts'
-
-export type Values = Readonly<Record<string, JsonValue>>
 
 /**
  * A filter: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. Operators are
@@ -47,9 +45,9 @@ export interface CollectionData {
   /** Every match, read page by page; by id unless `sort` says otherwise. */
   all(options?: Omit<ListOptions, 'limit' | 'page'>): AsyncIterable<LogicItem>
   count(where?: Where): Promise<number>
-  create(values: Values): Promise<LogicItem>
+  create(values: JsonObject): Promise<LogicItem>
   /** Changes the given fields. */
-  update(id: number, values: Values): Promise<LogicItem>
+  update(id: number, values: JsonObject): Promise<LogicItem>
   delete(id: number): Promise<void>
 }
 

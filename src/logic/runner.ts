@@ -1,12 +1,13 @@
 /** Runs reactions and jobs on one node at a time. The others take over when it fails. */
-import type { ChangeFeed } from '../events/change-feed.ts'
+
 import { LeasedLoop, type LeasedLoopParts } from '../events/consumer/leased-loop.ts'
 import type { Model } from '../model/model.ts'
+import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { Records } from '../records.ts'
-import { leaseKey, type Place, positionKey } from './runs/place.ts'
+import { leaseKey, positionKey, type RunnerPosition } from './runs/position.ts'
 import type { RunCounts } from './runs/results.ts'
-import { Session } from './runs/session.ts'
-import type { SessionParts } from './runs/session-parts.ts'
+import { RunnerSession } from './runs/session.ts'
+import type { RunnerSessionParts } from './runs/session-parts.ts'
 
 /** The state for metrics. All values are zero on nodes without the lease. */
 export interface RunnerState {
@@ -21,13 +22,13 @@ export interface RunnerState {
 }
 
 export interface RunnerParts
-  extends Omit<SessionParts, 'counts' | 'onChange'>,
-    Pick<LeasedLoopParts<Session>, 'elapsed'> {}
+  extends Omit<RunnerSessionParts, 'counts' | 'onChange'>,
+    Pick<LeasedLoopParts<RunnerSession>, 'elapsed'> {}
 
 export class Runner {
   readonly counts: RunCounts = { succeeded: 0, retried: 0, failed: 0, skipped: 0 }
   readonly #parts: RunnerParts
-  readonly #loop: LeasedLoop<Session>
+  readonly #loop: LeasedLoop<RunnerSession>
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
@@ -35,7 +36,7 @@ export class Runner {
     this.#loop = new LeasedLoop({
       ...{ leaseKey, records, elapsed, log, clock, onFault },
       begin: holding =>
-        new Session({ ...parts, counts: this.counts, onChange: () => this.#loop.notify() }, holding),
+        new RunnerSession({ ...parts, counts: this.counts, onChange: () => this.#loop.notify() }, holding),
       isWanted: async () => true,
       isExpected: () => false,
     })
@@ -99,7 +100,7 @@ export async function registerRuns(model: Model, parts: RegisterParts): Promise<
   const { records } = parts
   for (let tries = 0; tries < maxTries; tries++) {
     const record = await records.get(positionKey.kind, positionKey.id)
-    const stored: Place & { readonly term: number } =
+    const stored: RunnerPosition & { readonly term: number } =
       record === undefined ? { reactions: {}, jobs: {}, term: 0 } : JSON.parse(record.payload)
     const place = await placeWith(model, stored, parts)
     if (place === undefined) return
@@ -115,9 +116,9 @@ export async function registerRuns(model: Model, parts: RegisterParts): Promise<
 /** Undefined if nothing is new. */
 async function placeWith(
   model: Model,
-  stored: Place,
+  stored: RunnerPosition,
   { log, now }: RegisterParts,
-): Promise<Place | undefined> {
+): Promise<RunnerPosition | undefined> {
   const { reactions, jobs } = model.logic
   const newReactions = [...reactions.keys()].filter(name => !Object.hasOwn(stored.reactions, name))
   const newJobs = [...jobs.values()].filter(({ name }) => !Object.hasOwn(stored.jobs, name))

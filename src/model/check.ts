@@ -2,7 +2,7 @@
 
 import { computedOf } from './check/computed.ts'
 import { Faults, ModelError } from './check/faults.ts'
-import { checkRenames, deprecationOf, fieldOf } from './check/fields.ts'
+import { checkedField, checkRenames, deprecationOf } from './check/fields.ts'
 import { indexesOf } from './check/indexes.ts'
 import { logicOf } from './check/logic.ts'
 import { checkGraphqlNames } from './check/names.ts'
@@ -11,7 +11,7 @@ import { type Outline, type Outlines, outlinesOf } from './check/outline.ts'
 import { findRelations } from './check/relations.ts'
 import { type RuleCheck, ruleCheck } from './check/rules.ts'
 import { scopesOf } from './check/scopes.ts'
-import { writeLogicOf } from './check/write-logic.ts'
+import { checkedWriteLogic } from './check/write-logic.ts'
 import type { Declaration } from './declaration.ts'
 import type { Collection, CollectionAccess, Logic, Model } from './model.ts'
 import type { Rule } from './rule.ts'
@@ -37,7 +37,7 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
   const { name, singular, options, relations } = outline
   checkCollectionOptions(options, name, faults)
   const fields = [...outline.fields].map(([field, declared]) =>
-    fieldOf(field, declared, outline, rules, faults),
+    checkedField(field, declared, outline, rules, faults),
   )
   checkRenames(fields, field => `${name}.fields.${field}`, faults)
   const fieldsByName = new Map(fields.map(field => [field.name, field]))
@@ -54,7 +54,7 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
     computed: computedOf(outline, outlines, rules, faults),
-    ...writeLogicOf(outline, fieldsByName, rules, faults),
+    ...checkedWriteLogic(outline, fieldsByName, rules, faults),
   }
 }
 

@@ -10,7 +10,12 @@ import type {
   IndexDeclaration,
   ManyToManyDeclaration,
 } from './declared-model.ts'
-import type { FieldDeclaration, FieldDeclarations, FieldNarrowing, Reference } from './fields/declared.ts'
+import type {
+  FieldDeclaration,
+  FieldDeclarations,
+  FieldNarrowing,
+  ReferenceTrait,
+} from './fields/declared.ts'
 import { joinedLogic } from './joined-logic.ts'
 import type { LimitDeclaration, LogicDeclaration } from './logic.ts'
 import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
@@ -70,7 +75,7 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
 
 /**
  * A model. The keys are the names of the collections: plural, in snake_case. `logic`: actions, queries, reactions and jobs.
- * `more`: further logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` if both declare a name.
+ * `furtherLogic`: more logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` if both declare a name.
  */
 export function model<
   const C extends AnyCollections,
@@ -79,9 +84,9 @@ export function model<
 >(
   collections: C & NoInfer<CheckedCollections<C>>,
   logic: L & NoInfer<CheckedLogic<C, L, M>> = {} as L & CheckedLogic<C, L, M>,
-  more: M & NoInfer<CheckedLogic<C, M, L>> = {} as M & CheckedLogic<C, M, L>,
+  furtherLogic: M & NoInfer<CheckedLogic<C, M, L>> = {} as M & CheckedLogic<C, M, L>,
 ): Declaration<C, L & M> {
-  return Object.freeze({ kind: 'model', collections, logic: joinedLogic(logic, more) as L & M })
+  return Object.freeze({ kind: 'model', collections, logic: joinedLogic(logic, furtherLogic) as L & M })
 }
 
 /** A collection of items. Every item also has an `id` and a `created_at`. */
@@ -117,7 +122,7 @@ type DeclaredUsers<F> = {
 }
 
 type AllUserFields<F> = Omit<UserFields, keyof F> & DeclaredUsers<F>
-type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, Reference<'users'>>
+type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, ReferenceTrait<'users'>>
 
 interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L>
   extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,

@@ -4,7 +4,7 @@
  */
 
 import type { FieldDeclaration } from './fields/declared.ts'
-import type { JsonValue } from './fields/type.ts'
+import type { JsonObject } from './fields/type.ts'
 import type { AccessRule, PathNeeds } from './types/rule.ts'
 
 /** An item of a collection, as an input, which clients send as its id, or as an output. */
@@ -133,7 +133,7 @@ export interface LogicCaller {
 }
 
 /** An item as logic sees it: its stored fields, without internal ones, as JSON. Frozen. */
-export type LogicItem = Readonly<Record<string, JsonValue>>
+export type LogicItem = JsonObject
 
 /** The argument of `prepare` and `check`. Deeply frozen. */
 export interface WriteContext {
@@ -146,7 +146,7 @@ export interface WriteContext {
 }
 
 /** Returns further values to set; undefined and `{}`: none. */
-export type Prepare = (context: WriteContext) => Readonly<Record<string, JsonValue>> | undefined
+export type Prepare = (context: WriteContext) => JsonObject | undefined
 
 /** A fault of one field, or of the item if no field is named. */
 export interface WriteFault {

@@ -45,6 +45,8 @@ export type Rule =
   | { readonly kind: 'or'; readonly rules: readonly Rule[] }
   | { readonly kind: 'not'; readonly rule: Rule }
 
+export type RuleOfKind<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
+
 /** The type that a claim must have to be compared with values of an encoding; undefined: not comparable. */
 export function claimTypeOf({ name }: Encoding): 'string' | 'number' | 'boolean' | undefined {
   if (name === 'text') return 'string'

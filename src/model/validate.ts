@@ -1,7 +1,7 @@
 /** Turns a client's body into canonical values, or reports every fault at once. */
 import type { ValidateFunction } from 'ajv/dist/2020.js'
 import { ApiError, type FieldFault } from '../errors.ts'
-import type { JsonValue } from './fields/type.ts'
+import type { JsonObject, JsonValue } from './fields/type.ts'
 import { compile } from './json-schema/compile.ts'
 import { brief, schemaFaults } from './json-schema/faults.ts'
 import type { Collection, Field } from './model.ts'
@@ -11,13 +11,12 @@ import { type BodyMode, bodySchema, isWritable, mergesObjects } from './schemas.
 export { itemSchema, openapiBodySchema, propertySchema } from './schemas.ts'
 
 /** By the name of the field. Fields that the body omits are absent. */
-type CanonicalValues = Readonly<Record<string, JsonValue>>
 
 /**
  * Checks a body that was parsed from JSON. Throws an `ApiError`: BAD_REQUEST when it is not an object,
  * VALIDATION_FAILED with every fault (at most 100) in `details`.
  */
-type CheckBody = (body: unknown) => { readonly values: CanonicalValues }
+type CheckBody = (body: unknown) => { readonly values: JsonObject }
 
 export type BodyValidator = Readonly<Record<BodyMode, CheckBody>>
 
@@ -57,7 +56,7 @@ export function requireDocuments(documents: readonly MergedDocument[]): void {
     if (maxLength === undefined) valueFaults(field, value, 'replace', faults)
     else faults.push({ field: field.name, code: 'too_long', message })
   }
-  if (faults.length > 0) throw refusal(faults)
+  if (faults.length > 0) throw validationError(faults)
 }
 
 /** Undefined if the value has no canonical form; then a fault is added. */
@@ -107,14 +106,14 @@ function bodyFaults(body: object, collection: Collection, mode: BodyMode): reado
 }
 
 /** VALIDATION_FAILED with these faults, at least one. */
-export function refusal(faults: readonly FieldFault[]): ApiError {
+export function validationError(faults: readonly FieldFault[]): ApiError {
   const first = faults[0]?.message ?? 'The body does not fit the collection.'
   const count = faults.length < maxFaults ? faults.length : `at least ${maxFaults}`
   const message = faults.length > 1 ? `The body has ${count} faults. ${first}` : first
   return new ApiError('VALIDATION_FAILED', message, { details: faults })
 }
 
-function canonicalValues(body: object, collection: Collection): CanonicalValues {
+function canonicalValues(body: object, collection: Collection): JsonObject {
   const values: Record<string, JsonValue> = {}
   const faults: FieldFault[] = []
   for (const [name, value] of Object.entries(body)) {
@@ -122,7 +121,7 @@ function canonicalValues(body: object, collection: Collection): CanonicalValues 
     const canonicalValue = field && canonical(field, value, faults)
     if (canonicalValue !== undefined) values[name] = canonicalValue
   }
-  if (faults.length > 0) throw refusal(faults)
+  if (faults.length > 0) throw validationError(faults)
   return values
 }
 
@@ -133,7 +132,7 @@ function checkFor(collection: Collection, mode: BodyMode): CheckBody {
       throw new ApiError('BAD_REQUEST', 'The body must be a JSON object with the fields of the item.')
     }
     isValid ??= compile(bodySchema(collection, mode))
-    if (!isValid(body)) throw refusal(bodyFaults(body, collection, mode))
+    if (!isValid(body)) throw validationError(bodyFaults(body, collection, mode))
     return { values: canonicalValues(body, collection) }
   }
 }

@@ -1,9 +1,10 @@
 /** The store's answers to guarded plans. Texts are JSON, ready to be sent. */
 import { hash } from 'node:crypto'
 import type { JsonValue } from '../model/fields/type.ts'
+import type { Awaitable } from '../model/types/logic.ts'
 
 /** A value or a promise of it: SQLite answers reads synchronously, other stores do not. */
-export type Awaitable<T> = T | Promise<T>
+export type { Awaitable } from '../model/types/logic.ts'
 
 /** Calls `next` with the value: synchronously unless it is a promise, so that the hot path allocates none. */
 export function then<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
@@ -33,7 +34,7 @@ export interface ListAnswer {
   /** The total is an estimate. */
   readonly isEstimate?: true
   /** Whether items follow the page: for pages without an exact total. */
-  readonly more?: boolean
+  readonly hasMore?: boolean
   /** For a cursor window: the sort keys of the last item, or null when no item follows it. */
   readonly next: readonly JsonValue[] | null | undefined
   rendered?: RenderedAnswer

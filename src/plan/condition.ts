@@ -1,5 +1,12 @@
 /** Builds simplified conditions and collects their dependencies. Equivalent conditions get equal forms where that is cheap. */
-import type { Computation, Condition, FieldPath, Operand, Path, VisibleField } from './guarded.ts'
+import type {
+  Computation,
+  Condition,
+  FieldPath,
+  Operand,
+  RelationPath,
+  VisibleField,
+} from './guarded-conditions.ts'
 
 export const always: Condition = Object.freeze({ kind: 'always' })
 export const never: Condition = Object.freeze({ kind: 'never' })
@@ -121,7 +128,7 @@ function computationKey(computation: Computation): string {
   return `${pathKey(computation.path)}.${computationKey(computation.value)}`
 }
 
-function pathKey(path: Path): string {
+function pathKey(path: RelationPath): string {
   const joined = 'joinRows' in path ? `?${conditionKey(path.joinRows)}` : ''
   return `${path.relation.kind}:${path.relation.name}>${path.target.name}${joined}`
 }
@@ -258,7 +265,7 @@ function addComputation(computation: Computation, dependencies: Dependencies): v
 
 /** Adds the dependencies of following a path, and those that `addRelated` collects from the rows at its end. */
 function addRelatedRows(
-  { path, rows }: { readonly path: Path; readonly rows: Condition },
+  { path, rows }: { readonly path: RelationPath; readonly rows: Condition },
   addRelated: (related: Dependencies) => void,
   dependencies: Dependencies,
 ): void {
@@ -269,7 +276,11 @@ function addRelatedRows(
 }
 
 /** Adds the dependencies of following `path`, and of the conditions over the rows at its end. */
-export function addPath(path: Path, rows: readonly Condition[], dependencies: Dependencies): Dependencies {
+export function addPath(
+  path: RelationPath,
+  rows: readonly Condition[],
+  dependencies: Dependencies,
+): Dependencies {
   const related = noDependencies()
   related.collections.add(path.target.name)
   if ('through' in path) {

@@ -1,6 +1,7 @@
 /** Decides conditions over a row from the values that are about to be written, without the database. */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Condition, ConditionOperator, GuardedAssignment, Operand, Value } from './guarded.ts'
+import type { GuardedAssignment } from './guarded.ts'
+import type { Condition, ConditionOperator, Operand, Value } from './guarded-conditions.ts'
 
 /** Undefined: only the database can decide. */
 export type Decision = boolean | undefined
@@ -89,10 +90,12 @@ function compare(value: JsonValue, operator: ConditionOperator, other: JsonValue
   if (operator === 'eq') return value === other
   if (operator === 'ne') return value !== other
   // Left to the database, which orders text by code point; JavaScript orders it by UTF-16 unit.
-  return typeof value === 'number' && typeof other === 'number' ? ordered(value, operator, other) : undefined
+  return typeof value === 'number' && typeof other === 'number'
+    ? compareNumbers(value, operator, other)
+    : undefined
 }
 
-function ordered(value: number, operator: ConditionOperator, other: number): Decision {
+function compareNumbers(value: number, operator: ConditionOperator, other: number): Decision {
   switch (operator) {
     case 'gt':
       return value > other

@@ -10,21 +10,20 @@ import type { AccessClass, Principal } from '../principal.ts'
 import { guardAggregate } from './guard/aggregate.ts'
 import { guardComposite } from './guard/composite.ts'
 import { type ModelView, viewOf } from './guard/model-view.ts'
-import { createProbes, type Probes, type Seal } from './guard/probe.ts'
+import { type BrandPlan, createProbes, type RuleProbes } from './guard/probe.ts'
 import { guardItem, guardList } from './guard/read.ts'
 import { requirePossible, requireReadable, requireScope } from './guard/refusals.ts'
 import { type Settle, settleWrite } from './guard/settle.ts'
 import { guardCreate, guardDelete, guardUpdate } from './guard/write.ts'
 import type {
+  AnyGuardedRead,
   GuardedAggregate,
   GuardedComposite,
-  GuardedCompositeRead,
   GuardedCreate,
   GuardedDelete,
   GuardedItem,
   GuardedList,
   GuardedPlan,
-  GuardedRead,
   GuardedShape,
   GuardedUpdate,
   GuardedWrite,
@@ -60,7 +59,7 @@ export interface Guard {
   (plan: Plan<UpdateShape>, principal: Principal): GuardedPlan<GuardedUpdate>
   (plan: Plan<DeleteShape>, principal: Principal): GuardedPlan<GuardedDelete>
   (plan: Plan<WriteShape>, principal: Principal): GuardedWrite
-  (plan: ProgramPlan, principal: Principal): GuardedRead | GuardedCompositeRead | GuardedWrite
+  (plan: ProgramPlan, principal: Principal): AnyGuardedRead | GuardedWrite
   (
     plan: Plan<CompositeShape | CreateShape | UpdateShape>,
     principal: Principal,
@@ -125,7 +124,7 @@ export function createGuard(model: Model): Guard {
 
   function guard({ shape, args }: Plan, principal: Principal): GuardedPlan {
     const { shape: guarded, settle } = decisionFor(shape, principal.access)
-    return seal(settle ? settle(args, principal) : guarded, args, principal)
+    return brand(settle ? settle(args, principal) : guarded, args, principal)
   }
   return guard as Guard
 }
@@ -154,12 +153,12 @@ function guardShape(shape: Shape, view: ModelView): GuardedShape {
   }
 }
 
-/** For explanations: see `Probes`. */
-export function probesOf(model: Model): Probes {
-  return createProbes(model, seal as Seal)
+/** For explanations: see `RuleProbes`. */
+export function probesOf(model: Model): RuleProbes {
+  return createProbes(model, brand as BrandPlan)
 }
 
 /** The only place where the brand is given. */
-function seal(shape: GuardedShape, args: readonly JsonValue[], principal: Principal): GuardedPlan {
+function brand(shape: GuardedShape, args: readonly JsonValue[], principal: Principal): GuardedPlan {
   return { shape, args, principal } as GuardedPlan
 }

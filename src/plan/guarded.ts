@@ -3,13 +3,11 @@
  * included as a `Condition`. The brand ensures that only `guard.ts` creates them.
  */
 import type { ApiError } from '../errors.ts'
-import type { AggregateFunction, DatePart } from '../model/computed.ts'
-import type { DatePart as GroupPart } from '../model/fields/date-parts.ts'
-import type { FieldType } from '../model/fields/field-type.ts'
-import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
-import type { Collection, Field, FieldDefault, ManyToMany, ToMany, ToOne } from '../model/model.ts'
-import type { Scalar } from '../model/rule.ts'
+import type { DatePrefix } from '../model/fields/date-parts.ts'
+import type { JsonValue } from '../model/fields/type.ts'
+import type { Collection, Field, FieldDefault } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
+import type { Condition, GuardedSort, RelationPath, Value, VisibleField } from './guarded-conditions.ts'
 import type { FieldForm, FieldMeasure, GroupSort, PageWindow, Param, SelectedFigure } from './plan.ts'
 
 declare const guarded: unique symbol
@@ -23,6 +21,7 @@ export interface GuardedPlan<S extends GuardedShape = GuardedShape> {
 
 export type GuardedRead = GuardedPlan<GuardedItem | GuardedList | GuardedAggregate>
 export type GuardedCompositeRead = GuardedPlan<GuardedComposite>
+export type AnyGuardedRead = GuardedRead | GuardedCompositeRead
 export type GuardedWrite = GuardedPlan<GuardedCreate | GuardedUpdate | GuardedDelete>
 export type GuardedShape =
   | GuardedItem
@@ -32,152 +31,6 @@ export type GuardedShape =
   | GuardedCreate
   | GuardedUpdate
   | GuardedDelete
-
-/** A value that is known before any row is read. */
-export type Value =
-  | { readonly kind: 'param'; readonly param: Param }
-  | { readonly kind: 'literal'; readonly value: JsonValue }
-  | { readonly kind: 'userId' }
-
-/** The right side of a comparison. */
-export type Operand =
-  | Value
-  /** The time of the request, shifted. Never missing. */
-  | { readonly kind: 'now'; readonly shiftMs: number }
-  /** A field of the caller's own stored row. `isConfirmed`: missing unless it is the address that the caller has confirmed. */
-  | {
-      readonly kind: 'caller'
-      readonly users: Collection
-      readonly field: Field
-      readonly isConfirmed: boolean
-      /** Missing unless this holds for the caller's row. Omitted in access rules, which see stored rows. */
-      readonly when?: Condition
-    }
-  /** A claim of the caller's token; missing where it is of another type than the field. */
-  | { readonly kind: 'claim'; readonly claim: string }
-
-/** The filter operator `null` becomes a condition of its own. */
-export type ConditionOperator = Exclude<FilterOperator, 'null'>
-
-/** Two-valued over a row: never unknown, so `not` is safe. */
-export type Condition =
-  | { readonly kind: 'always' }
-  | { readonly kind: 'never' }
-  /** False when the field is null or not visible. `ne` too. */
-  | {
-      readonly kind: 'compare'
-      readonly field: VisibleField
-      readonly operator: ConditionOperator
-      readonly operand: Operand
-    }
-  /** Two fields of stored rows, in access rules. False when either is missing. */
-  | {
-      readonly kind: 'fields'
-      readonly left: FieldPath
-      readonly operator: Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>
-      readonly right: FieldPath
-    }
-  /** Two values as the caller sees them, in rules of computed fields. */
-  | {
-      readonly kind: 'values'
-      readonly left: Computation
-      readonly operator: Exclude<ConditionOperator, 'in' | 'contains'>
-      readonly right: Computation
-    }
-  | { readonly kind: 'isNull'; readonly field: VisibleField }
-  /** For the filter operator `null`. `param` true: the field is null; false: it is not. */
-  | { readonly kind: 'nullness'; readonly field: VisibleField; readonly param: Param }
-  /**
-   * A related row exists for which the condition holds. `stored`: in an access rule, which also sees rows that the
-   * caller may not read; elsewhere `rows` excludes them.
-   */
-  | { readonly kind: 'related'; readonly path: Path; readonly rows: Condition; readonly stored?: true }
-  /** `isWhole`: `fields` has all searchable fields of the collection. */
-  | {
-      readonly kind: 'search'
-      readonly fields: readonly Field[]
-      readonly param: Param
-      readonly isWhole: boolean
-    }
-  | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
-  | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
-  | { readonly kind: 'not'; readonly condition: Condition }
-
-/** A field of the row itself, or of the stored row to which to-one relations lead from it. */
-export interface FieldPath {
-  readonly steps: readonly ToOnePath[]
-  readonly field: Field
-}
-
-export interface ToOnePath {
-  readonly relation: ToOne
-  readonly target: Collection
-}
-
-/** A field that reads as null in the rows for which `when` fails. */
-export interface VisibleField {
-  readonly field: Field
-  readonly when: Condition
-  /** Only for computed fields; other fields are columns. */
-  readonly computation?: Computation
-}
-
-/** A value computed from a row; null where the caller may not read what it is computed from. */
-export type Computation = ComputationPart & { readonly type: FieldType }
-
-export type ComputationPart =
-  | { readonly kind: 'column'; readonly field: VisibleField }
-  | { readonly kind: 'literal'; readonly value: Scalar }
-  /** A value of the row that a to-one relation leads to, if that row fulfils `rows`. */
-  | {
-      readonly kind: 'related'
-      readonly path: Path
-      readonly when: Condition
-      readonly rows: Condition
-      readonly value: Computation
-    }
-  /** `field` undefined: the number of rows. */
-  | {
-      readonly kind: 'aggregate'
-      readonly function: AggregateFunction
-      readonly path: Path
-      readonly rows: Condition
-      readonly field: VisibleField | undefined
-    }
-  | {
-      readonly kind: 'first'
-      readonly path: Path
-      readonly rows: Condition
-      readonly sort: readonly GuardedSort[]
-      readonly field: VisibleField
-    }
-  | {
-      readonly kind: 'arithmetic'
-      readonly operator: '+' | '-' | '*' | '/'
-      readonly left: Computation
-      readonly right: Computation
-    }
-  | { readonly kind: 'concat' | 'coalesce'; readonly parts: readonly Computation[] }
-  | {
-      readonly kind: 'when'
-      readonly condition: Condition
-      readonly value: Computation
-      readonly otherwise: Computation
-    }
-  | { readonly kind: 'datePart'; readonly part: DatePart; readonly of: Computation }
-  | { readonly kind: 'round'; readonly of: Computation }
-
-/** From the rows of one collection to those of another. */
-export type Path =
-  | ToOnePath
-  | { readonly relation: ToMany; readonly target: Collection }
-  /** `joinRows`: which rows of the join collection count. */
-  | {
-      readonly relation: ManyToMany
-      readonly target: Collection
-      readonly through: Collection
-      readonly joinRows: Condition
-    }
 
 export type GuardedSelected =
   | {
@@ -192,7 +45,7 @@ export type GuardedSelected =
 export interface GuardedRelation {
   readonly kind: 'relation'
   readonly key: string
-  readonly path: Path
+  readonly path: RelationPath
   /** The related rows that are included: the target's read rule and the client's filter. */
   readonly rows: Condition
   /** To-one only: the link itself reads as null in the rows for which this fails. */
@@ -208,11 +61,6 @@ export interface GuardedSelectedList {
   readonly limit: Param
   readonly after?: readonly Param[] | undefined
   readonly connection?: { readonly total: boolean } | undefined
-}
-
-export interface GuardedSort {
-  readonly field: VisibleField
-  readonly descending: boolean
 }
 
 interface GuardedReadBase {
@@ -283,7 +131,7 @@ export interface GuardedAggregation {
 
 export interface GuardedGroupKey {
   readonly field: VisibleField
-  readonly part: GroupPart | undefined
+  readonly part: DatePrefix | undefined
 }
 
 export type GuardedMeasure =
@@ -311,7 +159,12 @@ export interface GuardedList extends GuardedReadBase {
   readonly collection: Collection
   /** The parent; when it is missing or its `rows` fails, the answer is `null` (404). */
   readonly within:
-    | { readonly collection: Collection; readonly id: Param; readonly rows: Condition; readonly path: Path }
+    | {
+        readonly collection: Collection
+        readonly id: Param
+        readonly rows: Condition
+        readonly path: RelationPath
+      }
     | undefined
   readonly rows: Condition
   /** A total order: the last key is `id`. */
@@ -331,7 +184,7 @@ export interface GuardedAssignment {
    * Updates only: the stored rows in which the caller can read the field. Omitted: all rows. In other rows, an assignment
    * always counts as a change, so that it reveals nothing about the hidden value.
    */
-  readonly seen?: Condition
+  readonly readableWhen?: Condition
   /** Updates only: a JSON object is merged into the stored one (RFC 7396, 2). */
   readonly merges?: true
   /** Updates only: the assignment is checked, but not made. */

@@ -20,7 +20,7 @@ export function limitsOf(model: Model, collection: Collection): readonly Guarded
 }
 
 /** Whether setting these fields may change which items count. */
-export function concerns(
+export function affectsLimit(
   { per, where }: GuardedLimit,
   set: readonly Pick<GuardedAssignment, 'field'>[],
 ): boolean {

@@ -5,7 +5,7 @@
  * A plan is a shape and its arguments. The shape contains no value from a client, so it is created once, shared between
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
-import type { DatePart } from '../model/fields/date-parts.ts'
+import type { DatePrefix } from '../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Rule } from '../model/rule.ts'
 import type { TotalOrder } from './order.ts'
@@ -41,7 +41,7 @@ export interface ListShape {
   readonly collection: string
   readonly within: { readonly collection: string; readonly relation: string; readonly id: Param } | undefined
   readonly filter: Filter | undefined
-  /** The words to search for, in the collection's searchable fields. */
+  /** The text to search for in the collection's searchable fields. */
   readonly search: Param | undefined
   readonly sort: TotalOrder
   readonly window: Window
@@ -72,7 +72,7 @@ export interface Aggregation {
 /** A field, or a part of a date or time in UTC. Null where the caller may not read it. */
 export interface GroupKey {
   readonly field: string
-  readonly part?: DatePart | undefined
+  readonly part?: DatePrefix | undefined
 }
 
 /** An aggregate function over the items of a group. All but `count` ignore items without a value that the caller may read. */
@@ -123,6 +123,15 @@ export interface PageWindow {
  */
 export type TotalMode = (typeof totalModes)[number]
 export const totalModes = ['exact', 'estimate', 'none'] as const
+
+/** The maximum number of values in the list of one condition. */
+export const maxListedValues = 100
+/** The maximum number of keys by which one aggregate groups. */
+export const maxGroupKeys = 3
+/** The maximum number of items of an included to-many relation, in the order of their ids. */
+export const includedLimit = 100
+/** The maximum number of relations that one included path follows. */
+export const maxIncludeDepth = 3
 
 /** For `estimate`: matches are counted up to this number. */
 export const maxCounted = 10_000

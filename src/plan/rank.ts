@@ -11,7 +11,7 @@ export const rankKey = 'q'
 export const maxRankedItems = 10_000
 /** The rank of a match beyond `maxRankedItems`. */
 export const unranked = -1
-/** A field with all the words adds `fieldWeight / (shortestLength + its length in bytes of UTF-8)`, rounded down. */
+/** A field with all the terms adds `fieldWeight / (shortestLength + its length in bytes of UTF-8)`, rounded down. */
 export const fieldWeight = 1_000_000_000
 export const shortestLength = 100
 

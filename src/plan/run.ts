@@ -1,5 +1,5 @@
 /** The interface of the transports: they create plans, and see neither the guard nor the store. */
-import type { JsonValue } from '../model/fields/type.ts'
+import type { JsonObject } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
 import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
 import type { Refusal } from './guarded.ts'
@@ -54,9 +54,9 @@ export function* writeStep(plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
 /** Additions to the client's values of a new item, e.g. the hash of a new API key. */
 export interface Creation {
   /** Set in addition to the client's values; may include internal and read-only fields. */
-  readonly computed: Readonly<Record<string, JsonValue>>
+  readonly computed: JsonObject
   /** Added to the response of this create, and never shown again. */
-  readonly revealed: Readonly<Record<string, JsonValue>>
+  readonly revealed: JsonObject
   /** The same for every item of a collection. */
   readonly limit?: CardinalityLimit
   /** Further steps of the create's transaction, once the item is stored. */
@@ -64,10 +64,7 @@ export interface Creation {
 }
 
 /** Fails with an `ApiError` when the principal may not create an item with these values. */
-export type CreateHook = (
-  values: Readonly<Record<string, JsonValue>>,
-  principal: Principal,
-) => Awaitable<Creation>
+export type CreateHook = (values: JsonObject, principal: Principal) => Awaitable<Creation>
 
 /**
  * A requirement of writes beyond the rules of the model. Throws an `ApiError`. The returned function is called once the

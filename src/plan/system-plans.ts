@@ -1,5 +1,5 @@
 /** Portico's own plans, mostly for its built-in collections, run as `system`. */
-import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
+import type { FilterOperator, JsonObject, JsonValue } from '../model/fields/type.ts'
 import { type Principal, system } from '../principal.ts'
 import { type Awaitable, type ReadAnswer, then } from './answer.ts'
 import { orderById } from './order.ts'
@@ -53,10 +53,8 @@ export function listShape(collection: string, selection: Selection, filter?: Fil
   }
 }
 
-type Values = Readonly<Record<string, JsonValue>>
-
 /** Creates an item; the answer has its id. `computed` may include internal and read-only fields. */
-export function createPlan(collection: string, set: Values, computed: Values): Plan<CreateShape> {
+export function createPlan(collection: string, set: JsonObject, computed: JsonObject): Plan<CreateShape> {
   const names = [...Object.keys(set), ...Object.keys(computed)]
   const assignments = names.map((field, param) => ({ field, param }))
   const setCount = Object.keys(set).length

@@ -2,11 +2,11 @@
  * A transaction as a generator: it yields steps, receives the answer to each, and returns the result. Either all steps are
  * committed or none. Each step sees the changes of the earlier ones.
  */
-import type { JsonValue } from '../model/fields/type.ts'
+import type { JsonObject } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
 import type { NewRecord, RecordKey } from '../records.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from './answer.ts'
-import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from './guarded.ts'
+import type { AnyGuardedRead, GuardedWrite } from './guarded.ts'
 import type { CompositeShape, Plan, ReadShape, WriteShape } from './plan.ts'
 
 /** A change of a record, committed with the items. Its answer: whether it was made (see `Records`). */
@@ -52,12 +52,12 @@ export interface Emission {
   readonly itemId: number
   /** The item as JSON text, as events log it. */
   readonly row: string
-  readonly values: Readonly<Record<string, JsonValue>>
+  readonly values: JsonObject
   readonly by: Principal
 }
 
 /** `P`: a plan, or a guarded one. */
-export type Steps<P> = P | RecordChange | IndependentWrites<P> | AsyncStep<P> | Emission
+export type StepOf<P> = P | RecordChange | IndependentWrites<P> | AsyncStep<P> | Emission
 
 /** A step of an `AsyncStep`. */
 export type InnerStep<P> = P | RecordChange | Emission
@@ -91,7 +91,7 @@ export interface ProgramOf<P, T> {
    * Creates the generator, once per attempt. It awaits nothing, and has effects only by what it yields. The error of a failed
    * step is thrown at its `yield`; the program must not catch it.
    */
-  readonly steps: () => Generator<Steps<P>, T, StepAnswer>
+  readonly steps: () => Generator<StepOf<P>, T, StepAnswer>
 }
 
 export type ProgramPlan = Plan<ReadShape> | Plan<CompositeShape> | Plan<WriteShape>
@@ -103,7 +103,7 @@ export interface PlanAs {
 }
 
 /** What a program of a transport yields. */
-export type ProgramStep = Steps<ProgramPlan | PlanAs>
+export type ProgramStep = StepOf<ProgramPlan | PlanAs>
 
 export type ProgramSteps<T> = Generator<ProgramStep, T, StepAnswer>
 
@@ -113,4 +113,4 @@ export interface Program<T> extends ProgramOf<ProgramPlan | PlanAs, T> {
 }
 
 /** What the store runs. */
-export type GuardedProgram<T> = ProgramOf<GuardedRead | GuardedCompositeRead | GuardedWrite, T>
+export type GuardedProgram<T> = ProgramOf<AnyGuardedRead | GuardedWrite, T>

@@ -8,14 +8,15 @@ import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, entityTag, type WriteAnswer } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
-import type {
-  Assignment,
-  CardinalityLimit,
-  CreateShape,
-  DeleteShape,
-  Plan,
-  UpdateShape,
-  WriteShape,
+import {
+  type Assignment,
+  type CardinalityLimit,
+  type CreateShape,
+  type DeleteShape,
+  includedLimit,
+  type Plan,
+  type UpdateShape,
+  type WriteShape,
 } from '../plan/plan.ts'
 import { type CreateHooks, type Creation, type Run, writeStep, writeWith } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
@@ -23,7 +24,6 @@ import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'
 import { parseQuery, unknownParameter } from './query/query-string.ts'
-import { includedLimit } from './query/select.ts'
 import { makePresentation } from './reply/headers.ts'
 import { prefix } from './routes.ts'
 

@@ -3,7 +3,13 @@
  * again: an interrupted copy resumes, and a copy of a database that was written to meanwhile is brought up to date.
  */
 import type { Model } from '../model/model.ts'
-import { type CopiedTable, CopyError, type FinishedMark, type Source, type Target } from './copy/sides.ts'
+import {
+  type CopiedTable,
+  CopyError,
+  type CopySource,
+  type CopyTarget,
+  type FinishedMark,
+} from './copy/sides.ts'
 import { type CopyRow, type CopyTable, type CopyTotal, copyTables, RowChecksum } from './copy/tables.ts'
 import { isConnectionLost } from './schema/refusal.ts'
 import { schemaOf, schemaText } from './schema/tables.ts'
@@ -11,7 +17,7 @@ import { schemaOf, schemaText } from './schema/tables.ts'
 export type { CopiedTable as Copied } from './copy/sides.ts'
 
 /** A database as an operator names it. */
-export interface Place {
+export interface DatabaseLocation {
   /** The file, or the URL. */
   readonly location: string
   readonly kind: 'sqlite' | 'postgres'
@@ -20,27 +26,27 @@ export interface Place {
 }
 
 export interface CopyOptions {
-  readonly from: Place
-  readonly to: Place
+  readonly from: DatabaseLocation
+  readonly to: DatabaseLocation
   /** Whether changes to the source during the copy may be omitted. */
   readonly live: boolean
   /** Its result is awaited. */
-  readonly onProgress: (progress: Progress) => unknown
+  readonly onProgress: (progress: CopyProgress) => unknown
 }
 
-export interface Progress {
+export interface CopyProgress {
   readonly doing: 'copy' | 'compare' | 'finish'
   readonly table: string
   readonly done: number
   readonly of: number
 }
 
-async function openSource({ location, kind }: Place, model: Model): Promise<Source> {
+async function openSource({ location, kind }: DatabaseLocation, model: Model): Promise<CopySource> {
   if (kind === 'sqlite') return (await import('./copy/sqlite.ts')).SqliteSource.open(location, model)
   return (await import('./copy/postgres.ts')).PostgresSource.open(location, model)
 }
 
-async function openTarget({ location, kind }: Place): Promise<Target> {
+async function openTarget({ location, kind }: DatabaseLocation): Promise<CopyTarget> {
   if (kind === 'sqlite') return new (await import('./copy/sqlite.ts')).SqliteTarget(location)
   return (await import('./copy/postgres.ts')).PostgresTarget.open(location)
 }
@@ -75,11 +81,11 @@ function asCopyError(cause: unknown): unknown {
 
 class Copy {
   readonly #model: Model
-  readonly #source: Source
-  readonly #target: Target
+  readonly #source: CopySource
+  readonly #target: CopyTarget
   readonly #options: CopyOptions
 
-  constructor(model: Model, source: Source, target: Target, options: CopyOptions) {
+  constructor(model: Model, source: CopySource, target: CopyTarget, options: CopyOptions) {
     this.#model = model
     this.#source = source
     this.#target = target
@@ -149,7 +155,7 @@ class Copy {
     )
   }
 
-  async #total(side: Source | Target, table: CopyTable): Promise<CopyTotal> {
+  async #total(side: CopySource | CopyTarget, table: CopyTable): Promise<CopyTotal> {
     const sum = new RowChecksum()
     for await (const rows of side.batches(table)) {
       sum.add(rows)

@@ -7,7 +7,7 @@ import type { GuardedProgram } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'
 import { insightOf } from './advice/insight.ts'
 import { storageTrouble } from './postgres/connections/failure.ts'
-import { type PostgresOptions, withDefaults } from './postgres/connections/settings.ts'
+import { type PostgresOptions, postgresSettings } from './postgres/connections/settings.ts'
 import type { ChangeLog } from './postgres/log/change-log.ts'
 import { openLog, raiseLog } from './postgres/log/opening.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
@@ -21,7 +21,7 @@ import type { Store, StoreCounts } from './store.ts'
  * and with an `ApiError` if the database cannot be reached.
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
-  const settings = withDefaults(options)
+  const settings = postgresSettings(options)
   const { url, autoMigrate, rowSecurity: isLocked } = settings
   await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
   await withConnection(url, client => openLog(client, settings.now))

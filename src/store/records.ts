@@ -3,11 +3,11 @@ import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../records.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
 import { type Inputs, type ResultRow, type SqlValue, slotInputs } from './values.ts'
-import type { StepQuery, Steps } from './write/steps.ts'
+import type { QuerySteps, StepQuery } from './write/steps.ts'
 import type { WorkResult, WorkSteps } from './write/work.ts'
 
 /** The result of a change of records. */
-interface RecordChange<T> {
+interface RecordChangeResult<T> {
   readonly value: T
   /** The kinds of the records that were replaced, changed or deleted: new ones invalidate nothing. */
   readonly kinds: readonly string[]
@@ -19,7 +19,7 @@ export interface RecordWriter<S> {
   /** The time, in milliseconds since 1970. */
   now(): number
   /** Stores the record in the slots, and replaces one with its key. Returns whether there was one. */
-  put(inputs: Inputs): Steps<S, boolean>
+  put(inputs: Inputs): QuerySteps<S, boolean>
   /** See `doWork`. Work with the same key runs one after the other. */
   work<T>(steps: WorkSteps<S, T>, key: string | undefined): Promise<T>
 }
@@ -36,7 +36,7 @@ export class RecordChanges<S> {
   }
 
   /** A change as a step of a transaction: whether it was made, and the versions that grow. */
-  *steps(change: RecordStep): Steps<S, WorkResult<boolean>> {
+  *steps(change: RecordStep): QuerySteps<S, WorkResult<boolean>> {
     const { value, kinds } = yield* this.#stepsOf(change)
     return { value, changed: new Set(kinds.map(versionName)) }
   }
@@ -65,7 +65,7 @@ export class RecordChanges<S> {
 
   deleteGrant(grant: string): Promise<number> {
     const query = this.#query(recordSql.removeGrant, [grant])
-    return this.#change(undefined, function* (): Steps<S, RecordChange<number>> {
+    return this.#change(undefined, function* (): QuerySteps<S, RecordChangeResult<number>> {
       const [deleted = []] = yield [query]
       return { value: deleted.length, kinds: deleted.map(([kind]) => String(kind)) }
     })
@@ -75,7 +75,7 @@ export class RecordChanges<S> {
     return this.#change(undefined, () => this.#deleteOwned(owner, kinds))
   }
 
-  #stepsOf(change: RecordStep): Steps<S, RecordChange<boolean>> {
+  #stepsOf(change: RecordStep): QuerySteps<S, RecordChangeResult<boolean>> {
     switch (change.kind) {
       case 'add':
         return this.#add(change.record)
@@ -90,12 +90,12 @@ export class RecordChanges<S> {
     }
   }
 
-  *#put(record: NewRecord): Steps<S, RecordChange<boolean>> {
+  *#put(record: NewRecord): QuerySteps<S, RecordChangeResult<boolean>> {
     const isReplaced = yield* this.#writer.put(slotInputs(valuesOf(record)))
     return { value: true, kinds: isReplaced ? [record.kind] : noKinds }
   }
 
-  *#add(record: NewRecord): Steps<S, RecordChange<boolean>> {
+  *#add(record: NewRecord): QuerySteps<S, RecordChangeResult<boolean>> {
     const { kind, id } = record
     const [, added = []] = yield [
       this.#query(recordSql.removeExpired, [this.#writer.now(), kind, id]),
@@ -104,28 +104,32 @@ export class RecordChanges<S> {
     return { value: added.length > 0, kinds: noKinds }
   }
 
-  #swap(key: RecordKey, before: string, after: string): Steps<S, RecordChange<boolean>> {
+  #swap(key: RecordKey, before: string, after: string): QuerySteps<S, RecordChangeResult<boolean>> {
     return this.#changeOne(recordSql.swap, key, [key.kind, key.id, before, after])
   }
 
-  #delete(key: RecordKey): Steps<S, RecordChange<boolean>> {
+  #delete(key: RecordKey): QuerySteps<S, RecordChangeResult<boolean>> {
     return this.#changeOne(recordSql.remove, key, [key.kind, key.id])
   }
 
-  *#deleteOwned(owner: string, kinds: readonly string[]): Steps<S, RecordChange<number>> {
+  *#deleteOwned(owner: string, kinds: readonly string[]): QuerySteps<S, RecordChangeResult<number>> {
     const deletedKinds = (yield kinds.map(kind => this.#query(recordSql.removeOwned, [kind, owner]))).flatMap(
       (rows, index) => rows.map(() => kinds[index] ?? ''),
     )
     return { value: deletedKinds.length, kinds: deletedKinds }
   }
 
-  *#deleteAnyOwned(owner: string, kinds: readonly string[]): Steps<S, RecordChange<boolean>> {
+  *#deleteAnyOwned(owner: string, kinds: readonly string[]): QuerySteps<S, RecordChangeResult<boolean>> {
     const { value, kinds: changed } = yield* this.#deleteOwned(owner, kinds)
     return { value: value > 0, kinds: changed }
   }
 
   /** A statement that returns a row where it has changed the record. */
-  *#changeOne(fragment: Sql, key: RecordKey, slots: readonly SqlValue[]): Steps<S, RecordChange<boolean>> {
+  *#changeOne(
+    fragment: Sql,
+    key: RecordKey,
+    slots: readonly SqlValue[],
+  ): QuerySteps<S, RecordChangeResult<boolean>> {
     // PostgreSQL refuses texts with U+0000, so no record has such an id.
     if (key.id.includes('\0')) return { value: false, kinds: noKinds }
     const [rows = []] = yield [this.#query(fragment, slots)]
@@ -133,7 +137,7 @@ export class RecordChanges<S> {
   }
 
   /** `key`: of the record. Changes are ordered by it, so that all nodes lock the rows in the same order. */
-  #change<T>(key: RecordKey | undefined, steps: () => Steps<S, RecordChange<T>>): Promise<T> {
+  #change<T>(key: RecordKey | undefined, steps: () => QuerySteps<S, RecordChangeResult<T>>): Promise<T> {
     return this.#writer.work(
       function* () {
         const { value, kinds } = yield* steps()

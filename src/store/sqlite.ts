@@ -8,14 +8,15 @@ import type { GuardedProgram } from '../plan/transaction.ts'
 import { insightOf } from './advice/insight.ts'
 import { schemaMismatchError } from './refusals.ts'
 import { createFolders, prepareDatabase, storedValue } from './schema/sqlite/migrate.ts'
-import { type Connection, openDatabase } from './sqlite/connection.ts'
+import type { Connection } from './sqlite/connection.ts'
 import { failureOf } from './sqlite/failure.ts'
+import { openDatabase } from './sqlite/file/open.ts'
 import { openWritable } from './sqlite/file/writable.ts'
 import type { ChangeLog } from './sqlite/log/change-log.ts'
 import { openLog, raiseLog } from './sqlite/log/opening.ts'
 import { partsOf, type StoreParts } from './sqlite/parts.ts'
 import type { SqliteRecords } from './sqlite/records.ts'
-import { type SqliteOptions, withDefaults } from './sqlite/settings.ts'
+import { type SqliteOptions, sqliteSettings } from './sqlite/settings.ts'
 import { movedFileError, type Writer } from './sqlite/write/writer.ts'
 import type { SlowReadCounts, Store, StoreCounts } from './store.ts'
 import type { Versions } from './versions.ts'
@@ -33,7 +34,7 @@ export interface SqliteStore extends Store {
  * change them.
  */
 export function openSqlite(model: Model, options: SqliteOptions): SqliteStore {
-  const settings = withDefaults(options)
+  const settings = sqliteSettings(options)
   const { file, busyTimeoutMs, autoMigrate, onSurplus } = settings
   createFolders(file)
   const database = openWritable({ file, busyTimeoutMs })

@@ -1,7 +1,7 @@
 /** The interface of every database. Every store passes the same contract suite. */
-import type { JsonValue } from '../model/fields/type.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
+import type { ChangeFeed } from '../plan/change-feed.ts'
+import type { AnyGuardedRead, GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { GuardedProgram } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'
 import type { SlowRuns } from './advice/slow-lists.ts'
@@ -46,7 +46,7 @@ export interface QueryInsight {
   /** The slow lists that ran since the last call. */
   takeSlow(): readonly SlowRuns[]
   /** The rows that the slowest list of a read scans, and the index that it lacks; undefined if the read has no list. */
-  describe(plan: GuardedRead | GuardedCompositeRead): Awaitable<string | undefined>
+  describe(plan: AnyGuardedRead): Awaitable<string | undefined>
 }
 
 /** The state of the reader processes, and their work since the store was opened. */
@@ -99,7 +99,7 @@ export interface Store {
   /** Undefined where all reads run on the event loop, or in a database server. */
   readonly slowReads?: (() => SlowReadCounts) | undefined
   /** The log of committed changes. */
-  readonly changes: Changes
+  readonly changes: EventLog
   /** Records that are stored beside the model's items, such as sessions and tokens. */
   readonly records: Records
   /**
@@ -121,64 +121,15 @@ export interface Store {
   close(): Promise<void>
 }
 
-/** The event numbers between which a reader may resume. */
-export interface LogBounds {
-  /** The highest number of an event that was pruned, or that a restored backup has replaced; 0 where there is none. */
-  readonly pruned: number
-  /** No change with this number or a lower one can still appear. No reader has received a higher number. */
-  readonly drawn: number
-}
-
-/** A committed change of one item. */
-export interface Change {
-  /** The number of the event in the log; numbers grow in the order of commits. */
-  readonly event: number
-  readonly collection: string
-  readonly kind: 'created' | 'updated' | 'deleted'
-  readonly id: number
-  /** The row after the change, or before a deletion, as JSON text without internal and write-only fields. */
-  readonly row: string
-  /** The row before an update, in the form of `row`. Null for other changes, and for events that an older version wrote. */
-  readonly before: string | null
-  /** The names of the fields that an update changed, internal fields included; null for other changes. */
-  readonly changed: readonly string[] | null
-  /** The values of an event that an action emitted, which changes nothing; null for other events. */
-  readonly values: Readonly<Record<string, JsonValue>> | null
-  /** When it was committed: ISO 8601 UTC. */
-  readonly at: string
-  /** The user who made the change, and the app (`oauth_apps`) that it was made through; null where there was none. */
-  readonly userId: number | null
-  readonly appId: number | null
-  /** The event's type where it differs from the usual one of its kind, e.g. `webhook.paused`. */
-  readonly type: string | null
-  /** The length of the chain of reactions and jobs, each caused by the one before, that led to this event. */
-  readonly depth: number
-}
-
 /** `from`: whether this store made the commit, or noticed one of another process. */
 export type CommitListener = (from: 'here' | 'elsewhere') => void
 
-export interface Changes {
-  /** The number after which changes are new: no event with a smaller number can still appear. */
-  last(): Awaitable<number>
-  /**
-   * To be called after `after`: a reader that resumed below `pruned` or above `drawn` may have missed changes. One that
-   * resumed at `pruned` or between the two has received all changes.
-   */
-  bounds(): Awaitable<LogBounds>
+export interface EventLog extends ChangeFeed {
   /**
    * Holds the changes after a number for a reader that must not miss one: they are pruned by size only, not by age. Null
    * removes the hold. Durable when the promise settles. A name has one hold, whichever process sets it.
    */
   hold(name: string, event: number | null): Promise<void>
   counts(): LogCounts
-  /**
-   * The changes after an event, in the order of commits: at most `limit`, and with `maxBytes` none after the changes that reach
-   * that size. So fewer than `limit` may be returned although more exist.
-   */
-  after(event: number, limit: number, maxBytes?: number): Awaitable<readonly Change[]>
-  /** Calls `listener` after each commit of this store, and once `poll` or a read notices the commits of others. */
   onCommit(listener: CommitListener): () => void
-  /** Checks for commits of other processes. */
-  poll(): Awaitable<void>
 }

@@ -9,6 +9,7 @@ import type { Bind, Conversion } from './sql/writer.ts'
 export type SqlValue = SQLInputValue
 
 export type ResultRow = readonly SqlValue[]
+export type ResultRows = readonly ResultRow[]
 
 /** The inputs of a statement, from which its parameters are bound. */
 export interface Inputs {

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import type { Step } from '../../src/store/schema/diff.ts'
+import type { MigrationStep } from '../../src/store/schema/diff.ts'
 import { applyPostgres, planPostgres, postgresSchemaSql } from '../../src/store/schema/postgres/migrate.ts'
 import { applyMigration, openSqlite, planMigration, schemaSql } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -23,8 +23,8 @@ export interface Migratable {
   withEmpty(use: (location: string) => Promise<void>): Promise<void>
   /** Opens a store, as a start does. */
   open(location: string, model: Model, autoMigrate?: boolean, onSurplus?: Surplus): Promise<Store>
-  plan(location: string, model: Model): Promise<readonly Step[]>
-  apply(location: string, model: Model, target: Target): Promise<readonly Step[]>
+  plan(location: string, model: Model): Promise<readonly MigrationStep[]>
+  apply(location: string, model: Model, target: Target): Promise<readonly MigrationStep[]>
   run(location: string, text: string): Promise<void>
   rows(location: string, text: string): Promise<unknown[][]>
   /** Throws if the database's own checks find an error. */

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import type { Cluster } from '../../src/cluster/cluster.ts'
 import { redisCluster } from '../../src/cluster/redis-cluster.ts'
 import { followOthers } from '../../src/serve/cluster.ts'
-import type { Changes, Store } from '../../src/store/store.ts'
+import type { EventLog, Store } from '../../src/store/store.ts'
 import { RedisServer } from './redis.ts'
 
 /** One server per process. */
@@ -48,7 +48,7 @@ function roundRobin(nodes: readonly Node[]): Store {
     return store
   }
   const [{ store: first } = assert.fail('there are no nodes')] = nodes
-  const changes: Changes = {
+  const changes: EventLog = {
     last: async () => (await next()).changes.last(),
     after: async (event, limit) => (await next()).changes.after(event, limit),
     bounds: async () => (await next()).changes.bounds(),

@@ -4,13 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import pg from 'pg'
-import type { Cell } from '../../src/model/fields/encoding.ts'
+import type { StoredValue } from '../../src/model/fields/encoding.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field, Model } from '../../src/model/model.ts'
 import { indexedTerms } from '../../src/plan/text-search.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { searchTable } from '../../src/store/sql/dialect.ts'
-import { allWords } from '../../src/store/sql/postgres.ts'
+import { allTermsColumn } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { lockedDatabase } from './ordinary.ts'
@@ -58,7 +58,7 @@ function revive({ type }: Field, value: unknown): JsonValue {
   if (value === null) return null
   // The PostgreSQL client has already parsed booleans and documents.
   if (typeof value === 'boolean' || typeof value === 'object') return value as JsonValue
-  return type.encoding.decode(value as Cell) ?? null
+  return type.encoding.decode(value as StoredValue) ?? null
 }
 
 function textOf(field: Field | undefined, value: JsonValue): JsonValue {
@@ -210,7 +210,7 @@ async function fillPostgres(
     const columns = searchable.map(field => `"${field.name}"`).join()
     const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')))
     await client.query(
-      `INSERT INTO "${searchTable(name)}" ("id", "${allWords}", ${columns}) VALUES (${marks(words.length + 2)})`,
+      `INSERT INTO "${searchTable(name)}" ("id", "${allTermsColumn}", ${columns}) VALUES (${marks(words.length + 2)})`,
       [row.id, words.flat(), ...words],
     )
   }

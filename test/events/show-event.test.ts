@@ -1,11 +1,11 @@
 /** How one subscriber is shown a change. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import type { LoggedChange } from '../../src/events/change-feed.ts'
 import { type EventFilter, firstFilterParam } from '../../src/events/event-shapes.ts'
 import { createEventViews, type EventViews } from '../../src/events/show-event.ts'
 import { anyone, collection, field, model, owner, relation, role, text, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import type { LoggedChange } from '../../src/plan/change-feed.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { anonymous, app, type Principal, system, user } from '../../src/principal.ts'

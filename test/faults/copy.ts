@@ -4,12 +4,12 @@
  */
 import { writeSync } from 'node:fs'
 import { isPostgres } from '../../src/config/database.ts'
-import { copyDatabase, type Place } from '../../src/store/copy.ts'
+import { copyDatabase, type DatabaseLocation } from '../../src/store/copy.ts'
 import { before } from './migration-models.ts'
 
 const [from, to] = process.argv
   .slice(2, 4)
-  .map((at): Place => ({ location: at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: at }))
+  .map((at): DatabaseLocation => ({ location: at, kind: isPostgres(at) ? 'postgres' : 'sqlite', name: at }))
 const maxSteps = Number(process.argv[4])
 let reports = 0
 

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-import type { Step } from '../../src/store/schema/diff.ts'
+import type { MigrationStep } from '../../src/store/schema/diff.ts'
 import { applyPostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { type Migratable, migratables, postgres } from '../databases/migratable.ts'
 import { PostgresServer, query, withPostgres } from '../databases/postgres.ts'
@@ -46,7 +46,7 @@ async function fill(database: Migratable, location: string): Promise<void> {
 async function isUndone(
   database: Migratable,
   location: string,
-  steps: readonly Step[],
+  steps: readonly MigrationStep[],
   shape: string,
 ): Promise<boolean> {
   const remainingSteps = await database.plan(location, after)

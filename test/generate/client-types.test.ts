@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
 import { clientTypes } from '../../src/generate/client-types.ts'
 import { clientTypesOfModel, clientTypesOfService } from '../../src/generate.ts'
-import type { JsonObject } from '../../src/json.ts'
+import type { UncheckedObject } from '../../src/json.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
@@ -32,7 +32,7 @@ const typesOf = (model: Declaration) => clientTypesOfModel(checkModel(model), 'm
 /** Without the lines that name the source of the text. */
 const bodyOf = (text: string) => text.split('\n').slice(2)
 
-function documentOf(model: Declaration): JsonObject {
+function documentOf(model: Declaration): UncheckedObject {
   return JSON.parse(JSON.stringify(openapi(checkModel(model), undefined)))
 }
 
@@ -163,12 +163,12 @@ export async function roundTrip(baseUrl: string, token: string) {
 const deepArray = Array.from({ length: 200_000 }).reduce<unknown[]>(inner => [inner], [])
 
 /** A document that no model generates. */
-function hostileDocument(): JsonObject {
+function hostileDocument(): UncheckedObject {
   const text = JSON.stringify(documentOf(values))
   const document = JSON.parse(text)
   const { schemas } = document.components
   const { Thing } = schemas
-  const item = schemas.Post ?? Thing ?? Object.values<JsonObject>(schemas)[0]
+  const item = schemas.Post ?? Thing ?? Object.values<UncheckedObject>(schemas)[0]
   const strange = {
     "x'; import 'evil": { type: 'string' },
     constructor: { const: "it's \\ \u2028 \u202e" },
@@ -195,7 +195,7 @@ function hostileDocument(): JsonObject {
 }
 
 /** A chain of interfaces that refer to each other. */
-function longDocument(length: number): JsonObject {
+function longDocument(length: number): UncheckedObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
   for (let index = 0; index < length; index += 1)
@@ -205,7 +205,7 @@ function longDocument(length: number): JsonObject {
 }
 
 /** A document with this number of names that map to one identifier, and of paths and events. */
-function crowdedDocument(count: number): JsonObject {
+function crowdedDocument(count: number): UncheckedObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
   for (let index = 0; index < count; index += 1) {
@@ -218,7 +218,7 @@ function crowdedDocument(count: number): JsonObject {
 }
 
 /** A document with this number of events that refer to one large schema. */
-function repeatingDocument(events: number): JsonObject {
+function repeatingDocument(events: number): UncheckedObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
   schemas.Large = { properties: { ['x'.repeat(100_000)]: { type: 'integer' } } }

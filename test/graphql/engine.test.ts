@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
-import type { Bound, Engine, ExecutionContext } from '../../src/graphql/engine.ts'
+import type { BoundOperation, Engine, ExecutionContext } from '../../src/graphql/engine.ts'
 import { createEngine, type EngineOptions } from '../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
@@ -71,7 +71,7 @@ after(async () => {
   rmSync(folder, { recursive: true })
 })
 
-function bound(source: string, variables?: unknown, of = engine, operationName?: string): Bound {
+function bound(source: string, variables?: unknown, of = engine, operationName?: string): BoundOperation {
   const prepared = of.prepare(source, operationName)
   if (prepared.outcome === 'request error') assert.fail(prepared.text)
   const ready = of.bind(prepared, variables)

@@ -5,9 +5,9 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { parse, validate } from 'graphql'
 import type { Model } from '../../src/model/model.ts'
+import type { LoggedChange } from '../../src/plan/change-feed.ts'
 import type { ListShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import type { Change } from '../../src/store/store.ts'
 import { dumpBy, dumpShape } from '../contract/rest/bench.ts'
 import { type OpenSeededStore, seededStores } from '../databases/seeded-store.ts'
 import { principals } from '../plan/random.ts'
@@ -85,7 +85,7 @@ async function lastIds(inside: OpenSeededStore, model: Model): Promise<ReadonlyM
 }
 
 /** The assigned ids, and the next one, by collection. */
-function ids(log: readonly Change[], before: ReadonlyMap<string, number>): Ids {
+function ids(log: readonly LoggedChange[], before: ReadonlyMap<string, number>): Ids {
   const idsOf = (name: string, last: number): readonly number[] => {
     const created = log.filter(({ kind, collection }) => kind === 'created' && collection === name)
     const createdIds = created.map(({ id }) => id)

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { buildSchema, type GraphQLSchema, isObjectType, parse, validate, validateSchema } from 'graphql'
 import { createSchema } from '../../src/graphql/schema/schema.ts'
-import { schemaText } from '../../src/graphql/schema/sdl.ts'
+import { sdlOf } from '../../src/graphql/schema/sdl.ts'
 import {
   anyone,
   checkModel,
@@ -74,7 +74,7 @@ test('the schemas of both test models are valid', () => {
 })
 
 test('internal and write-only fields are not in the schema, but write-only ones are arguments', () => {
-  const hidden = schemaText(
+  const hidden = sdlOf(
     checkModel(
       model({
         doors: collection({

@@ -1,11 +1,11 @@
 /** Subscriptions to updates that the subscriber can read in part, no longer, or not at all; and where they resume. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { LoggedChange } from '../../src/events/change-feed.ts'
 import type { Engine } from '../../src/graphql/engine.ts'
 import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import { anyone, collection, field, model, owner, relation, role, text } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
+import type { LoggedChange } from '../../src/plan/change-feed.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import { type Principal, user } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'

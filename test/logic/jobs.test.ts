@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every, job, string } from '../../src/index.ts'
 import { enqueueJob } from '../../src/logic/jobs/later.ts'
-import { type Place, positionKey } from '../../src/logic/runs/place.ts'
+import { positionKey, type RunnerPosition } from '../../src/logic/runs/position.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { databases } from '../store/databases.ts'
 import { within } from './fixture.ts'
@@ -220,7 +220,7 @@ for (const database of databases) {
         { jobs: { hourly: every('hour', () => undefined) } },
         async ({ runner, until, store: { records } }) => {
           const { kind, id } = positionKey
-          const position = async (): Promise<Place> =>
+          const position = async (): Promise<RunnerPosition> =>
             JSON.parse((await records.get(kind, id))?.payload ?? '')
           const { jobs, ...rest } = await position()
           const payload = JSON.stringify({ ...rest, jobs: { ...jobs, gone: jobs['hourly'] } })

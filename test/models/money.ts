@@ -1,7 +1,7 @@
 /** A custom field type: an amount of money, stored in cents, and elsewhere a text like `12.50`. */
 import type { FieldDeclaration } from '../../src/index.ts'
 import { declared, defaultOf, type FieldOptions } from '../../src/model/fields/declared.ts'
-import type { Cell, Encoding } from '../../src/model/fields/encoding.ts'
+import type { Encoding, StoredValue } from '../../src/model/fields/encoding.ts'
 import type { FieldType } from '../../src/model/fields/field-type.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 
@@ -14,7 +14,7 @@ function amount(value: JsonValue): string {
 
 const centsOf = (value: JsonValue) => Number(amount(value).replace('.', ''))
 
-function amountOf(cell: Cell): string {
+function amountOf(cell: StoredValue): string {
   const digits = String(cell).padStart(3, '0')
   return `${digits.slice(0, -2)}.${digits.slice(-2)}`
 }

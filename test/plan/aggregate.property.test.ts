@@ -101,7 +101,7 @@ async function check(model: Model, data: Data, store: Store, who: Principal, pla
   assert.ok(answer.kind === 'list')
   const groups = answer.text === null ? null : JSON.parse(answer.text)
   assert.deepEqual(groups, expected.groups)
-  if (groups !== null) assert.equal(answer.more, expected.more)
+  if (groups !== null) assert.equal(answer.hasMore, expected.hasMore)
 }
 
 /** Every type that can be aggregated, with the limits of its range. */

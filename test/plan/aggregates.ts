@@ -13,7 +13,7 @@ export function aggregateReference(
   data: Data,
   who: Principal,
   plan: Plan<AggregateShape>,
-): Refused | { readonly groups: readonly JsonValue[] | null; readonly more: boolean } {
+): Refused | { readonly groups: readonly JsonValue[] | null; readonly hasMore: boolean } {
   const { shape, args } = plan
   const evaluation = new Evaluation(model, data, who, args)
   const collection = evaluation.collection(shape.collection)
@@ -40,7 +40,7 @@ export function aggregateReference(
   }
   if (evaluation.errors.size > 0) return evaluation
   const parentRow = parent && evaluation.visible(parent).find(row => row.id === args[shape.within?.id ?? 0])
-  if (parent && !parentRow) return { groups: null, more: false }
+  if (parent && !parentRow) return { groups: null, hasMore: false }
   const members =
     parent && parentRow && relation
       ? evaluation.readableRows(parent, relation, parentRow)
@@ -101,7 +101,7 @@ export function aggregateReference(
         }),
       ),
     ),
-    more: measured.length > offset + limit,
+    hasMore: measured.length > offset + limit,
   }
 }
 

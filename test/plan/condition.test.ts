@@ -11,7 +11,7 @@ import {
   not,
   or,
 } from '../../src/plan/condition.ts'
-import type { Condition } from '../../src/plan/guarded.ts'
+import type { Condition } from '../../src/plan/guarded-conditions.ts'
 import { field, smallModel, types } from './small-model.ts'
 
 const is = (value: number): Condition => ({

@@ -541,7 +541,7 @@ describe('writes', () => {
     })
     const kinds = (who: Principal) =>
       guardedUpdate(model, who, change('merge', ['title', 'note', 'pin']), ['a', 'b', 'c', 1]).set.map(
-        assignment => assignment.seen?.kind,
+        assignment => assignment.readableWhen?.kind,
       )
     assert.deepEqual(kinds(ann), [undefined, 'compare', 'never'])
     assert.deepEqual(kinds(system), [undefined, undefined, undefined])

@@ -5,9 +5,6 @@ import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Field } from '../../src/model/model.ts'
 import type {
   Check,
-  Condition,
-  ConditionOperator,
-  FieldPath,
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
@@ -16,14 +13,19 @@ import type {
   GuardedPlan,
   GuardedRead,
   GuardedSelected,
-  GuardedSort,
   GuardedUpdate,
   GuardedWrite,
-  Operand,
-  Path,
   ReferenceCheck,
-  VisibleField,
 } from '../../src/plan/guarded.ts'
+import type {
+  Condition,
+  ConditionOperator,
+  FieldPath,
+  GuardedSort,
+  Operand,
+  RelationPath,
+  VisibleField,
+} from '../../src/plan/guarded-conditions.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
 import { CURRENT } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
@@ -122,7 +124,7 @@ class Run {
     return expected.length > 0 && expected.every(word => there.includes(word))
   }
 
-  along(path: Path, row: Row): readonly Row[] {
+  along(path: RelationPath, row: Row): readonly Row[] {
     const { relation } = path
     const targets = this.rows(path.target.name)
     if (relation.kind === 'one') return targets.filter(target => target.id === row[relation.field])
@@ -223,9 +225,9 @@ function list(run: Run, shape: GuardedList): ReadResult {
   if (window.kind === 'page') {
     const offset = Number(run.plan.args[window.offset])
     const page = show(matching.slice(offset, offset + limit))
-    const more = matching.length > offset + limit
-    if (window.total === 'none') return { list: page, more }
-    return { list: page, total: matching.length, ...(window.total === 'estimate' && { more }) }
+    const hasMore = matching.length > offset + limit
+    if (window.total === 'none') return { list: page, hasMore }
+    return { list: page, total: matching.length, ...(window.total === 'estimate' && { hasMore }) }
   }
   const after = window.after?.map(param => run.plan.args[param] ?? null)
   const following = matching.filter(
@@ -271,9 +273,9 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   const { name } = shape.collection
   const set = shape.set.filter(({ when }) => when === undefined || run.holds(when, before))
   const row = { ...before, ...assign(run, set, before) }
-  const unchanged = set.filter(({ field, seen }) => {
+  const unchanged = set.filter(({ field, readableWhen }) => {
     const isSame = isDeepStrictEqual(row[field.name] ?? null, before[field.name] ?? null)
-    return isSame && (seen === undefined || run.holds(seen, before))
+    return isSame && (readableWhen === undefined || run.holds(readableWhen, before))
   })
   const isWritten = (check: Check | ReferenceCheck) => unchanged.every(({ field }) => field !== check.field)
   check(run, shape.before.filter(isWritten), before)

@@ -35,7 +35,7 @@ export type ReadResult =
       readonly list: readonly JsonValue[] | null
       readonly total?: number
       readonly next?: JsonValue
-      readonly more?: boolean
+      readonly hasMore?: boolean
     }
 export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
@@ -505,9 +505,9 @@ function readList(evaluation: Evaluation, shape: ListShape): ReadResult {
   if (window.kind === 'page') {
     const offset = Number(evaluation.args[window.offset])
     const list = show(sorted.slice(offset, offset + limit))
-    const more = sorted.length > offset + limit
-    if (window.total === 'none') return { list, more }
-    return { list, total: matching.length, ...(window.total === 'estimate' && { more }) }
+    const hasMore = sorted.length > offset + limit
+    if (window.total === 'none') return { list, hasMore }
+    return { list, total: matching.length, ...(window.total === 'estimate' && { hasMore }) }
   }
   const after = window.after?.map(param => evaluation.args[param] ?? null)
   const following = sorted.filter(

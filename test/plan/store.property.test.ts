@@ -29,8 +29,8 @@ function parsed(answer: ReadAnswer): unknown {
   return { list: value, ...window(answer) }
 }
 
-function window({ total, next, more }: ListAnswer) {
-  const all = { total, next, more }
+function window({ total, next, hasMore }: ListAnswer) {
+  const all = { total, next, hasMore }
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined))
 }
 

@@ -17,9 +17,9 @@ import { type TestService, withService } from './service.ts'
 
 const slow: SlowRuns = {
   request: 'GET /posts?status=…&sort=-title',
-  looked: 100_000,
-  given: 20,
-  does: 'scans about 100000 posts',
+  scannedRows: 100_000,
+  returnedRows: 20,
+  summary: 'scans about 100000 posts',
   indexes: [],
   index: "index('status', '-title')",
   advice: "In collection `posts`, add `index('status', '-title')`.",
@@ -32,8 +32,8 @@ test('a slow list is one log entry, a warning over 10,000 rows, without filter v
   const { logger } = createLog({ logLevel: 'info' }, { write: line => void lines.push(line) })
   const tell = logSlowList(logger)
   tell(slow)
-  tell({ ...slow, looked: 5000 })
-  tell({ ...slow, looked: 5000, isRefused: true })
+  tell({ ...slow, scannedRows: 5000 })
+  tell({ ...slow, scannedRows: 5000, isRefused: true })
   const [first, second, third] = lines.map(line => {
     const { time: _time, ...entry } = JSON.parse(line)
     return entry
@@ -41,8 +41,8 @@ test('a slow list is one log entry, a warning over 10,000 rows, without filter v
   assert.deepEqual(first, {
     level: 40,
     request: 'GET /posts?status=…&sort=-title',
-    rows_looked_at: 100_000,
-    rows_given: 20,
+    rows_scanned: 100_000,
+    rows_returned: 20,
     indexes: [],
     msg: "slow list: it scans about 100000 posts. In collection `posts`, add `index('status', '-title')`.",
   })
@@ -67,7 +67,10 @@ test('reports of several nodes are added up and limited in number, and nothing i
       await node.flush()
     }
     const [stored, ...others] = await storedLists(store.records)
-    assert.deepEqual([stored?.request, stored?.runs, stored?.looked, others], [slow.request, 6, 100_000, []])
+    assert.deepEqual(
+      [stored?.request, stored?.runs, stored?.scannedRows, others],
+      [slow.request, 6, 100_000, []],
+    )
     // The cheapest entries are replaced, and one cheaper than all others is not kept.
     waiting = Array.from({ length: 505 }, (_, index) => ({
       ...slow,

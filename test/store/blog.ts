@@ -21,7 +21,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from '../../src/plan/plan.ts'
-import type { ProgramPlan, StepAnswer, Steps } from '../../src/plan/transaction.ts'
+import type { ProgramPlan, StepAnswer, StepOf } from '../../src/plan/transaction.ts'
 import { type Principal, system } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -160,7 +160,7 @@ export class Client {
 
   /** Guards the plans of a program, and runs it. */
   async transaction<T>(
-    steps: () => Generator<Steps<ProgramPlan>, T, StepAnswer>,
+    steps: () => Generator<StepOf<ProgramPlan>, T, StepAnswer>,
     as: Principal = this.#as,
     serial?: readonly string[],
   ): Promise<T> {

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { Quota } from '../../src/events/quota.ts'
-import type { Bound } from '../../src/graphql/engine.ts'
+import type { BoundOperation } from '../../src/graphql/engine.ts'
 import { GraphqlMetrics } from '../../src/graphql/metrics.ts'
 
-const bound = (operation: 'query' | 'mutation' | 'subscription', cost: number): Bound => ({
+const bound = (operation: 'query' | 'mutation' | 'subscription', cost: number): BoundOperation => ({
   outcome: 'bound',
   prepared: { outcome: 'prepared', operation, operationName: undefined },
   cost,

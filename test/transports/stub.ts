@@ -9,10 +9,15 @@ import {
   validate,
 } from 'graphql'
 import { ApiError } from '../../src/errors.ts'
-import type { LoggedChange } from '../../src/events/change-feed.ts'
 import type { CredentialHeaders } from '../../src/events/credential-monitor.ts'
-import type { Bound, Engine, Prepared, Refused } from '../../src/graphql/engine.ts'
+import type {
+  BoundOperation,
+  Engine,
+  PreparedOperation,
+  RequestErrorResult,
+} from '../../src/graphql/engine.ts'
 import type { Account } from '../../src/graphql/graphql.ts'
+import type { LoggedChange } from '../../src/plan/change-feed.ts'
 import { anonymous, type Principal, user } from '../../src/principal.ts'
 
 export const schema: GraphQLSchema = buildSchema(`
@@ -22,16 +27,16 @@ export const schema: GraphQLSchema = buildSchema(`
   type Post { id: ID  title: String  big: String }
 `)
 
-function refused(errors: readonly GraphQLError[]): Refused {
+function refused(errors: readonly GraphQLError[]): RequestErrorResult {
   const formatted = errors.map(error => error.toJSON())
   return { outcome: 'request error', errors: formatted, text: JSON.stringify({ errors: formatted }) }
 }
 
-interface StubPrepared extends Prepared {
+interface StubPrepared extends PreparedOperation {
   readonly document: ReturnType<typeof parse>
 }
 
-interface StubBound extends Bound {
+interface StubBound extends BoundOperation {
   readonly prepared: StubPrepared
   readonly variables: Readonly<Record<string, unknown>>
 }

@@ -1,7 +1,7 @@
 /** `portico copy`: copies a database into an empty one, and reports its progress. */
 import { isPostgres, publicName, database as setting } from '../../config/database.ts'
 import type { Model } from '../../model/model.ts'
-import { type Copied, copyDatabase, type Place } from '../../store/copy.ts'
+import { type Copied, copyDatabase, type DatabaseLocation } from '../../store/copy.ts'
 import type { Command, Option } from '../commands.ts'
 import { Failure } from '../failure.ts'
 import { model, projectOf } from '../options.ts'
@@ -14,7 +14,7 @@ interface CopyOptions {
   readonly live: boolean
 }
 
-function placeOf(text: string, option: string): Place {
+function placeOf(text: string, option: string): DatabaseLocation {
   const address = databaseAddress(text, option)
   return { location: address, kind: isPostgres(address) ? 'postgres' : 'sqlite', name: publicName(address) }
 }

@@ -40,8 +40,8 @@ function countsText(model: Model): string {
   return `\nCounted without an index, which matters where thousands of items are counted:\n${lines.join('')}`
 }
 
-function cellsOf({ runs, looked, given, request }: StoredList): readonly string[] {
-  return [String(runs), String(looked), String(given), request]
+function cellsOf({ runs, scannedRows, returnedRows, request }: StoredList): readonly string[] {
+  return [String(runs), String(scannedRows), String(returnedRows), request]
 }
 
 function aligned([runs = '', scanned = '', returned = '', request = '']: readonly string[]): string {
@@ -51,5 +51,5 @@ function aligned([runs = '', scanned = '', returned = '', request = '']: readonl
 function adviceOf(list: StoredList | undefined): string {
   if (list === undefined) return ''
   const using = list.indexes.length === 0 ? '' : `, with ${list.indexes.join(', ')}`
-  return `${' '.repeat(10)}It ${list.does}${using}. ${list.advice}\n`
+  return `${' '.repeat(10)}It ${list.summary}${using}. ${list.advice}\n`
 }

@@ -4,13 +4,13 @@ import { refuseRowSecurity } from '../../config/row-security.ts'
 import type { Settings } from '../../config.ts'
 import type { Model } from '../../model/model.ts'
 import { printable } from '../../printable.ts'
-import type { Step } from '../../store/schema/sqlite/migrate.ts'
+import type { MigrationStep } from '../../store/schema/sqlite/migrate.ts'
 import type { Command } from '../commands.ts'
 import { Failure } from '../failure.ts'
 import { database, model, projectOf } from '../options.ts'
 
 /** Formats steps. A step contains all changes of one table: each sentence is a line, marked `!` if it loses data. */
-export function formatSteps(steps: readonly Step[], withSql: boolean): string {
+export function formatSteps(steps: readonly MigrationStep[], withSql: boolean): string {
   const mark = (destructive: boolean, index: number) => (destructive ? '! ' : index === 0 ? '- ' : '  ')
   const statements = (sql: readonly string[]) =>
     withSql ? sql.map(text => `        ${text.replaceAll('\n', '\n        ')};\n`).join('') : ''
@@ -27,7 +27,7 @@ export function formatSteps(steps: readonly Step[], withSql: boolean): string {
 export const misfitNotice = 'Lines marked x: the data does not fit. Correct the data first.'
 
 export interface Migration {
-  plan(): Promise<readonly Step[]>
+  plan(): Promise<readonly MigrationStep[]>
   apply(options: { readonly allowDestructive: boolean }): Promise<unknown>
 }
 

@@ -15,8 +15,8 @@ export const openapi: Command = {
 export const schema: Command = {
   options: { model },
   async run(args) {
-    const { schemaText } = await import('../../graphql/schema/sdl.ts')
-    return schemaText((await projectOf(args)).model)
+    const { sdlOf } = await import('../../graphql/schema/sdl.ts')
+    return sdlOf((await projectOf(args)).model)
   },
 }
 

@@ -1,7 +1,7 @@
 /** `portico reactions`: lists reactions, jobs and their waiting and failed runs; retries or drops runs. */
 import { ApiError } from '../../errors.ts'
 import { hasRuns } from '../../logic/runner.ts'
-import { type Place, positionKey } from '../../logic/runs/place.ts'
+import { positionKey, type RunnerPosition } from '../../logic/runs/position.ts'
 import { type RunAction, requestRecord } from '../../logic/runs/requests.ts'
 import { deadKind, jobKind, runOf, waitingKind } from '../../logic/runs/run.ts'
 import { type RunPage, RunView, type ShownRun } from '../../logic/runs/view.ts'
@@ -20,12 +20,12 @@ function runRow({ id, state, collection, item_id: item, attempts, at, error }: S
   return { run: id, state, item: collection && `${collection}/${item}`, attempts, at, error }
 }
 
-async function placeOf(records: Records): Promise<Place> {
+async function placeOf(records: Records): Promise<RunnerPosition> {
   const record = await records.get(positionKey.kind, positionKey.id)
   return record === undefined ? { reactions: {}, jobs: {} } : JSON.parse(record.payload)
 }
 
-function overviewOf({ logic }: Model, place: Place, newest: number): readonly TableRow[] {
+function overviewOf({ logic }: Model, place: RunnerPosition, newest: number): readonly TableRow[] {
   const reactions = [...logic.reactions.values()].map(({ name, types }) => {
     const position = place.reactions[name]
     const behind = position === undefined ? null : Math.max(0, newest - position)

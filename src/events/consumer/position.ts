@@ -20,7 +20,7 @@ export class LeaseLost extends Error {
   }
 }
 
-export type Step = Plan<WriteShape> | RecordChange
+export type CommitStep = Plan<WriteShape> | RecordChange
 
 interface PositionParts {
   readonly key: RecordKey
@@ -29,7 +29,7 @@ interface PositionParts {
 }
 
 /** `P`: the type of the position in the log, as JSON. */
-export class Position<P extends object> {
+export class StoredPosition<P extends object> {
   readonly #parts: PositionParts
   #payload: string
 
@@ -38,40 +38,40 @@ export class Position<P extends object> {
     this.#payload = payload
   }
 
-  /** Takes the position over for a term of the lease. `start` returns the place where the first holder begins. */
+  /** Takes the position over for a term of the lease. `start` returns the position from which the first holder begins. */
   static async take<P extends object>(
     parts: PositionParts,
     term: number,
     start: () => Promise<P>,
-  ): Promise<Position<P>> {
+  ): Promise<StoredPosition<P>> {
     const { key } = parts
     const record = await parts.records.get(key.kind, key.id)
     if (record === undefined) {
       const payload = JSON.stringify({ ...(await start()), term } satisfies Stored<P>)
       if (!(await parts.records.add({ ...key, payload, expiresAt: null }))) throw new LeaseLost()
-      return new Position<P>(parts, payload)
+      return new StoredPosition<P>(parts, payload)
     }
     const stored: Stored<P> = JSON.parse(record.payload)
     if (stored.term > term) throw new LeaseLost()
     const payload = JSON.stringify({ ...stored, term })
     const isTaken = payload === record.payload || (await parts.records.swap(key, record.payload, payload))
     if (!isTaken) throw new LeaseLost()
-    return new Position<P>(parts, payload)
+    return new StoredPosition<P>(parts, payload)
   }
 
-  get place(): P {
+  get current(): P {
     return JSON.parse(this.#payload) as P
   }
 
   /**
-   * Commits the steps together with the new position, `place`. Returns the ids of the items that the steps wrote. Make one
+   * Commits the steps together with the new position. Returns the ids of the items that the steps wrote. Make one
    * call at a time. After a failure it is unknown what was committed: take the position again. Rejects with `LeaseLost`.
    */
-  async commit(steps: readonly Step[], place: P = this.place): Promise<readonly number[]> {
+  async commit(steps: readonly CommitStep[], position: P = this.current): Promise<readonly number[]> {
     const before = this.#payload
     const { key, run } = this.#parts
     const { term }: Stored<P> = JSON.parse(before)
-    const after = JSON.stringify({ ...place, term } satisfies Stored<P>)
+    const after = JSON.stringify({ ...position, term } satisfies Stored<P>)
     let isLost = false
     const program: Program<readonly number[]> = {
       serial: undefined,

@@ -19,7 +19,7 @@ export const systemClock: Clock = {
 /** Longer delays are split, so that a change of the clock is noticed. Node's limit is 2^31 ms. */
 const maxTimerMs = 60_000
 
-interface Entry {
+interface TimetableEntry {
   readonly dueAt: number
   readonly run: () => void
 }
@@ -27,7 +27,7 @@ interface Entry {
 /** A binary heap; the earliest entry is first. */
 export class Timetable {
   readonly #clock: Clock
-  readonly #entries: Entry[] = []
+  readonly #entries: TimetableEntry[] = []
   #timer: { readonly dueAt: number; readonly cancel: () => void } | undefined
   #isClosed = false
 
@@ -77,7 +77,7 @@ export class Timetable {
   #callDue(): void {
     this.#timer = undefined
     const now = this.#clock.now()
-    const due: Entry[] = []
+    const due: TimetableEntry[] = []
     for (let first = this.#entries[0]; first !== undefined && first.dueAt <= now; first = this.#entries[0]) {
       due.push(first)
       this.#removeFirst()
@@ -100,7 +100,7 @@ export class Timetable {
     entries[index] = last
   }
 
-  #smallerChild(parent: number): { readonly index: number; readonly entry: Entry } | undefined {
+  #smallerChild(parent: number): { readonly index: number; readonly entry: TimetableEntry } | undefined {
     const index = 2 * parent + 1
     const [left, right] = [this.#entries[index], this.#entries[index + 1]]
     if (left === undefined) return undefined

@@ -2,8 +2,8 @@
 import { Cache, CacheBound } from '../../cache.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { ChangeFeed, LoggedChange } from '../../plan/change-feed.ts'
 import type { Principal } from '../../principal.ts'
-import type { ChangeFeed, LoggedChange } from '../change-feed.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { isSubscribed } from './directory.ts'
 import { excerptOf, maxExcerptBytes } from './excerpt.ts'
@@ -15,7 +15,7 @@ import { signatureHeaders } from './signature.ts'
 const timeoutMs = 15_000
 
 /** The outcome of an attempt. */
-export type Outcome = Answered | Unanswered | Dropped
+export type DeliveryOutcome = Answered | Unanswered | Dropped
 
 /** `error`: why the attempt failed, as a sentence for the owner; null for a success. */
 interface Answered {
@@ -39,7 +39,7 @@ interface Dropped {
   readonly error: string
 }
 
-export interface AttemptParts {
+export interface DeliveryAttemptParts {
   readonly log: Pick<ChangeFeed, 'after'>
   readonly show: ShowEvent
   readonly owners: Pick<WebhookOwners, 'principalOf' | 'secretsOf'>
@@ -54,8 +54,8 @@ const maxCachedCharacters = 4_000_000
 
 /** Returns a function that makes an attempt. It rejects only if the database fails. */
 export function createAttempt(
-  parts: AttemptParts,
-): (delivery: Delivery, webhook: Webhook, signal: AbortSignal) => Promise<Outcome> {
+  parts: DeliveryAttemptParts,
+): (delivery: Delivery, webhook: Webhook, signal: AbortSignal) => Promise<DeliveryOutcome> {
   const buildBody = createBodyBuilder(parts)
   return async (delivery, webhook, signal) => {
     const body = await buildBody(delivery, webhook)
@@ -66,7 +66,7 @@ export function createAttempt(
   }
 }
 
-const noSecret: Outcome = {
+const noSecret: DeliveryOutcome = {
   kind: 'unanswered',
   durationMs: 0,
   error: 'The webhook has no secret: rotate its secret.',
@@ -80,7 +80,10 @@ interface Message {
   readonly signal: AbortSignal
 }
 
-async function send({ outgoing, userAgent, now }: AttemptParts, message: Message): Promise<Outcome> {
+async function send(
+  { outgoing, userAgent, now }: DeliveryAttemptParts,
+  message: Message,
+): Promise<DeliveryOutcome> {
   const { url, id, body, secrets, signal } = message
   const timestamp = Math.floor(now() / 1000)
   const startedAt = performance.now()
@@ -124,7 +127,7 @@ function describeFailure(status: number): string | null {
 const createDropped = (error: string): Dropped => ({ kind: 'dropped', error })
 
 /** Builds the body of a delivery with its owner's present rights. */
-function createBodyBuilder({ log, show, owners }: AttemptParts) {
+function createBodyBuilder({ log, show, owners }: DeliveryAttemptParts) {
   const changes = new Cache<number, LoggedChange>(new CacheBound('webhook_events', maxCachedCharacters))
   const findChange = async (eventNumber: number): Promise<LoggedChange | undefined> => {
     const cached = changes.get(eventNumber)

@@ -8,7 +8,7 @@ import type { NewDelivery } from './plans.ts'
 const maxBlockingMs = 10
 
 /** The contents of the next transaction. */
-export class Batch {
+export class DeliveryBatch {
   readonly deliveries: NewDelivery[] = []
   /** By webhook. */
   readonly positions = new Map<number, number | null>()

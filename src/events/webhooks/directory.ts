@@ -1,5 +1,5 @@
 /** All webhooks as the sender last read them, with the changes that it has made since. */
-import type { LoggedChange } from '../change-feed.ts'
+import type { LoggedChange } from '../../plan/change-feed.ts'
 import { coversType } from '../event-types.ts'
 import type { Webhook } from './delivery.ts'
 import type { PossibleTypes } from './owners.ts'
@@ -12,13 +12,13 @@ export interface DirectoryChanges {
   readonly stopped: readonly number[]
 }
 
-interface Groups {
+interface WebhookGroups {
   readonly current: readonly Webhook[]
   readonly behind: readonly Webhook[]
   readonly stopping: readonly Webhook[]
 }
 
-function groupWebhooks(webhooks: Iterable<Webhook>): Groups {
+function groupWebhooks(webhooks: Iterable<Webhook>): WebhookGroups {
   const all = [...webhooks]
   return {
     current: all.filter(({ isLive, position }) => isLive && position === null),
@@ -27,12 +27,12 @@ function groupWebhooks(webhooks: Iterable<Webhook>): Groups {
   }
 }
 
-export class Directory {
+export class WebhookDirectory {
   readonly #possibleTypes: PossibleTypes
   #webhooks = new Map<number, Webhook>()
   /** By collection and types: the live webhooks that have caught up and may be subscribed to such a change. */
   readonly #matching = new Map<string, readonly Webhook[]>()
-  #groups: Groups | undefined
+  #groups: WebhookGroups | undefined
 
   constructor(possibleTypes: PossibleTypes) {
     this.#possibleTypes = possibleTypes
@@ -91,7 +91,7 @@ export class Directory {
     return this.#currentGroups.stopping
   }
 
-  get #currentGroups(): Groups {
+  get #currentGroups(): WebhookGroups {
     this.#groups ??= groupWebhooks(this.#webhooks.values())
     return this.#groups
   }

@@ -4,15 +4,16 @@
  */
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
-import { type ChangeFeed, isLogEnd, type LoggedChange, maxBatchBytes } from '../change-feed.ts'
-import type { Position } from '../consumer/position.ts'
+import type { ChangeFeed, LoggedChange } from '../../plan/change-feed.ts'
+import type { StoredPosition } from '../consumer/position.ts'
+import { isLogEnd, maxBatchBytes } from '../log-batch.ts'
 import { isTemporary } from '../outage.ts'
-import { Batch, Turns } from './batch.ts'
+import { DeliveryBatch, Turns } from './batch.ts'
 import type { Delivery, Webhook } from './delivery.ts'
-import { type Directory, isSubscribed } from './directory.ts'
+import { isSubscribed, type WebhookDirectory } from './directory.ts'
 import type { PossibleTypes, ShowEvent, WebhookOwners } from './owners.ts'
-import type { PartialEvent, Place } from './place.ts'
 import { changeWebhook, type NewDelivery, newDelivery, pauseWebhook, storedDelivery } from './plans.ts'
+import type { PartialEvent, SenderPosition } from './position.ts'
 
 /** Events per read. */
 const batchSize = 200
@@ -30,8 +31,8 @@ const allUsers = Number.MAX_SAFE_INTEGER
 
 export interface EnqueuerParts {
   readonly log: ChangeFeed
-  readonly position: Position<Place>
-  readonly directory: Directory
+  readonly position: StoredPosition<SenderPosition>
+  readonly directory: WebhookDirectory
   readonly show: ShowEvent
   readonly possibleTypes: PossibleTypes
   readonly owners: Pick<WebhookOwners, 'usersOf' | 'principalOf'>
@@ -49,25 +50,25 @@ export interface EnqueuerParts {
 export class Enqueuer {
   readonly #parts: EnqueuerParts
   /** The position up to which the log was read. The stored position may be behind it if there was nothing to send. */
-  #place: Place
-  #batch = new Batch()
+  #position: SenderPosition
+  #batch = new DeliveryBatch()
   /** Whether this sender has checked that the log still has the events after the stored position. */
   #isGapChecked = false
 
   constructor(parts: EnqueuerParts) {
     this.#parts = parts
-    this.#place = parts.position.place
+    this.#position = parts.position.current
   }
 
   /** The last event that was processed. */
   get event(): number {
-    return this.#place.event
+    return this.#position.event
   }
 
   /** Does a part of the work. Returns whether more may be left. */
   async work(): Promise<boolean> {
     // An empty batch is not flushed, and its principals have the rights of an earlier time.
-    this.#batch = new Batch()
+    this.#batch = new DeliveryBatch()
     await this.#finishPartial()
     await this.#stopAtPosition()
     const hasMore = await this.#advance()
@@ -76,14 +77,14 @@ export class Enqueuer {
 
   /** Pauses a webhook at its position. `pausedAt`: ISO 8601 UTC. */
   async pause({ id, position }: Webhook, pausedAt: string, reason: string): Promise<void> {
-    const last = position ?? this.#place.event
+    const last = position ?? this.#position.event
     await this.#commit([pauseWebhook(id, pausedAt, reason, last)])
     this.#parts.directory.change(id, { isLive: false, position: last })
   }
 
   /** Finishes the event that a former sender began, even if the webhook was paused meanwhile. */
   async #finishPartial(): Promise<void> {
-    const { partial, event } = this.#place
+    const { partial, event } = this.#position
     if (partial === null || partial.user === allUsers) return
     const { directory, log } = this.#parts
     const webhook = directory.get(partial.webhook)
@@ -98,39 +99,39 @@ export class Enqueuer {
 
   /** Stores the position of webhooks that are no longer live. */
   async #stopAtPosition(): Promise<void> {
-    const { partial, event } = this.#place
+    const { partial, event } = this.#position
     for (const { id } of this.#parts.directory.stopping) {
       if (id === partial?.webhook) continue
       this.#batch.positions.set(id, event)
-      if (this.#batch.size >= maxSteps) await this.#flush(this.#place)
+      if (this.#batch.size >= maxSteps) await this.#flush(this.#position)
     }
-    if (this.#batch.size > 0) await this.#flush(this.#place)
+    if (this.#batch.size > 0) await this.#flush(this.#position)
   }
 
   async #advance(): Promise<boolean> {
     const { log, directory } = this.#parts
     if (directory.current.length === 0) {
-      this.#place = { event: Math.max(this.#place.event, await log.last()), partial: null }
+      this.#position = { event: Math.max(this.#position.event, await log.last()), partial: null }
       return false
     }
-    const changes = await log.after(this.#place.event, batchSize, maxBatchBytes)
+    const changes = await log.after(this.#position.event, batchSize, maxBatchBytes)
     const isEnd = isLogEnd(changes, batchSize)
     if (!this.#isGapChecked || !isEnd) await this.#reportGap()
     const turns = new Turns()
     for (const change of changes) {
       await this.#fanOut(change, turns)
-      this.#place = { event: change.event, partial: null }
-      if (this.#batch.size >= maxSteps) await this.#flush(this.#place)
+      this.#position = { event: change.event, partial: null }
+      if (this.#batch.size >= maxSteps) await this.#flush(this.#position)
     }
-    const isFarAhead = this.#place.event - this.#parts.position.place.event >= maxUnstoredEvents
-    if (this.#batch.size > 0 || isFarAhead) await this.#flush(this.#place)
+    const isFarAhead = this.#position.event - this.#parts.position.current.event >= maxUnstoredEvents
+    if (this.#batch.size > 0 || isFarAhead) await this.#flush(this.#position)
     return !isEnd
   }
 
   /** Reports events that were pruned before this sender read them. */
   async #reportGap(): Promise<void> {
     const { log, directory, onGap } = this.#parts
-    const { event } = this.#place
+    const { event } = this.#position
     const { pruned } = await log.bounds()
     this.#isGapChecked = true
     if (pruned <= event) return
@@ -139,7 +140,7 @@ export class Enqueuer {
 
   /** Creates the deliveries of a change to all webhooks that have caught up. */
   async #fanOut(change: LoggedChange, turns: Turns): Promise<void> {
-    const { partial } = this.#place
+    const { partial } = this.#position
     const lastWebhookId = partial?.event === change.event ? partial.webhook : 0
     for (const webhook of this.#parts.directory.matching(change)) {
       if (webhook.id <= lastWebhookId) continue
@@ -155,7 +156,7 @@ export class Enqueuer {
     let hasMore = false
     for (const webhook of this.#parts.directory.behind) {
       const { id, position } = webhook
-      if (position === null || position > this.#place.event) continue
+      if (position === null || position > this.#position.event) continue
       if (this.#parts.queue.sizeOf(id) >= refillBelow) continue
       hasMore = (await this.#catchUpOne(webhook, position)) || hasMore
     }
@@ -167,7 +168,7 @@ export class Enqueuer {
     const changes = await log.after(position, batchSize, maxBatchBytes)
     const { pruned } = await log.bounds()
     if (pruned > position) onGap(webhook, position + 1, pruned)
-    const due = changes.filter(({ event }) => event <= this.#place.event)
+    const due = changes.filter(({ event }) => event <= this.#position.event)
     const turns = new Turns()
     let lastEvent = position
     for (const change of due) {
@@ -175,14 +176,14 @@ export class Enqueuer {
       if (directory.mayMatch(webhook, change)) await this.#enqueue(change, webhook, undefined)
       lastEvent = change.event
       this.#batch.positions.set(webhook.id, lastEvent)
-      this.#place = { event: this.#place.event, partial: null }
-      if (this.#batch.size >= maxSteps) await this.#flush(this.#place)
+      this.#position = { event: this.#position.event, partial: null }
+      if (this.#batch.size >= maxSteps) await this.#flush(this.#position)
       await turns.next()
     }
     const hasReadAll = due.length < changes.length || isLogEnd(changes, batchSize)
     const isCaughtUp = hasReadAll && lastEvent === (due.at(-1)?.event ?? position)
     this.#batch.positions.set(webhook.id, isCaughtUp ? null : lastEvent)
-    await this.#flush(this.#place)
+    await this.#flush(this.#position)
     return !isCaughtUp && !this.#isFull(webhook)
   }
 
@@ -200,7 +201,7 @@ export class Enqueuer {
       if (delivery !== undefined) this.#batch.deliveries.push(delivery)
       if (this.#batch.size < maxSteps) continue
       await this.#flush({
-        event: this.#place.event,
+        event: this.#position.event,
         partial: { event: change.event, webhook: webhook.id, user: userId ?? noUser },
       })
       await turns.next()
@@ -251,15 +252,15 @@ export class Enqueuer {
     return queue.sizeOf(webhook.id) + this.#batch.countOf(webhook.id) >= maxDeliveries
   }
 
-  async #flush(place: Place): Promise<void> {
+  async #flush(position: SenderPosition): Promise<void> {
     const { deliveries, positions } = this.#batch
-    this.#batch = new Batch()
+    this.#batch = new DeliveryBatch()
     const steps = [
       ...deliveries.map(newDelivery),
-      ...[...positions].map(([id, position]) => changeWebhook(id, { position })),
+      ...[...positions].map(([id, ownPosition]) => changeWebhook(id, { position: ownPosition })),
     ]
-    const ids = await this.#commit(steps, place)
-    for (const [id, position] of positions) this.#parts.directory.change(id, { position })
+    const ids = await this.#commit(steps, position)
+    for (const [id, ownPosition] of positions) this.#parts.directory.change(id, { position: ownPosition })
     for (const [index, delivery] of deliveries.entries()) {
       const id = ids[index]
       if (id !== undefined) this.#parts.onEnqueued(storedDelivery(id, delivery))
@@ -267,11 +268,11 @@ export class Enqueuer {
   }
 
   async #commit(
-    steps: Parameters<Position<Place>['commit']>[0],
-    place = this.#place,
+    steps: Parameters<StoredPosition<SenderPosition>['commit']>[0],
+    position = this.#position,
   ): Promise<readonly number[]> {
-    this.#place = place
-    return this.#parts.position.commit(steps, place)
+    this.#position = position
+    return this.#parts.position.commit(steps, position)
   }
 }
 
@@ -281,6 +282,6 @@ export function newMessageId(): string {
 }
 
 /** Whether the batch is outdated because a webhook or user was deleted meanwhile: then it is prepared again. */
-export function isOutdated(error: unknown): boolean {
+export function isBatchOutdated(error: unknown): boolean {
   return error instanceof ApiError && error.status < 500
 }

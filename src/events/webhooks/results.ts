@@ -4,9 +4,9 @@ import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { system } from '../../principal.ts'
 import type { Verdict } from '../consumer/scheduler.ts'
-import type { Outcome } from './attempt.ts'
+import type { DeliveryOutcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
-import type { Directory } from './directory.ts'
+import type { WebhookDirectory } from './directory.ts'
 import type { PauseReason } from './owners.ts'
 import { changeDelivery, changeWebhook, type DeliveryChange } from './plans.ts'
 import { failingPeriodMs, maxRetryAfterMs, retryAt } from './schedule.ts'
@@ -21,9 +21,9 @@ export interface AttemptCounts {
   dropped: number
 }
 
-export interface ResultsParts {
+export interface DeliveryResultsParts {
   readonly run: Pick<Run, 'write'>
-  readonly directory: Pick<Directory, 'change' | 'get'>
+  readonly directory: Pick<WebhookDirectory, 'change' | 'get'>
   /** Called once the failed attempt is recorded. */
   readonly pause: (webhook: Webhook, reason: PauseReason) => void
   /** Called when a delivery is complete, whatever its outcome. */
@@ -37,15 +37,15 @@ export interface ResultsParts {
 
 const goneStatus = 410
 
-export class Results {
-  readonly #parts: ResultsParts
+export class DeliveryResults {
+  readonly #parts: DeliveryResultsParts
 
-  constructor(parts: ResultsParts) {
+  constructor(parts: DeliveryResultsParts) {
     this.#parts = parts
   }
 
-  /** Records an attempt. Rejects during a database outage: then the attempt counts as not made. */
-  async settle(delivery: Delivery, webhook: Webhook, outcome: Outcome): Promise<Verdict<Delivery>> {
+  /** Records an attempt. Rejects during a database outage: then the attempt does not count. */
+  async settle(delivery: Delivery, webhook: Webhook, outcome: DeliveryOutcome): Promise<Verdict<Delivery>> {
     const attempt = delivery.attempts + (outcome.kind === 'dropped' ? 0 : 1)
     if (outcome.kind === 'dropped') return this.#complete(delivery, 'dropped', { error: outcome.error })
     const change: DeliveryChange = {
@@ -68,7 +68,7 @@ export class Results {
   async #fail(
     delivery: Delivery,
     webhook: Webhook,
-    outcome: Exclude<Outcome, { kind: 'dropped' }>,
+    outcome: Exclude<DeliveryOutcome, { kind: 'dropped' }>,
     change: DeliveryChange,
   ): Promise<Verdict<Delivery>> {
     // A test is attempted once, and its failure does not count for the webhook.

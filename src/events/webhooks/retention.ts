@@ -50,7 +50,7 @@ interface RetentionParts {
   readonly now: () => number
 }
 
-export class Retention {
+export class DeliveryRetention {
   readonly #parts: RetentionParts
   readonly #completedSinceTrim = new Map<number, number>()
   readonly #webhooksToTrim = new Set<number>()

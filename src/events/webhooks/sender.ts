@@ -2,9 +2,9 @@
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst } from '../../plan/system-plans.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
-import { isOutdated } from './enqueuer.ts'
-import { leaseKey } from './place.ts'
-import { Session, type SessionParts } from './session.ts'
+import { isBatchOutdated } from './enqueuer.ts'
+import { leaseKey } from './position.ts'
+import { SenderSession, type SenderSessionParts } from './session.ts'
 
 export interface SenderCounts {
   /** Attempts by their outcome. */
@@ -29,15 +29,15 @@ export interface SenderState {
 }
 
 export interface SenderParts
-  extends Omit<SessionParts, 'counts'>,
-    Pick<LeasedLoopParts<Session>, 'elapsed'> {}
+  extends Omit<SenderSessionParts, 'counts'>,
+    Pick<LeasedLoopParts<SenderSession>, 'elapsed'> {}
 
 const anyWebhook = listShape('webhooks', ['id'])
 
 export class WebhookSender {
   readonly counts: SenderCounts = { succeeded: 0, retried: 0, failed: 0, dropped: 0, paused: 0 }
   readonly #parts: SenderParts
-  readonly #loop: LeasedLoop<Session>
+  readonly #loop: LeasedLoop<SenderSession>
   #cached: { readonly version: number; readonly hasWebhooks: boolean } | undefined
 
   constructor(parts: SenderParts) {
@@ -45,9 +45,9 @@ export class WebhookSender {
     const { records, elapsed, log, clock, onFault } = parts
     this.#loop = new LeasedLoop({
       ...{ leaseKey, records, elapsed, log, clock, onFault },
-      begin: holding => new Session({ ...parts, counts: this.counts }, holding),
+      begin: holding => new SenderSession({ ...parts, counts: this.counts }, holding),
       isWanted: () => this.#hasWebhooks(),
-      isExpected: isOutdated,
+      isExpected: isBatchOutdated,
     })
   }
 

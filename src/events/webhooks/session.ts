@@ -1,26 +1,26 @@
 /** The work of the node that sends webhooks. */
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import { Pause } from '../../pause.ts'
+import type { ChangeFeed } from '../../plan/change-feed.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Records } from '../../records.ts'
-import type { ChangeFeed } from '../change-feed.ts'
 import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
-import { Position } from '../consumer/position.ts'
+import { StoredPosition } from '../consumer/position.ts'
 import { Scheduler, type Verdict } from '../consumer/scheduler.ts'
 import type { Clock } from '../consumer/timetable.ts'
 import { isTemporary } from '../outage.ts'
-import { createAttempt, type Outcome } from './attempt.ts'
+import { createAttempt, type DeliveryOutcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
-import { Directory } from './directory.ts'
+import { WebhookDirectory } from './directory.ts'
 import { Enqueuer } from './enqueuer.ts'
 import type { PauseReason, PossibleTypes, ShowEvent, WebhookOwners } from './owners.ts'
-import { type Place, positionKey } from './place.ts'
 import { readPending, readWebhooks } from './plans.ts'
+import { positionKey, type SenderPosition } from './position.ts'
 import { takeRequests } from './requests.ts'
-import { type AttemptCounts, Results } from './results.ts'
-import { Retention } from './retention.ts'
+import { type AttemptCounts, DeliveryResults } from './results.ts'
+import { DeliveryRetention } from './retention.ts'
 
-export interface SessionParts {
+export interface SenderSessionParts {
   readonly run: Run
   readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after' | 'delete'>
   readonly log: ChangeFeed
@@ -55,13 +55,13 @@ const pauseTexts: Readonly<Record<PauseReason, string>> = {
   failing: 'No delivery has succeeded for 24 hours.',
 }
 
-export class Session implements LeasedSession {
-  readonly #parts: SessionParts
+export class SenderSession implements LeasedSession {
+  readonly #parts: SenderSessionParts
   readonly #holding: Holding
-  readonly #directory: Directory
+  readonly #directory: WebhookDirectory
   readonly #scheduler: Scheduler<Delivery>
-  readonly #results: Results
-  readonly #retention: Retention
+  readonly #results: DeliveryResults
+  readonly #retention: DeliveryRetention
   readonly #attempt: ReturnType<typeof createAttempt>
   readonly #abort = new AbortController()
   readonly #pauses = new Map<number, PauseReason>()
@@ -78,21 +78,21 @@ export class Session implements LeasedSession {
   /** The newest event when the log was last read. */
   #newest = 0
 
-  constructor(parts: SessionParts, holding: Holding) {
+  constructor(parts: SenderSessionParts, holding: Holding) {
     const { run, clock, onFault, counts, random } = parts
     const { now } = clock
     this.#parts = parts
     this.#holding = holding
-    this.#directory = new Directory(parts.possibleTypes)
+    this.#directory = new WebhookDirectory(parts.possibleTypes)
     this.#attempt = createAttempt({ ...parts, now })
-    this.#retention = new Retention({ run, now })
+    this.#retention = new DeliveryRetention({ run, now })
     this.#scheduler = new Scheduler({
       targetOf: ({ webhookId }: Delivery) => webhookId,
       clock,
       onFault,
       attempt: delivery => this.#makeAttempt(delivery),
     })
-    this.#results = new Results({
+    this.#results = new DeliveryResults({
       run,
       directory: this.#directory,
       pause: ({ id }, reason) => void this.#pauses.set(id, reason),
@@ -162,9 +162,9 @@ export class Session implements LeasedSession {
 
   async #beginEnqueuing(): Promise<Enqueuer> {
     const { run, records, log, clock } = this.#parts
-    const start = async (): Promise<Place> => ({ event: await log.last(), partial: null })
+    const start = async (): Promise<SenderPosition> => ({ event: await log.last(), partial: null })
     const parts = { key: positionKey, run, records }
-    const position = await Position.take(parts, this.#holding.term, start)
+    const position = await StoredPosition.take(parts, this.#holding.term, start)
     this.#version = -1
     this.#reloadPause.end()
     this.#directory.replace([])
@@ -284,7 +284,7 @@ export class Session implements LeasedSession {
     return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#postpone(delivery)
   }
 
-  async #outcomeOf(delivery: Delivery, webhook: Webhook): Promise<Outcome> {
+  async #outcomeOf(delivery: Delivery, webhook: Webhook): Promise<DeliveryOutcome> {
     try {
       return await this.#attempt(delivery, webhook, this.#abort.signal)
     } catch (error) {

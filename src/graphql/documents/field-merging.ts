@@ -27,7 +27,7 @@ import type { Fragments } from './fragments.ts'
 type Parent = GraphQLObjectType | GraphQLInterfaceType
 
 /** A field node, and the type that it is selected on. */
-interface FieldUse {
+interface FieldOccurrence {
   readonly node: FieldNode
   readonly parent: Parent
 }
@@ -37,7 +37,7 @@ interface TypedSelectionSet {
   readonly parent: Parent
 }
 
-type Group = readonly [FieldUse, ...FieldUse[]]
+type MergeGroup = readonly [FieldOccurrence, ...FieldOccurrence[]]
 
 /** Throws when two fields of an otherwise valid operation cannot be merged. */
 export function checkMerging(
@@ -67,7 +67,7 @@ class MergeCheck {
   }
 
   /** For fields that may be selected on the same object. */
-  #requireSameField(key: string, group: Group): void {
+  #requireSameField(key: string, group: MergeGroup): void {
     const [first, ...others] = group
     if (others.length > 0) {
       const firstArguments = argumentsKey(first)
@@ -80,7 +80,7 @@ class MergeCheck {
   }
 
   /** For fields that are never selected on the same object: a reader of the reply may not know which object it has. */
-  #requireSameShape(key: string, group: Group): void {
+  #requireSameShape(key: string, group: MergeGroup): void {
     // In graphql-js too, `__typename` conflicts with no other field.
     const [first, ...others] = group.filter(({ node }) => node.name.value !== '__typename')
     if (!first) return
@@ -99,7 +99,7 @@ class MergeCheck {
     }
   }
 
-  #selectionsOf(group: Group): readonly TypedSelectionSet[] {
+  #selectionsOf(group: MergeGroup): readonly TypedSelectionSet[] {
     return group.flatMap(use => {
       const set = use.node.selectionSet
       const parent = set && getNamedType(this.#typeOf(use))
@@ -107,15 +107,15 @@ class MergeCheck {
     })
   }
 
-  #typeOf({ node, parent }: FieldUse): GraphQLOutputType {
+  #typeOf({ node, parent }: FieldOccurrence): GraphQLOutputType {
     const field = this.#schema.getField(parent, node.name.value)
     if (!field) throw new Error(`${parent.name} has no field ${node.name.value}`)
     return field.type
   }
 
   /** By response key. `@skip` and `@include` do not matter (GraphQL 5.3.2). */
-  #groups(sets: readonly TypedSelectionSet[]): ReadonlyMap<string, Group> {
-    const groups = new Map<string, [FieldUse, ...FieldUse[]]>()
+  #groups(sets: readonly TypedSelectionSet[]): ReadonlyMap<string, MergeGroup> {
+    const groups = new Map<string, [FieldOccurrence, ...FieldOccurrence[]]>()
     const visited = new Set<string>()
     const collect = (set: SelectionSetNode, parent: Parent): void => {
       for (const node of set.selections) {
@@ -147,11 +147,11 @@ class MergeCheck {
 }
 
 /** Groups of fields that may be selected on the same object. A field of an interface may be selected on any object. */
-function byParent(group: Group): readonly Group[] {
+function byParent(group: MergeGroup): readonly MergeGroup[] {
   const [first] = group
   if (group.every(({ parent }) => parent === first.parent)) return [group]
   const shared = group.filter(({ parent }) => isInterfaceType(parent))
-  const kinds = new Map<Parent, [FieldUse, ...FieldUse[]]>()
+  const kinds = new Map<Parent, [FieldOccurrence, ...FieldOccurrence[]]>()
   for (const use of group) {
     if (isInterfaceType(use.parent)) continue
     const kind = kinds.get(use.parent)
@@ -172,7 +172,7 @@ function hasSameShape(a: GraphQLOutputType, b: GraphQLOutputType): boolean {
   return isLeafType(a) || isLeafType(b) ? a === b : true
 }
 
-function argumentsKey({ node: { arguments: nodes = [] } }: FieldUse): string {
+function argumentsKey({ node: { arguments: nodes = [] } }: FieldOccurrence): string {
   return membersKey(nodes)
 }
 
@@ -189,7 +189,7 @@ function valueKey(value: ValueNode): string {
   return value.kind === Kind.LIST ? `[${value.values.map(valueKey)}]` : print(value)
 }
 
-function difference({ node: a }: FieldUse, { node: b }: FieldUse): string {
+function difference({ node: a }: FieldOccurrence, { node: b }: FieldOccurrence): string {
   return a.name.value === b.name.value
     ? 'they have differing arguments'
     : `"${a.name.value}" and "${b.name.value}" are different fields`
@@ -197,8 +197,8 @@ function difference({ node: a }: FieldUse, { node: b }: FieldUse): string {
 
 function conflict(
   key: string,
-  { node: first }: FieldUse,
-  { node: other }: FieldUse,
+  { node: first }: FieldOccurrence,
+  { node: other }: FieldOccurrence,
   reason: string,
 ): GraphQLError {
   const message = `Fields "${key}" conflict because ${reason}. Use different aliases on the fields to fetch both if this was intentional.`

@@ -6,10 +6,10 @@ import { documentHash } from './stored-documents.ts'
 
 export type Manifest = ReadonlyMap<string, string>
 
-type Entries = readonly (readonly [id: string, text: string])[]
+type ManifestEntries = readonly (readonly [id: string, text: string])[]
 
 /** Apollo's manifest lists operations; Relay's and ours are an object of texts by hash. */
-function entriesOf(value: unknown): Entries | undefined {
+function entriesOf(value: unknown): ManifestEntries | undefined {
   if (!isObject(value)) return undefined
   if (!Array.isArray(value.operations)) return checkedEntries(Object.entries(value))
   return checkedEntries(
@@ -17,7 +17,7 @@ function entriesOf(value: unknown): Entries | undefined {
   )
 }
 
-function checkedEntries(entries: readonly (readonly unknown[])[]): Entries | undefined {
+function checkedEntries(entries: readonly (readonly unknown[])[]): ManifestEntries | undefined {
   const areStrings = entries.every(([id, text]) => typeof id === 'string' && typeof text === 'string')
   return areStrings ? entries.map(([id, text]) => [String(id), String(text)] as const) : undefined
 }

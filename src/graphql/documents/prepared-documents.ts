@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import { Cache, CacheBound } from '../../cache.ts'
 import { badRequest } from '../bad-request.ts'
-import type { Bound, Prepared, Refused } from '../engine.ts'
+import type { BoundOperation, PreparedOperation, RequestErrorResult } from '../engine.ts'
 import { checkDocument, checkLength, type Limits } from '../limits/document-limits.ts'
 import { formatError, refused } from '../response.ts'
 import { checkMerging } from './field-merging.ts'
@@ -22,7 +22,7 @@ import { rulesFor } from './validation-rules.ts'
 import { Variants, weightOf } from './variants.ts'
 
 /** An operation, and what has been derived from it so far. */
-export interface Operation extends Prepared {
+export interface CachedOperation extends PreparedOperation {
   readonly node: OperationDefinitionNode
   readonly document: DocumentNode
   readonly fragments: Fragments
@@ -30,7 +30,7 @@ export interface Operation extends Prepared {
   /** By the structure of the variables. */
   readonly variants: Variants
   /** An operation without variables is bound once. */
-  bound: Bound | Refused | undefined
+  bound: BoundOperation | RequestErrorResult | undefined
   /** About how much memory the document takes: its text and its syntax tree. */
   readonly bytes: number
 }
@@ -47,12 +47,15 @@ export interface PrepareOptions {
 /** Validation stops after this many errors. */
 const maxErrors = 10
 
-export type Prepare = (source: string, operationName: string | null | undefined) => Operation | Refused
+export type Prepare = (
+  source: string,
+  operationName: string | null | undefined,
+) => CachedOperation | RequestErrorResult
 
 /** A valid document, and the operations of it that have been requested, by name. */
 interface CachedDocument {
   readonly document: DocumentNode
-  readonly operations: Map<string, Operation>
+  readonly operations: Map<string, CachedOperation>
 }
 
 export function createPrepare({ schema, limits, introspection }: PrepareOptions): Prepare {
@@ -82,7 +85,7 @@ export function createPrepare({ schema, limits, introspection }: PrepareOptions)
   }
 
   /** Chooses the operation first: without one, the validation would be wasted. */
-  function prepare(source: string, name: string): Operation {
+  function prepare(source: string, name: string): CachedOperation {
     const cached = documents.get(source)
     const document = cached?.document ?? parseDocument(source)
     const node = chooseOperation(document, name)
@@ -132,7 +135,7 @@ function createOperation(
   document: DocumentNode,
   node: OperationDefinitionNode,
   grow: (weight: number) => void,
-): Operation {
+): CachedOperation {
   const types = (node.variableDefinitions ?? []).map(({ type: typeNode }) => {
     const type = typeFromAST(schema, typeNode)
     if (!isInputType(type)) throw new Error('a valid document has only input types in its variables')

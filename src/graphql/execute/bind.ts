@@ -3,20 +3,20 @@ import { hash } from 'node:crypto'
 import { GraphQLError, type GraphQLSchema, getNamedType, getVariableValues } from 'graphql'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { badRequest } from '../bad-request.ts'
-import type { Operation } from '../documents/prepared-documents.ts'
-import type { Bound, Refused } from '../engine.ts'
+import type { CachedOperation } from '../documents/prepared-documents.ts'
+import type { BoundOperation, RequestErrorResult } from '../engine.ts'
 import type { Limits } from '../limits/document-limits.ts'
 import { noVariables, structureOf, type Variables } from '../plan/input.ts'
 import { planVariant } from '../plan/operation-plan.ts'
 import type { Variant } from '../plan/variant.ts'
 import { formatError, refused } from '../response.ts'
-import type { Directory } from '../schema/directory.ts'
+import type { SchemaDirectory } from '../schema/directory.ts'
 import { isDocumentType } from '../schema/scalars.ts'
 import type { ModelSchema } from '../schema/schema.ts'
 
 /** A bound operation, with the properties that only the engine uses. */
-export interface BoundOperation extends Bound {
-  readonly prepared: Operation
+export interface ExecutableOperation extends BoundOperation {
+  readonly prepared: CachedOperation
   readonly variant: Variant
   readonly variables: Variables
   /** The variables as the client sent them. */
@@ -30,7 +30,7 @@ const maxNesting = 80
 const maxParts = 2000
 
 export function createBind(modelSchema: ModelSchema, limits: Limits) {
-  function variantFor(operation: Operation, variables: Variables): Variant {
+  function variantFor(operation: CachedOperation, variables: Variables): Variant {
     const key = structureKey(operation, variables, modelSchema.directory.nodes)
     const cached = operation.variants.get(key)
     if (cached) return cached
@@ -42,10 +42,10 @@ export function createBind(modelSchema: ModelSchema, limits: Limits) {
   }
 
   function bindOperation(
-    operation: Operation,
+    operation: CachedOperation,
     variables: Variables,
-    rawVariables: BoundOperation['rawVariables'],
-  ): BoundOperation {
+    rawVariables: ExecutableOperation['rawVariables'],
+  ): ExecutableOperation {
     const variant = variantFor(operation, variables)
     const args = variant.getters.map(getter => getter(variables))
     const cost = Math.max(1, variant.cost(variables))
@@ -65,7 +65,10 @@ export function createBind(modelSchema: ModelSchema, limits: Limits) {
     return variant.operation === 'subscription' ? detach(bound, variant.after?.(variables)) : bound
   }
 
-  function attempt(operation: Operation, rawVariables: unknown): BoundOperation | Refused {
+  function attempt(
+    operation: CachedOperation,
+    rawVariables: unknown,
+  ): ExecutableOperation | RequestErrorResult {
     try {
       const values = readVariables(rawVariables)
       checkSizes(operation, values)
@@ -77,7 +80,7 @@ export function createBind(modelSchema: ModelSchema, limits: Limits) {
     }
   }
 
-  return (operation: Operation, rawVariables: unknown): Bound | Refused => {
+  return (operation: CachedOperation, rawVariables: unknown): BoundOperation | RequestErrorResult => {
     if (operation.types.length > 0) return attempt(operation, rawVariables)
     operation.bound ??= attempt(operation, undefined)
     return operation.bound
@@ -99,7 +102,7 @@ function variantNumber(variant: Variant): number {
  * An open subscription retains only the arguments of its request. They are copied, because a string can be a slice of
  * a larger one and would keep it in memory.
  */
-function detach(bound: BoundOperation, after: number | undefined): BoundOperation {
+function detach(bound: ExecutableOperation, after: number | undefined): ExecutableOperation {
   const text = JSON.stringify(bound.args)
   return {
     ...bound,
@@ -126,9 +129,9 @@ class InvalidVariables extends Error {
 
 /** The same key means the same plan. */
 function structureKey(
-  { node, types }: Operation,
+  { node, types }: CachedOperation,
   { coerced: values }: Variables,
-  nodes: Directory['nodes'],
+  nodes: SchemaDirectory['nodes'],
 ): string {
   const definitions = node.variableDefinitions ?? []
   return types
@@ -145,7 +148,10 @@ function readVariables(rawVariables: unknown): Readonly<Record<string, unknown>>
 }
 
 /** Bounds the time of coercion, which follows a value to any depth and looks up every field of an input type in every object. */
-function checkSizes({ node, types }: Operation, rawVariables: BoundOperation['rawVariables']): void {
+function checkSizes(
+  { node, types }: CachedOperation,
+  rawVariables: ExecutableOperation['rawVariables'],
+): void {
   node.variableDefinitions?.forEach(({ variable }, index) => {
     const name = variable.name.value
     const type = types[index]
@@ -163,14 +169,14 @@ function checkSizes({ node, types }: Operation, rawVariables: BoundOperation['ra
   })
 }
 
-function tooLarge(name: string, node: Operation['node'], max: number, noun: string): GraphQLError {
+function tooLarge(name: string, node: CachedOperation['node'], max: number, noun: string): GraphQLError {
   return badRequest(`The variable "$${name}" has more than ${max} ${noun}; at most ${max} are allowed.`, node)
 }
 
 function coerceVariables(
   schema: GraphQLSchema,
-  { node }: Operation,
-  rawVariables: BoundOperation['rawVariables'],
+  { node }: CachedOperation,
+  rawVariables: ExecutableOperation['rawVariables'],
 ): Variables {
   const definitions = node.variableDefinitions ?? []
   if (definitions.length === 0) return noVariables

@@ -11,8 +11,8 @@ import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import { executed } from '../response.ts'
 
 /** The keys of a field, linked from the innermost to the outermost. */
-export interface Path {
-  readonly parent: Path | undefined
+export interface ResponsePath {
+  readonly parent: ResponsePath | undefined
   readonly key: string | number
 }
 
@@ -69,7 +69,7 @@ export class Completion {
   }
 
   /** A field's value in the reply. Throws a `FieldFailure` when a non-null field fails. */
-  field(field: ReplyField, value: () => unknown, path: Path): unknown {
+  field(field: ReplyField, value: () => unknown, path: ResponsePath): unknown {
     try {
       const refusal = field.place === undefined ? undefined : this.#refusals.get(field.place)
       if (refusal) throw refusal
@@ -99,7 +99,7 @@ export class Completion {
     if (this.errors.length < maxErrors) this.errors.push(formatted)
   }
 
-  #value(field: ReplyField, raw: unknown, path: Path): unknown {
+  #value(field: ReplyField, raw: unknown, path: ResponsePath): unknown {
     if (field.kind === 'constant') return field.value
     if (raw === null || raw === undefined) return null
     if (field.kind === 'leaf') return raw
@@ -109,7 +109,7 @@ export class Completion {
     return value.map((item, key) => this.object(field.children, item, { parent: path, key }))
   }
 
-  object(children: readonly ReplyField[], value: unknown, path: Path | undefined): ReplyObject {
+  object(children: readonly ReplyField[], value: unknown, path: ResponsePath | undefined): ReplyObject {
     const source = value as ReplyObject
     const reply: ReplyObject = Object.create(null)
     for (const field of children) {
@@ -119,7 +119,7 @@ export class Completion {
     return reply
   }
 
-  #toFailure(error: unknown, { nodes }: ReplyField, path: Path): FieldFailure {
+  #toFailure(error: unknown, { nodes }: ReplyField, path: ResponsePath): FieldFailure {
     if (error instanceof FieldFailure) return error
     const { message, extensions } = this.#describe(error)
     const keys = keysOf(path)
@@ -149,8 +149,8 @@ function locationsOf(nodes: ReplyField['nodes']) {
   )
 }
 
-function keysOf(path: Path): readonly (string | number)[] {
+function keysOf(path: ResponsePath): readonly (string | number)[] {
   const keys: (string | number)[] = []
-  for (let node: Path | undefined = path; node; node = node.parent) keys.push(node.key)
+  for (let node: ResponsePath | undefined = path; node; node = node.parent) keys.push(node.key)
   return keys.reverse()
 }

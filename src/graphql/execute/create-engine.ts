@@ -4,12 +4,12 @@ import { type OperationParts, operationParts } from '../../logic/operations/call
 import { revealedSecrets } from '../../model/builtin/revealed.ts'
 import type { Model } from '../../model/model.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
-import { createPrepare, type Operation } from '../documents/prepared-documents.ts'
+import { type CachedOperation, createPrepare } from '../documents/prepared-documents.ts'
 import type { Engine } from '../engine.ts'
-import { defaultLimits, type Limits } from '../limits/document-limits.ts'
+import { defaultDocumentLimits, type Limits } from '../limits/document-limits.ts'
 import type { SchemaOptions } from '../schema/item-types.ts'
 import { createSchema, type ModelSchema } from '../schema/schema.ts'
-import { type BoundOperation, createBind } from './bind.ts'
+import { createBind, type ExecutableOperation } from './bind.ts'
 import { createMutation } from './mutation.ts'
 import { type BoundQuery, createQuery } from './query.ts'
 import { createRenderer } from './subscription.ts'
@@ -50,7 +50,7 @@ export function createEngine(options: EngineOptions): Engine {
     introspection = true,
     revealed = revealedSecrets,
   } = options
-  const limits = { ...defaultLimits, ...options.limits }
+  const limits = { ...defaultDocumentLimits, ...options.limits }
   const modelSchema = schemaFor(model, { listBound: limits.listBound, revealed })
   const { schema } = modelSchema
   const views = createEventViews(model, run)
@@ -60,16 +60,16 @@ export function createEngine(options: EngineOptions): Engine {
   return {
     schema,
     prepare: createPrepare({ schema, limits, introspection }),
-    bind: (prepared, variables) => bind(prepared as Operation, variables),
+    bind: (prepared, variables) => bind(prepared as CachedOperation, variables),
     execute(bound, principal, context) {
-      const operation = bound as BoundOperation
+      const operation = bound as ExecutableOperation
       const { variant } = operation
       if (variant.operation === 'query') return query(operation as BoundQuery, principal, context)
       if (variant.operation === 'mutation') return mutation({ ...operation, variant }, principal, context)
       throw new TypeError('a subscription is not executed: subscribe to it')
     },
     subscribe(bound, principal, onFault, onError) {
-      const { variant, args, cost } = bound as BoundOperation
+      const { variant, args, cost } = bound as ExecutableOperation
       if (variant.operation !== 'subscription') throw new TypeError('only a subscription has events')
       return createRenderer({ run, views, onFault, onError }, { variant, args, cost }, principal)
     },

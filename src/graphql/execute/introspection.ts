@@ -8,11 +8,11 @@ import {
   type OperationDefinitionNode,
 } from 'graphql'
 import { ApiError } from '../../errors.ts'
-import type { Operation } from '../documents/prepared-documents.ts'
+import type { CachedOperation } from '../documents/prepared-documents.ts'
 import type { QueryVariant } from '../plan/variant.ts'
 
 interface IntrospectionQuery {
-  readonly prepared: Operation
+  readonly prepared: CachedOperation
   readonly variant: QueryVariant
   readonly rawVariables: Readonly<Record<string, unknown>>
 }

@@ -40,10 +40,10 @@ export function executeInTransaction(request: MutationRequest): Promise<Executed
   return new MutationTransaction(request).run()
 }
 
-type Prepared = ReadonlyMap<ExecutableStep, PreparedWrite | PreparedLogic>
+type PreparedSteps = ReadonlyMap<ExecutableStep, PreparedWrite | PreparedLogic>
 
 /** The results of a mutation's fields. */
-interface Outcome {
+interface MutationResult {
   readonly executed: Executed
   /** The ids of the written items, by field. */
   readonly ids: ReadonlyMap<ExecutableStep, number>
@@ -57,7 +57,7 @@ class MutationTransaction {
   /** The field that is being executed. */
   #currentStep: ExecutableStep | undefined
   #answer: WriteAnswer | undefined
-  #outcome: Outcome | undefined
+  #outcome: MutationResult | undefined
 
   constructor(request: MutationRequest) {
     const { variant } = request.bound
@@ -78,7 +78,7 @@ class MutationTransaction {
     return this.#outcome?.executed ?? this.#constantReply()
   }
 
-  async #prepare(): Promise<Prepared> {
+  async #prepare(): Promise<PreparedSteps> {
     const { parts, bound, principal } = this.#request
     const prepared = new Map<ExecutableStep, PreparedWrite | PreparedLogic>()
     for (const step of this.#writes) {
@@ -96,7 +96,7 @@ class MutationTransaction {
     requirePlain({ collection, operation, sets, principal, hooks: parts.hooks })
   }
 
-  async #execute(prepared: Prepared): Promise<void> {
+  async #execute(prepared: PreparedSteps): Promise<void> {
     const { parts, principal } = this.#request
     const [only] = prepared.values()
     if (only === undefined) return
@@ -114,14 +114,14 @@ class MutationTransaction {
     await parts.run.transaction({ ...program, steps: () => this.#allSteps(prepared) })
   }
 
-  *#singleWrite(prepared: Prepared, plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
+  *#singleWrite(prepared: PreparedSteps, plan: Plan<WriteShape>): ProgramSteps<WriteAnswer> {
     yield* this.#allSteps(prepared, plan)
     if (this.#answer === undefined) throw new Error('the write has no answer')
     return this.#answer
   }
 
   /** `plan`: replaces the plan of the only write. */
-  *#allSteps(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<void> {
+  *#allSteps(prepared: PreparedSteps, plan?: Plan<WriteShape>): ProgramSteps<void> {
     const { idempotent } = this.#request.context
     if (idempotent) yield* idempotent.attempt.steps(() => this.#replayable(idempotent, prepared, plan))
     else yield* this.#steps(prepared, plan)
@@ -129,7 +129,7 @@ class MutationTransaction {
 
   *#replayable(
     idempotent: IdempotentReply,
-    prepared: Prepared,
+    prepared: PreparedSteps,
     plan?: Plan<WriteShape>,
   ): ProgramSteps<Replayable> {
     const outcome = yield* this.#steps(prepared, plan)
@@ -138,8 +138,8 @@ class MutationTransaction {
     return { reply: idempotent.reply(outcome.executed), short, items: outcome.items }
   }
 
-  *#steps(prepared: Prepared, plan?: Plan<WriteShape>): ProgramSteps<Outcome> {
-    const reply = new Reply(this.#request.bound.cost)
+  *#steps(prepared: PreparedSteps, plan?: Plan<WriteShape>): ProgramSteps<MutationResult> {
+    const reply = new MutationReply(this.#request.bound.cost)
     const ids = new Map<ExecutableStep, number>()
     const items: Replayable['items'][number][] = []
     for (const [step, write] of prepared) {
@@ -157,8 +157,8 @@ class MutationTransaction {
   }
 
   /** The result for a caller who may no longer read the written items: their ids, in error messages. */
-  #idsOnly({ ids }: Outcome): Executed {
-    const reply = new Reply(this.#request.bound.cost)
+  #idsOnly({ ids }: MutationResult): Executed {
+    const reply = new MutationReply(this.#request.bound.cost)
     for (const [step, id] of ids) {
       const value = () => {
         if (step.kind === 'delete') return String(id)
@@ -175,7 +175,7 @@ class MutationTransaction {
     if (step === undefined) throw error
     const { cost, variant } = this.#request.bound
     if (error instanceof RollBack) return executed('null', [error.formatted], cost)
-    const reply = new Reply(cost)
+    const reply = new MutationReply(cost)
     const value = () => {
       throw withArgumentNames(error)
     }
@@ -186,7 +186,7 @@ class MutationTransaction {
 
   #constantReply(): Executed {
     const { cost, variant } = this.#request.bound
-    return new Reply(cost).executed(variant.steps)
+    return new MutationReply(cost).executed(variant.steps)
   }
 }
 
@@ -198,7 +198,7 @@ function writeSteps(
 }
 
 /** The actions among the fields. */
-function combineAsyncSteps(prepared: Prepared): AsyncSteps | undefined {
+function combineAsyncSteps(prepared: PreparedSteps): AsyncSteps | undefined {
   const asyncSteps = [...prepared.values()].flatMap(step => ('asyncSteps' in step ? step.asyncSteps : []))
   const [first] = asyncSteps
   return (
@@ -218,7 +218,7 @@ function returnedCollection(step: ExecutableStep): string | undefined {
 }
 
 /** The reply, as its fields are completed. */
-class Reply {
+class MutationReply {
   readonly errors: GraphQLFormattedError[] = []
   /** The error that made a field null. */
   fault: GraphQLFormattedError | undefined

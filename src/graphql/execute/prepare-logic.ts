@@ -1,9 +1,9 @@
 /** A root field that is an action or a query of the model → the steps of its transaction, and the field's value. */
 import { admitOperation, readingOutput } from '../../logic/operations/access.ts'
-import { type OperationParts, type OperationResult, placeOf } from '../../logic/operations/call.ts'
+import { type OperationParts, type OperationResult, qualifiedName } from '../../logic/operations/call.ts'
 import { checkedInput, inputShape, outputShape } from '../../logic/operations/input.ts'
 import { operationSteps } from '../../logic/operations/operation.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { AsyncSteps, ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
@@ -32,7 +32,11 @@ export function prepareLogic(
   const call = { operation, id: id && Number(id(variables)), input, principal }
   const reader = readingOutput(parts.model, operation, principal)
   return {
-    asyncSteps: { places: [placeOf(operation)], tries: parts.limits.tries, limitMs: parts.limits.timeMs },
+    asyncSteps: {
+      places: [qualifiedName(operation)],
+      tries: parts.limits.tries,
+      limitMs: parts.limits.timeMs,
+    },
     *steps() {
       const result = yield* operationSteps(parts, call)
       const filledArgs = withItemIds(step.items, args, result)
@@ -67,7 +71,7 @@ function* readItems(
   { shape }: LogicStep,
   args: readonly JsonValue[],
   reader: Principal,
-): ProgramSteps<Readonly<Record<string, JsonValue>>> {
+): ProgramSteps<JsonObject> {
   const { text } = (yield { as: reader, plan: { shape, args } }) as CompositeAnswer
   return JSON.parse(text)
 }
@@ -75,7 +79,7 @@ function* readItems(
 function valueFrom(
   { operation, replyField }: LogicStep,
   result: OperationResult,
-  read: Readonly<Record<string, JsonValue>>,
+  read: JsonObject,
 ): JsonValue {
   if (result.kind === 'nothing') return true
   if (result.kind === 'item') return read[replyField.source] ?? null

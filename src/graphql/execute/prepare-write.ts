@@ -1,7 +1,7 @@
 /** A mutation field → a write that is ready to run, and the field's value. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
@@ -72,7 +72,7 @@ function prepareCreate({ hooks }: MutationParts, { step, variables, principal }:
 function planCreate(
   step: WriteStep,
   variables: Variables,
-  values: Readonly<Record<string, JsonValue>>,
+  values: JsonObject,
   { computed: computedValues, revealed, limit, afterwards }: Creation,
 ): PreparedWrite {
   const { collection, select } = step
@@ -139,11 +139,7 @@ export function bodyOf(
 }
 
 /** Assigns the values in the model's order, and adds them to the arguments. */
-function assign(
-  { fields }: Collection,
-  values: Readonly<Record<string, JsonValue>>,
-  args: JsonValue[],
-): readonly Assignment[] {
+function assign({ fields }: Collection, values: JsonObject, args: JsonValue[]): readonly Assignment[] {
   return [...fields.keys()].flatMap(field => {
     const value = Object.hasOwn(values, field) ? values[field] : undefined
     return value === undefined ? [] : [{ field, param: args.push(value) - 1 }]

@@ -12,7 +12,7 @@ import { readsEveryRow } from '../../plan/guard.ts'
 import type { CompositeShape, Plan } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
-import type { Operation } from '../documents/prepared-documents.ts'
+import type { CachedOperation } from '../documents/prepared-documents.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep, QueryRoot, QueryVariant } from '../plan/variant.ts'
@@ -23,7 +23,7 @@ import { createIntrospection, type Introspect } from './introspection.ts'
 import { completeStep } from './mutation-request.ts'
 
 export interface BoundQuery {
-  readonly prepared: Operation
+  readonly prepared: CachedOperation
   readonly variant: QueryVariant
   readonly args: readonly JsonValue[]
   readonly cost: number
@@ -44,7 +44,7 @@ export interface QueryParts {
   readonly logic: OperationParts
 }
 
-interface Parts extends QueryParts {
+interface ExecutionParts extends QueryParts {
   readonly introspect: Introspect
 }
 
@@ -65,13 +65,13 @@ interface CachedReply extends Executed, RenderedAnswer {}
 
 /** One query for one principal: plan → answer → reply. */
 class Execution {
-  readonly #parts: Parts
+  readonly #parts: ExecutionParts
   readonly #bound: BoundQuery
   readonly #principal: Principal
   readonly #context: ExecutionContext
   readonly #plan: Plan<CompositeShape>
 
-  constructor(parts: Parts, bound: BoundQuery, principal: Principal, context: ExecutionContext) {
+  constructor(parts: ExecutionParts, bound: BoundQuery, principal: Principal, context: ExecutionContext) {
     this.#parts = parts
     this.#bound = bound
     this.#principal = principal

@@ -1,16 +1,16 @@
 /** Subscriptions: a change of an item becomes the reply to it. */
 import type { GraphQLFormattedError } from 'graphql'
 import type { ApiError } from '../../errors.ts'
-import type { ChangeKind, LoggedChange } from '../../events/change-feed.ts'
 import { eventType } from '../../events/event-types.ts'
 import type { EventViews } from '../../events/show-event.ts'
 import type { ChangeRenderer, Topic } from '../../events/subscriber.ts'
 import { emittedShape } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
+import type { ChangeKind, LoggedChange } from '../../plan/change-feed.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
-import type { OnError, OnFault, Refused } from '../engine.ts'
+import type { OnError, OnFault, RequestErrorResult } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import { accessItemKey, valuesKey } from '../plan/subscription-plan.ts'
 import type { SubscriptionVariant } from '../plan/variant.ts'
@@ -35,16 +35,16 @@ interface RendererParts {
 }
 
 /** The reply rendered from an answer and cached with it. `reply`: null if the principal may not see the item. */
-interface Rendered extends RenderedAnswer {
+interface RenderedReply extends RenderedAnswer {
   readonly reply: string | null
 }
 
-/** Refused when the principal may never see what the subscription asks for. */
+/** Returns a request error if the principal may never see what the subscription selects. */
 export function createRenderer(
   parts: RendererParts,
   bound: BoundSubscription,
   principal: Principal,
-): ChangeRenderer | Refused {
+): ChangeRenderer | RequestErrorResult {
   const { shape, replyField } = bound.variant
   const refusals = byPlace(parts.run.refusals({ shape, args: bound.args }, principal))
   const refusal = refusals.get(replyField.place ?? placeOf([replyField.key]))
@@ -111,13 +111,13 @@ class Renderer implements ChangeRenderer {
   }
 
   /** Cached without the event's id, because several changes can lead to the same answer. */
-  #renderAnswer(answer: CompositeAnswer): Rendered {
-    const cached = answer.rendered as Rendered | undefined
+  #renderAnswer(answer: CompositeAnswer): RenderedReply {
+    const cached = answer.rendered as RenderedReply | undefined
     if (cached) return cached
     const { replyField } = this.#bound.variant
     const data: ReplyObject = JSON.parse(answer.text)
     const reply = data[replyField.source] === null ? null : this.#complete(data)
-    const rendered: Rendered = { reply, bytes: 2 * (reply?.length ?? 0) }
+    const rendered: RenderedReply = { reply, bytes: 2 * (reply?.length ?? 0) }
     answer.rendered = rendered
     return rendered
   }

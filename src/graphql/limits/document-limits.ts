@@ -18,7 +18,7 @@ import { type Fragments, fragmentsOf } from '../documents/fragments.ts'
 export interface Limits {
   /** Levels of fields; the operation's own fields are level 1. Introspection does not count. */
   readonly depth: number
-  /** In points (see `Bound.cost`). */
+  /** In points (see `BoundOperation.cost`). */
   readonly cost: number
   readonly aliases: number
   readonly tokens: number
@@ -26,7 +26,13 @@ export interface Limits {
   readonly listBound: number
 }
 
-export const defaultLimits: Limits = { depth: 12, cost: 5000, aliases: 30, tokens: 2000, listBound: 100 }
+export const defaultDocumentLimits: Limits = {
+  depth: 12,
+  cost: 5000,
+  aliases: 30,
+  tokens: 2000,
+  listBound: 100,
+}
 
 /** Fields and spreads of a document with its fragments expanded. Validation visits all of them. */
 const maxFields = 5000
@@ -43,7 +49,7 @@ const maxNesting = 64
 const introspectionLists = new Set(['fields', 'inputFields', 'interfaces', 'possibleTypes'])
 
 /** Counts of a selection with its fragments expanded. They stop growing at `countCap`. */
-interface Measure {
+interface SelectionMeasure {
   readonly depth: number
   readonly aliases: number
   readonly fields: number
@@ -55,9 +61,16 @@ interface Measure {
 }
 
 const countCap = 1_000_000
-const noMeasure: Measure = { depth: 0, aliases: 0, fields: 0, directives: 0, lists: 0, introspection: 0 }
+const noMeasure: SelectionMeasure = {
+  depth: 0,
+  aliases: 0,
+  fields: 0,
+  directives: 0,
+  lists: 0,
+  introspection: 0,
+}
 
-function combine(a: Measure, b: Measure): Measure {
+function combine(a: SelectionMeasure, b: SelectionMeasure): SelectionMeasure {
   return {
     depth: Math.max(a.depth, b.depth),
     aliases: Math.min(countCap, a.aliases + b.aliases),
@@ -90,7 +103,11 @@ export function checkDocument(document: DocumentNode, limits: Limits): void {
   refuseTooManyFields(total.fields)
 }
 
-function refuseBeyond(measure: Measure, { depth, aliases }: Limits, node: OperationDefinitionNode): void {
+function refuseBeyond(
+  measure: SelectionMeasure,
+  { depth, aliases }: Limits,
+  node: OperationDefinitionNode,
+): void {
   const refuse = (noun: string, count: number, bound: number) => {
     if (count <= bound) return
     throw badRequest(`The operation has ${countText(count)} ${noun}; at most ${bound} are allowed.`, node)
@@ -114,7 +131,7 @@ function countText(count: number): string {
 
 class Meter {
   readonly #fragments: Fragments
-  readonly #measured = new Map<string, Measure>()
+  readonly #measured = new Map<string, SelectionMeasure>()
   /** The fragments that are being measured, outermost first. */
   readonly #open: string[] = []
 
@@ -122,12 +139,16 @@ class Meter {
     this.#fragments = fragments
   }
 
-  operation({ selectionSet, directives = [], variableDefinitions = [] }: OperationDefinitionNode): Measure {
+  operation({
+    selectionSet,
+    directives = [],
+    variableDefinitions = [],
+  }: OperationDefinitionNode): SelectionMeasure {
     for (const { defaultValue } of variableDefinitions) if (defaultValue) checkNesting(defaultValue)
     return combine(this.#set(selectionSet), { ...noMeasure, directives: directives.length })
   }
 
-  fragment(name: string): Measure {
+  fragment(name: string): SelectionMeasure {
     const measured = this.#measured.get(name)
     if (measured) return measured
     const node = this.#fragments.get(name)
@@ -140,11 +161,11 @@ class Meter {
     return measure
   }
 
-  #set({ selections }: SelectionSetNode): Measure {
+  #set({ selections }: SelectionSetNode): SelectionMeasure {
     return selections.map(node => this.#selection(node)).reduce(combine, noMeasure)
   }
 
-  #selection(node: SelectionNode): Measure {
+  #selection(node: SelectionNode): SelectionMeasure {
     const ownMeasure = { ...noMeasure, directives: node.directives?.length ?? 0 }
     if (node.kind === Kind.FRAGMENT_SPREAD)
       return combine(this.fragment(node.name.value), { ...ownMeasure, fields: 1 })

@@ -1,8 +1,8 @@
 /** How many subscriptions each caller may have open, and how much memory they may take, over all transports. */
 import { ApiError } from '../../errors.ts'
-import { once, Quota, type Release } from '../../events/quota.ts'
+import { Quota, type Release, releaseOnce } from '../../events/quota.ts'
 import type { Principal } from '../../principal.ts'
-import type { Bound, Retained } from '../engine.ts'
+import type { BoundOperation, Retained } from '../engine.ts'
 
 export interface SubscriptionLimits {
   /** Open subscriptions of one caller. */
@@ -16,7 +16,7 @@ export interface SubscriptionLimits {
 interface Usage {
   bytes: number
   /** How many subscriptions share each document: its bytes count once. */
-  readonly documents: Map<Bound['prepared'], number>
+  readonly documents: Map<BoundOperation['prepared'], number>
 }
 
 const noRetained: Retained = { key: '', documentBytes: 0, argumentBytes: 0 }
@@ -32,7 +32,7 @@ export class SubscriptionQuota {
   }
 
   /** Throws PAYLOAD_TOO_LARGE for a subscription that is too large, RATE_LIMITED when the caller has too many open. */
-  take({ budgetKey }: Principal, { prepared, retained = noRetained }: Bound): Release {
+  take({ budgetKey }: Principal, { prepared, retained = noRetained }: BoundOperation): Release {
     this.#checkSubscription(retained)
     const usage: Usage = this.#usages.get(budgetKey) ?? { bytes: 0, documents: new Map() }
     const subscriptionsOfDocument = usage.documents.get(prepared) ?? 0
@@ -42,7 +42,7 @@ export class SubscriptionQuota {
     usage.bytes += bytes
     usage.documents.set(prepared, subscriptionsOfDocument + 1)
     this.#usages.set(budgetKey, usage)
-    return once(() => {
+    return releaseOnce(() => {
       this.#count.release(budgetKey)
       this.#release(budgetKey, usage, prepared, retained)
     })
@@ -70,7 +70,7 @@ export class SubscriptionQuota {
   #release(
     budgetKey: string,
     usage: Usage,
-    prepared: Bound['prepared'],
+    prepared: BoundOperation['prepared'],
     { argumentBytes, documentBytes }: Retained,
   ): void {
     usage.bytes -= argumentBytes

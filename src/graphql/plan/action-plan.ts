@@ -7,12 +7,12 @@ import { camelCase } from '../schema/names.ts'
 import {
   argumentsOf,
   type FieldRequest,
+  fieldRequestOf,
   replyFieldBase,
-  requestOf,
   subfields,
   typenameField,
 } from './field-request.ts'
-import { type Cost, createGetter, Parameters, sum } from './parameters.ts'
+import { type Cost, createGetter, PlanParameters, sumOfCosts } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
@@ -35,7 +35,7 @@ export function planLogic(
   request: FieldRequest,
   operation: Action | Query,
 ): PlannedLogic {
-  const context = { ...outer, parameters: new Parameters() }
+  const context = { ...outer, parameters: new PlanParameters() }
   const inputs = argumentsOf(context, request)
   const idInput = operation.target === 'item' ? inputs.get('id') : undefined
   const items: OutputItem[] = []
@@ -51,7 +51,7 @@ export function planLogic(
     shape: { kind: 'composite', roots: items.map(({ root }) => root) },
     getters: context.parameters.getters,
   }
-  return { step, cost: sum(costs) }
+  return { step, cost: sumOfCosts(costs) }
 }
 
 function planReply(
@@ -75,7 +75,7 @@ function planReply(
   const names = new Map([...output.values.keys()].map(name => [camelCase(name), name]))
   const children = [...subfields(context, payload, request.nodes)].map(([key, nodes]): ReplyField => {
     if (nodes[0].name.value === '__typename') return typenameField(key, nodes, payload)
-    const child = requestOf({ key, nodes, type: payload })
+    const child = fieldRequestOf({ key, nodes, type: payload })
     const name = names.get(nodes[0].name.value) ?? ''
     const value = output.values.get(name)
     if (value?.kind === 'item')

@@ -7,13 +7,14 @@ import {
   type GroupKey,
   type GroupSort,
   type Measure,
+  maxGroupKeys,
   type Param,
   type SelectedFigure,
 } from '../../plan/plan.ts'
 import { mayScan } from '../../plan/scans.ts'
 import { badRequest } from '../bad-request.ts'
 import { collectionScanCost } from '../limits/scan-cost.ts'
-import { type AggregateFields, type AggregateOrder, maxGroupKeys } from '../schema/aggregate-types.ts'
+import type { AggregateFields, AggregateOrder } from '../schema/aggregate-types.ts'
 import { argumentsOf, type FieldRequest, replyFieldBase, subfields, typenameField } from './field-request.ts'
 import type { Input } from './input.ts'
 import { planRows, schemaDefault } from './list-plan.ts'
@@ -95,7 +96,7 @@ interface SelectedField {
   readonly selected: SelectedFigure
 }
 
-interface Selection {
+interface FigureSelection {
   readonly select: readonly SelectedFigure[]
   readonly children: readonly ReplyField[]
 }
@@ -115,7 +116,7 @@ class Figures {
   }
 
   /** The selected fields of a group. */
-  select(parent: GraphQLObjectType, request: FieldRequest, place: string | undefined): Selection {
+  select(parent: GraphQLObjectType, request: FieldRequest, place: string | undefined): FigureSelection {
     return this.#select(parent, request, place, (name, within, base) => {
       if (name === 'count') {
         return this.#figure(base, {
@@ -133,7 +134,7 @@ class Figures {
   }
 
   /** `kind`: `group`, or the kind of the figures. */
-  #selectWithin(kind: string, request: FieldRequest, place: string | undefined): Selection {
+  #selectWithin(kind: string, request: FieldRequest, place: string | undefined): FigureSelection {
     return this.#select(rowType(request), request, place, (name, within, base) =>
       this.#figure(base, this.#leaf(kind, name, base.source, within.nodes[0])),
     )
@@ -148,7 +149,7 @@ class Figures {
     { nodes, prefix }: FieldRequest,
     place: string | undefined,
     selectField: (name: string, request: FieldRequest, base: ReplyFieldBase) => SelectedField,
-  ): Selection {
+  ): FigureSelection {
     const select: SelectedFigure[] = []
     const children: ReplyField[] = []
     for (const [key, fields] of subfields(this.#context, parent, nodes)) {

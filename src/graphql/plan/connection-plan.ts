@@ -11,18 +11,18 @@ import type { Param, Selected } from '../../plan/plan.ts'
 import { isByRank } from '../../plan/rank.ts'
 import { badRequest } from '../bad-request.ts'
 import { scanCost } from '../limits/scan-cost.ts'
-import { defaultLimit } from '../schema/parts.ts'
+import { defaultListLimit } from '../schema/parts.ts'
 import {
   argumentsOf,
   type FieldRequest,
+  fieldRequestOf,
   replyFieldBase,
-  requestOf,
   subfields,
   typenameField,
 } from './field-request.ts'
 import type { Input } from './input.ts'
 import { isRoot, type PlannedList, planRows } from './list-plan.ts'
-import { type Cost, limitOf, sum, unlessNull } from './parameters.ts'
+import { type Cost, limitOf, sumOfCosts, unlessNull } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField, Reshape } from './reply-fields.ts'
 
@@ -30,7 +30,7 @@ export function planConnection(context: PlanContext, request: FieldRequest, targ
   const { model, listBound, parameters } = context
   const inputs = argumentsOf(context, request)
   const { name, input, cursor, backward } = directionOf(inputs, request.nodes[0])
-  const size = limitOf(name, input, Math.min(defaultLimit, listBound), listBound)
+  const size = limitOf(name, input, Math.min(defaultListLimit, listBound), listBound)
   const rows = planRows(context, target, inputs, cursor)
   if (backward && isByRank(rows.sort)) {
     const message = 'The order RELEVANCE allows only "first" and "after".'
@@ -98,7 +98,7 @@ class ConnectionFields {
   }
 
   get cost(): Cost {
-    return sum(this.#costs)
+    return sumOfCosts(this.#costs)
   }
 
   #object({ nodes, definition }: Pick<FieldRequest, 'nodes' | 'definition'>): readonly ReplyField[] {
@@ -112,7 +112,7 @@ class ConnectionFields {
   }
 
   #field(key: string, nodes: FieldRequest['nodes'], parent: GraphQLObjectType): ReplyField {
-    const request = requestOf({ key, nodes, type: parent })
+    const request = fieldRequestOf({ key, nodes, type: parent })
     const { definition } = request
     const base = { ...replyFieldBase(request), source: definition.name, place: undefined }
     switch (definition.name) {

@@ -23,7 +23,7 @@ export interface RootField {
   readonly type: GraphQLObjectType
 }
 
-export function requestOf({ key, nodes, type }: RootField): FieldRequest {
+export function fieldRequestOf({ key, nodes, type }: RootField): FieldRequest {
   const definition = type.getFields()[nodes[0].name.value]
   if (!definition) throw new Error(`${type.name} has no field ${nodes[0].name.value}`)
   return { key, nodes, parent: type, definition, prefix: '', place: undefined }

@@ -1,13 +1,13 @@
 /** Filter inputs → filters of the plan, order inputs → sort keys. */
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
-import type { Filter, Sort } from '../../plan/plan.ts'
+import { type Filter, maxListedValues, type Sort } from '../../plan/plan.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { containedFault } from '../../plan/text-search.ts'
 import { badRequest } from '../bad-request.ts'
 import { operatorName } from '../schema/leaf-types.ts'
 import type { Input, Variables } from './input.ts'
-import { createGetter, maxListedValues, type Parameters } from './parameters.ts'
+import { createGetter, type PlanParameters } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 
 const maxSortKeys = 10
@@ -80,7 +80,7 @@ function planRelated(relation: Relation, value: Input, context: PlanContext): Fi
   }
 }
 
-function planComparisons(field: Field, value: Input, parameters: Parameters): readonly Filter[] {
+function planComparisons(field: Field, value: Input, parameters: PlanParameters): readonly Filter[] {
   if (value.kind !== 'object') return []
   return [...value.fields].map(([name, operand]) => {
     parameters.countCondition(operand.node)

@@ -23,13 +23,13 @@ import { typeOfNode } from '../schema/node-id.ts'
 export type Variables = NonNullable<ReturnType<typeof getVariableValues>['variableValues']>
 
 /** Reads a value from the variables of one request. For a literal, it returns the literal's value. */
-export type Read = (variables: Variables) => unknown
+export type ReadValue = (variables: Variables) => unknown
 
 /** The value of an argument. `node`: its location in the document. */
 export type Input = { readonly node: ValueNode } & (
   | { readonly kind: 'null' }
-  | { readonly kind: 'leaf'; readonly read: Read }
-  | { readonly kind: 'list'; readonly items: readonly Input[]; readonly read: Read }
+  | { readonly kind: 'leaf'; readonly read: ReadValue }
+  | { readonly kind: 'list'; readonly items: readonly Input[]; readonly read: ReadValue }
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Input> }
 )
 
@@ -93,7 +93,7 @@ function containsVariable(node: ValueNode): boolean {
 function variableInput(
   value: unknown,
   type: GraphQLInputType,
-  read: Read,
+  read: ReadValue,
   node: ValueNode,
 ): Input | undefined {
   if (value === undefined) return undefined
@@ -101,7 +101,7 @@ function variableInput(
   if (value === null) return { kind: 'null', node }
   if (isListType(type)) {
     // A single value stands for a list of one (GraphQL 3.12).
-    const readList: Read = Array.isArray(value) ? read : variables => [read(variables)]
+    const readList: ReadValue = Array.isArray(value) ? read : variables => [read(variables)]
     const values: readonly unknown[] = Array.isArray(value) ? value : [value]
     const items = values.map(
       (item, index): Input =>
@@ -115,7 +115,7 @@ function variableInput(
   if (!isInputObjectType(type)) return { kind: 'leaf', read, node }
   const fields = new Map<string, Input>()
   for (const [key, field] of Object.entries(type.getFields())) {
-    const readMember: Read = variables => member(read(variables), key)
+    const readMember: ReadValue = variables => member(read(variables), key)
     const input = variableInput(member(value, key), field.type, readMember, node)
     if (input) fields.set(key, input)
   }

@@ -5,12 +5,12 @@ import { planLogic } from './action-plan.ts'
 import {
   argumentsOf,
   type FieldRequest,
+  fieldRequestOf,
   type RootField,
   replyFieldBase,
-  requestOf,
   typenameField,
 } from './field-request.ts'
-import { type Cost, createGetter, Parameters, sum } from './parameters.ts'
+import { type Cost, createGetter, PlanParameters, sumOfCosts } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
@@ -31,12 +31,12 @@ export function planMutation(
     if (nodes[0].name.value === '__typename') {
       return { kind: 'constant', replyField: typenameField(key, nodes, type), value: type.name }
     }
-    const { step, cost } = planField(context, requestOf(field))
+    const { step, cost } = planField(context, fieldRequestOf(field))
     costs.push(cost)
     return step
   })
   const getters = steps.flatMap(step => (step.kind === 'constant' ? [] : step.getters))
-  return { operation: 'mutation', isAtomic, steps, cost: sum(costs), getters }
+  return { operation: 'mutation', isAtomic, steps, cost: sumOfCosts(costs), getters }
 }
 
 function planField(context: PlanContext, request: FieldRequest) {
@@ -52,7 +52,7 @@ function planWrite(
   { kind, collection }: Exclude<MutationField, { readonly kind: 'logic' }>,
 ): { readonly step: WriteStep; readonly cost: Cost } {
   // Every write is a separate plan with its own arguments.
-  const context = { ...outer, parameters: new Parameters() }
+  const context = { ...outer, parameters: new PlanParameters() }
   const inputs = argumentsOf(context, request)
   const idInput = inputs.get('id')
   const field = { ...replyFieldBase(request), place: undefined }

@@ -6,7 +6,7 @@ import type { ModelSchema } from '../schema/schema.ts'
 import { collectFields } from './collect-fields.ts'
 import type { Variables } from './input.ts'
 import { planMutation } from './mutation-plan.ts'
-import { Parameters } from './parameters.ts'
+import { PlanParameters } from './parameters.ts'
 import { planQuery } from './query-plan.ts'
 import { planSelection } from './selection.ts'
 import { planSubscription } from './subscription-plan.ts'
@@ -22,7 +22,7 @@ export interface VariantParts {
 /** Throws a `GraphQLError` for an invalid argument. */
 export function planVariant(parts: VariantParts, variables: Variables): Variant {
   const { modelSchema, operation, fragments, listBound } = parts
-  const parameters = new Parameters()
+  const parameters = new PlanParameters()
   const context = { ...modelSchema, fragments, variables, listBound, parameters, select: planSelection }
   const type = modelSchema.schema.getRootType(operation.operation)
   if (!type) throw new Error(`there are no ${operation.operation} fields`)

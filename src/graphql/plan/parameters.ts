@@ -14,7 +14,7 @@ export type Cost = (variables: Variables) => number
 
 export const noCost: Cost = () => 0
 
-export function sum(costs: readonly Cost[]): Cost {
+export function sumOfCosts(costs: readonly Cost[]): Cost {
   const nonZero = costs.filter(cost => cost !== noCost)
   if (nonZero.length === 0) return noCost
   return variables => nonZero.reduce((points, cost) => points + cost(variables), 0)
@@ -22,10 +22,8 @@ export function sum(costs: readonly Cost[]): Cost {
 
 /** Conditions in all filters of one operation. */
 const maxConditions = 100
-/** Values in the list of one condition. */
-export const maxListedValues = 100
 
-export class Parameters {
+export class PlanParameters {
   readonly #getters: Getter[] = []
   #conditions = 0
 

@@ -5,13 +5,13 @@ import type { Selected } from '../../plan/plan.ts'
 import type { Fragments } from '../documents/fragments.ts'
 import type { ModelSchema } from '../schema/schema.ts'
 import type { Variables } from './input.ts'
-import type { Cost, Parameters } from './parameters.ts'
+import type { Cost, PlanParameters } from './parameters.ts'
 import type { ReplyField } from './reply-fields.ts'
 
 export interface PlanContext extends ModelSchema {
   readonly fragments: Fragments
   readonly variables: Variables
-  readonly parameters: Parameters
+  readonly parameters: PlanParameters
   /** The most items of one list. */
   readonly listBound: number
   /** `planSelection`, passed along because selections contain lists, and lists contain selections. */

@@ -11,15 +11,15 @@ import { planConnection } from './connection-plan.ts'
 import {
   argumentsOf,
   type FieldRequest,
+  fieldRequestOf,
   type RootField,
   replyFieldBase,
-  requestOf,
   subfields,
   typenameField,
 } from './field-request.ts'
 import { readInput } from './input.ts'
 import { type PlannedList, planList } from './list-plan.ts'
-import { type Cost, createGetter, noCost, sum } from './parameters.ts'
+import { type Cost, createGetter, noCost, sumOfCosts } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import { forEachField, type ReplyField, someField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
@@ -59,7 +59,7 @@ export function planQuery(context: PlanContext, fields: readonly RootField[]): Q
     isVerbatim: roots.every(({ from }) => from === 'plan') && !someField(replyFields, isReshaped),
     requiredTargets: requiredTargets(replyFields),
     callerIds: planned.flatMap(({ callerId }) => callerId ?? []),
-    cost: sum(planned.map(({ cost }) => cost)),
+    cost: sumOfCosts(planned.map(({ cost }) => cost)),
     getters: context.parameters.getters,
   }
 }
@@ -90,7 +90,7 @@ function planRoot(context: PlanContext, field: RootField): PlannedRoot {
     }
   }
   if (name.startsWith('__')) return planIntrospection(field)
-  const request = requestOf(field)
+  const request = fieldRequestOf(field)
   const entry = context.directory.queries.get(name)
   switch (entry?.kind) {
     case 'item': {
@@ -191,7 +191,7 @@ function planRateLimit(context: PlanContext, request: FieldRequest): PlannedRoot
   const type = context.schema.getType(String(request.definition.type)) as GraphQLObjectType
   const children = [...subfields(context, type, request.nodes)].map(([key, nodes]): ReplyField => {
     if (nodes[0].name.value === '__typename') return typenameField(key, nodes, type)
-    const base = replyFieldBase(requestOf({ key, nodes, type }))
+    const base = replyFieldBase(fieldRequestOf({ key, nodes, type }))
     return { ...base, source: nodes[0].name.value, place: undefined, kind: 'leaf' }
   })
   const replyField: ReplyField = { ...replyFieldBase(request), place: undefined, kind: 'object', children }

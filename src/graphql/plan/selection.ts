@@ -4,11 +4,11 @@ import type { Collection, Field, ManyToMany, ToMany } from '../../model/model.ts
 import type { FieldForm, Selected, SelectedList } from '../../plan/plan.ts'
 import type { Member } from '../schema/directory.ts'
 import { nodePrefix } from '../schema/node-id.ts'
-import { defaultLimit } from '../schema/parts.ts'
+import { defaultListLimit } from '../schema/parts.ts'
 import { planConnection } from './connection-plan.ts'
 import { type FieldRequest, objectType, replyFieldBase, subfields, typenameField } from './field-request.ts'
 import { planList } from './list-plan.ts'
-import { type Cost, noCost, sum } from './parameters.ts'
+import { type Cost, noCost, sumOfCosts } from './parameters.ts'
 import type { PlanContext, PlanSelection } from './plan-context.ts'
 import { type ReplyField, revealedKey } from './reply-fields.ts'
 
@@ -34,13 +34,13 @@ export const planSelection: PlanSelection = (context, collection, nodes, place, 
     replyFields.push(planned.replyField)
     costs.push(planned.cost)
   }
-  return { select, replyFields, cost: sum(costs) }
+  return { select, replyFields, cost: sumOfCosts(costs) }
 }
 
 /** The rows that a computed field reads cost as much as those of a list without a limit. */
 function costOf(field: Field): Cost {
   if (!isComputed(field)) return noCost
-  const points = countRelatedLists(field.expression) * (1 + defaultLimit)
+  const points = countRelatedLists(field.expression) * (1 + defaultListLimit)
   return () => points
 }
 

@@ -9,14 +9,14 @@ import { camelCase } from '../schema/names.ts'
 import {
   argumentsOf,
   type FieldRequest,
+  fieldRequestOf,
   type RootField,
   replyFieldBase,
-  requestOf,
   subfields,
   typenameField,
 } from './field-request.ts'
 import { readInput } from './input.ts'
-import { type Cost, sum, unlessNull } from './parameters.ts'
+import { type Cost, sumOfCosts, unlessNull } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 import { planSelection } from './selection.ts'
@@ -29,7 +29,9 @@ const resumeCost = 100
 export const valuesKey = 'event:values'
 export const accessItemKey = 'event:item'
 
-type Planned = Pick<SubscriptionVariant, 'replyField' | 'cost'> & { readonly roots: readonly ItemRoot[] }
+type PlannedSubscription = Pick<SubscriptionVariant, 'replyField' | 'cost'> & {
+  readonly roots: readonly ItemRoot[]
+}
 
 /** The parameters of the event's item and row. */
 interface EventParams {
@@ -41,7 +43,7 @@ export function planSubscription(context: PlanContext, fields: readonly RootFiel
   const [field] = fields
   const entry = field && context.directory.subscriptions.get(field.nodes[0].name.value)
   if (!field || !entry) throw noFieldError()
-  const request = requestOf(field)
+  const request = fieldRequestOf(field)
   const params = { id: context.parameters.placeholder(), event: context.parameters.placeholder() }
   const after = planAfter(context, request)
   const { collection } = entry
@@ -66,13 +68,13 @@ function planChange(
   request: FieldRequest,
   collection: Collection,
   params: EventParams,
-): Planned {
+): PlannedSubscription {
   const base = replyFieldBase(request)
   const { select, replyFields, cost } = planSelection(context, collection, request.nodes, base.place)
   return {
     roots: [{ kind: 'item', key: request.key, collection: collection.name, ...params, select }],
     replyField: { ...base, kind: 'object', children: replyFields },
-    cost: sum([() => 1, cost]),
+    cost: sumOfCosts([() => 1, cost]),
   }
 }
 
@@ -83,7 +85,11 @@ interface EmittedRequest {
 }
 
 /** The item is read once for the rule, and once for each time that it is selected. */
-function planEmitted(context: PlanContext, request: FieldRequest, emitted: EmittedRequest): Planned {
+function planEmitted(
+  context: PlanContext,
+  request: FieldRequest,
+  emitted: EmittedRequest,
+): PlannedSubscription {
   const { collection, event, params } = emitted
   const { access } = event
   const rule = access.kind === 'anyone' ? {} : { rule: access }
@@ -96,7 +102,7 @@ function planEmitted(context: PlanContext, request: FieldRequest, emitted: Emitt
   if (!isObjectType(payload)) throw new Error(`${payload.name} is not an object type`)
   const children = [...subfields(context, payload, request.nodes)].map(([key, nodes]): ReplyField => {
     if (nodes[0].name.value === '__typename') return typenameField(key, nodes, payload)
-    const child = requestOf({ key, nodes, type: payload })
+    const child = fieldRequestOf({ key, nodes, type: payload })
     if (nodes[0].name.value === 'values') return planEventValues(context, child, event)
     const { select, replyFields, cost } = planSelection(context, collection, nodes, key)
     roots.push(itemRoot(key, select))
@@ -109,7 +115,7 @@ function planEmitted(context: PlanContext, request: FieldRequest, emitted: Emitt
     kind: 'object',
     children,
   }
-  return { roots, replyField, cost: sum(costs) }
+  return { roots, replyField, cost: sumOfCosts(costs) }
 }
 
 function planEventValues(context: PlanContext, request: FieldRequest, { fields }: EmittedEvent): ReplyField {
@@ -119,7 +125,7 @@ function planEventValues(context: PlanContext, request: FieldRequest, { fields }
   const children = [...subfields(context, type, request.nodes)].map(([key, nodes]): ReplyField => {
     const name = nodes[0].name.value
     if (name === '__typename') return typenameField(key, nodes, type)
-    const base = replyFieldBase(requestOf({ key, nodes, type }))
+    const base = replyFieldBase(fieldRequestOf({ key, nodes, type }))
     return { ...base, source: names.get(name) ?? '', place: undefined, kind: 'leaf' }
   })
   return { ...replyFieldBase(request), source: valuesKey, place: undefined, kind: 'object', children }

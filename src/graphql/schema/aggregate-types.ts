@@ -9,12 +9,17 @@ import {
   GraphQLString,
 } from 'graphql'
 import type { Collection, Field } from '../../model/model.ts'
-import { type FieldMeasure, fieldMeasures, type GroupKey, type Measure } from '../../plan/plan.ts'
+import {
+  type FieldMeasure,
+  fieldMeasures,
+  type GroupKey,
+  type Measure,
+  maxGroupKeys,
+} from '../../plan/plan.ts'
 import type { LeafTypes } from './leaf-types.ts'
-import { camelCase, type Names, orderName, typeName } from './names.ts'
+import { camelCase, orderName, type TypeNames, typeName } from './names.ts'
 import { type Arguments, nonNull, type SchemaField, visibleFields } from './parts.ts'
 
-export const maxGroupKeys = 3
 const defaultGroups = 100
 
 /** The value of an enum that orders groups. */
@@ -44,10 +49,10 @@ export class AggregateTypes {
   readonly fields: AggregateFields
   readonly #collection: Collection
   readonly #leafTypes: LeafTypes
-  readonly #names: Names
+  readonly #names: TypeNames
   readonly #baseName: string
 
-  constructor(collection: Collection, names: Names, leafTypes: LeafTypes) {
+  constructor(collection: Collection, names: TypeNames, leafTypes: LeafTypes) {
     this.#collection = collection
     this.#leafTypes = leafTypes
     this.#names = names

@@ -41,7 +41,7 @@ export type SubscriptionField =
   /** A type of event that actions emit. */
   | { readonly kind: 'emitted'; readonly collection: Collection; readonly event: EmittedEvent }
 
-export interface Directory {
+export interface SchemaDirectory {
   /** By type, then by field. */
   readonly members: ReadonlyMap<string, ReadonlyMap<string, Member>>
   readonly queries: ReadonlyMap<string, QueryField>

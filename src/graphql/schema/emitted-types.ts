@@ -3,11 +3,11 @@ import { type GraphQLFieldConfigMap, GraphQLObjectType } from 'graphql'
 import { emittedShape } from '../../logic/operations/input.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
 import type { LeafTypes } from './leaf-types.ts'
-import { camelCase, type Names, pascalCase } from './names.ts'
+import { camelCase, pascalCase, type TypeNames } from './names.ts'
 import { nonNull, type SchemaField } from './parts.ts'
 
 interface EmittedTypes {
-  readonly names: Names
+  readonly names: TypeNames
   readonly leafTypes: LeafTypes
   readonly itemType: (collection: Collection) => GraphQLObjectType
 }

@@ -16,15 +16,15 @@ import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
 import type { Member } from './directory.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { orderType, pageInfoType } from './list-types.ts'
-import { camelCase, type Names, typeName } from './names.ts'
+import { camelCase, type TypeNames, typeName } from './names.ts'
 import {
   type Arguments,
   alwaysHasValue,
-  defaultLimit,
+  defaultListLimit,
   deprecationText,
   isVisible,
-  listOf,
   nonNull,
+  nonNullListOf,
   type SchemaField,
   visibleFields,
 } from './parts.ts'
@@ -51,7 +51,7 @@ export class ItemTypes {
   /** The model's field or relation for each field of a filter, by collection. */
   readonly filterable = new Map<string, ReadonlyMap<string, Field | Relation>>()
 
-  constructor(model: Model, options: SchemaOptions, names: Names, leafTypes: LeafTypes) {
+  constructor(model: Model, options: SchemaOptions, names: TypeNames, leafTypes: LeafTypes) {
     this.#model = model
     this.#options = options
     this.#leafTypes = leafTypes
@@ -165,7 +165,7 @@ export class ItemTypes {
     const type = this.type(target)
     if (relation.kind !== 'one') {
       const { listBound } = this.#options
-      return { type: listOf(type), args: this.listArguments(target, listBound) }
+      return { type: nonNullListOf(type), args: this.listArguments(target, listBound) }
     }
     const field = collection.fields.get(relation.field)
     return {
@@ -193,7 +193,7 @@ export class ItemTypes {
     return {
       first: {
         type: GraphQLInt,
-        description: `The number of items from the start, up to ${listBound}. ${defaultLimit} if neither first nor last is given.`,
+        description: `The number of items from the start, up to ${listBound}. ${defaultListLimit} if neither first nor last is given.`,
       },
       after: { type: GraphQLString, description: 'Only the items after this cursor.' },
       last: { type: GraphQLInt, description: `The number of items from the end, up to ${listBound}.` },
@@ -243,8 +243,8 @@ export class ItemTypes {
     const connection = new GraphQLObjectType({
       name: `${name}Connection`,
       fields: {
-        edges: { type: listOf(edge) },
-        nodes: { type: listOf(type) },
+        edges: { type: nonNullListOf(edge) },
+        nodes: { type: nonNullListOf(type) },
         pageInfo: { type: nonNull(this.#pageInfo) },
         totalCount: {
           type: nonNull(GraphQLInt),

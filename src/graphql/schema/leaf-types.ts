@@ -16,7 +16,7 @@ import type { GraphqlEnum } from '../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { maxSearchCharacters } from '../../plan/text-search.ts'
-import { camelCase, type Names, pascalCase, typeName } from './names.ts'
+import { camelCase, pascalCase, type TypeNames, typeName } from './names.ts'
 import { scalarFor } from './scalars.ts'
 
 const scalars = {
@@ -47,11 +47,11 @@ export function operatorName(operator: FilterOperator): string {
 }
 
 export class LeafTypes {
-  readonly #names: Names
+  readonly #names: TypeNames
   readonly #enums = new Map<Field, GraphQLEnumType>()
   readonly #filters = new Map<string, GraphQLInputObjectType>()
 
-  constructor(names: Names) {
+  constructor(names: TypeNames) {
     this.#names = names
   }
 

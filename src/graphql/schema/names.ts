@@ -8,7 +8,7 @@ export { camelCase, pascalCase }
 const suffixes = ['', 'Connection', 'Edge', 'Filter', 'OrderBy']
 
 /** Names for types that do not belong to a collection. If the preferred name is taken, `Type` is appended. */
-export class Names {
+export class TypeNames {
   readonly #taken = new Set(['Query', 'Mutation', 'Subscription', 'ID', 'Int', 'Float', 'String', 'Boolean'])
 
   constructor(collections: Iterable<Collection>) {

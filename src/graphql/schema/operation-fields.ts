@@ -4,14 +4,14 @@ import { inputShape, outputShape } from '../../logic/operations/input.ts'
 import type { Collection, Operation } from '../../model/model.ts'
 import type { ItemTypes } from './item-types.ts'
 import type { LeafTypes } from './leaf-types.ts'
-import { camelCase, type Names, pascalCase } from './names.ts'
+import { camelCase, pascalCase, type TypeNames } from './names.ts'
 import { type Arguments, nonNull, type SchemaField } from './parts.ts'
 
-interface OperationTypes {
+interface OperationFieldParts {
   /** What follows the operation's name in the name of its output type. */
   readonly suffix: 'Payload' | 'Result'
   readonly types: ItemTypes
-  readonly names: Names
+  readonly names: TypeNames
   readonly leafTypes: LeafTypes
   /** The arguments that set the fields of a new item. */
   readonly argumentsOf: (collection: Collection) => Arguments
@@ -19,7 +19,7 @@ interface OperationTypes {
 
 export function operationFields<T extends Operation>(
   operations: ReadonlyMap<string, T>,
-  { types, names, leafTypes, argumentsOf, suffix }: OperationTypes,
+  { types, names, leafTypes, argumentsOf, suffix }: OperationFieldParts,
 ): readonly (readonly [string, T, SchemaField])[] {
   const outputType = (operation: T): GraphQLOutputType => {
     const { name, output } = operation

@@ -13,11 +13,11 @@ export type SchemaField = GraphQLFieldConfig<unknown, unknown>
 export type Arguments = Record<string, GraphQLArgumentConfig>
 
 /** The most items of a list without a `limit`. */
-export const defaultLimit = 10
+export const defaultListLimit = 10
 
 export const nonNull = <T extends GraphQLNullableType>(type: T) => new GraphQLNonNull(type)
 
-export function listOf(type: GraphQLObjectType) {
+export function nonNullListOf(type: GraphQLObjectType) {
   return nonNull(new GraphQLList(nonNull(type)))
 }
 

@@ -14,25 +14,32 @@ import type { Collection, Field, Model, Operation } from '../../model/model.ts'
 import { isOffered } from '../../model/schemas.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
-import type { Directory, MutationField, QueryField, SubscriptionField } from './directory.ts'
+import type { MutationField, QueryField, SchemaDirectory, SubscriptionField } from './directory.ts'
 import { emittedField, emittedType } from './emitted-types.ts'
 import { ItemTypes, type SchemaOptions } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
-import { camelCase, Names, typeName } from './names.ts'
+import { camelCase, TypeNames, typeName } from './names.ts'
 import { operationFields } from './operation-fields.ts'
-import { type Arguments, defaultLimit, deprecationText, listOf, nonNull, type SchemaField } from './parts.ts'
+import {
+  type Arguments,
+  defaultListLimit,
+  deprecationText,
+  nonNull,
+  nonNullListOf,
+  type SchemaField,
+} from './parts.ts'
 
 export interface ModelSchema {
   readonly model: Model
   readonly schema: GraphQLSchema
-  readonly directory: Directory
+  readonly directory: SchemaDirectory
 }
 
-type Fields = GraphQLFieldConfigMap<unknown, unknown>
+type RootFields = GraphQLFieldConfigMap<unknown, unknown>
 
 export function createSchema(model: Model, options: SchemaOptions): ModelSchema {
   const collections = [...model.collections.values()]
-  const names = new Names(collections)
+  const names = new TypeNames(collections)
   const leafTypes = new LeafTypes(names)
   const types = new ItemTypes(model, options, names, leafTypes)
   return { model, ...new Operations(types, names, leafTypes).build(collections, model) }
@@ -54,14 +61,14 @@ const subscriptionDescriptions = {
 /** The fields of `Query`, `Mutation` and `Subscription`. */
 class Operations {
   readonly #types: ItemTypes
-  readonly #names: Names
+  readonly #names: TypeNames
   readonly #leafTypes: LeafTypes
   readonly #queries = new Map<string, QueryField>()
   readonly #aggregates = new Map<string, AggregateFields>()
   readonly #mutations = new Map<string, MutationField>()
   readonly #subscriptions = new Map<string, SubscriptionField>()
 
-  constructor(types: ItemTypes, names: Names, leafTypes: LeafTypes) {
+  constructor(types: ItemTypes, names: TypeNames, leafTypes: LeafTypes) {
     this.#types = types
     this.#names = names
     this.#leafTypes = leafTypes
@@ -93,8 +100,8 @@ class Operations {
     }
   }
 
-  #queryFields(collections: readonly Collection[], model: Model): Fields {
-    const fields: Fields = {}
+  #queryFields(collections: readonly Collection[], model: Model): RootFields {
+    const fields: RootFields = {}
     const add = (name: string, entry: QueryField, config: SchemaField) => {
       if (this.#queries.has(name)) return
       this.#queries.set(name, entry)
@@ -106,8 +113,12 @@ class Operations {
       const deprecationReason = deprecationText(collection.deprecated)
       const type = this.#types.type(collection)
       add(camelCase(singular), { kind: 'item', collection }, { type, args: id, deprecationReason })
-      const args = this.#types.listArguments(collection, defaultLimit)
-      add(camelCase(name), { kind: 'list', collection }, { type: listOf(type), args, deprecationReason })
+      const args = this.#types.listArguments(collection, defaultListLimit)
+      add(
+        camelCase(name),
+        { kind: 'list', collection },
+        { type: nonNullListOf(type), args, deprecationReason },
+      )
     }
     for (const collection of collections) {
       const type = nonNull(this.#types.connection(collection))
@@ -138,7 +149,7 @@ class Operations {
     this.#aggregates.set(collection.name, types.fields)
     const args = types.arguments(this.#types.filterArguments(collection), this.#types.listBound)
     const deprecationReason = deprecationText(collection.deprecated)
-    add(name, { kind: 'aggregate', collection }, { type: listOf(types.type), args, deprecationReason })
+    add(name, { kind: 'aggregate', collection }, { type: nonNullListOf(types.type), args, deprecationReason })
   }
 
   #node(): SchemaField {
@@ -164,8 +175,8 @@ class Operations {
     }
   }
 
-  #mutationFields(collections: readonly Collection[], model: Model): Fields {
-    const fields: Fields = {}
+  #mutationFields(collections: readonly Collection[], model: Model): RootFields {
+    const fields: RootFields = {}
     for (const collection of collections) {
       const type = this.#types.type(collection)
       const name = typeName(collection)
@@ -213,8 +224,8 @@ class Operations {
     return { type, description, deprecationReason: deprecationText(field.deprecated) }
   }
 
-  #subscriptionFields(collections: readonly Collection[]): Fields {
-    const fields: Fields = {}
+  #subscriptionFields(collections: readonly Collection[]): RootFields {
+    const fields: RootFields = {}
     for (const collection of collections) {
       const name = typeName(collection)
       const type = nonNull(this.#types.type(collection))
@@ -239,7 +250,7 @@ class Operations {
     return fields
   }
 
-  #addEmitted(collection: Collection, fields: Fields): void {
+  #addEmitted(collection: Collection, fields: RootFields): void {
     for (const event of collection.emits?.values() ?? []) {
       const name = emittedField(event)
       this.#subscriptions.set(name, { kind: 'emitted', collection, event })

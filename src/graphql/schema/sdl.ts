@@ -2,9 +2,9 @@
 import { printSchema } from 'graphql'
 import { revealedSecrets } from '../../model/builtin/revealed.ts'
 import type { Model } from '../../model/model.ts'
-import { defaultLimits } from '../limits/document-limits.ts'
+import { defaultDocumentLimits } from '../limits/document-limits.ts'
 import { createSchema } from './schema.ts'
 
-export function schemaText(model: Model, listBound = defaultLimits.listBound): string {
+export function sdlOf(model: Model, listBound = defaultDocumentLimits.listBound): string {
   return `${printSchema(createSchema(model, { listBound, revealed: revealedSecrets }).schema)}\n`
 }

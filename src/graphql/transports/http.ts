@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../../idempotency.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import { isAnonymous } from '../../principal.ts'
-import type { Bound, Executed } from '../engine.ts'
+import type { BoundOperation, Executed } from '../engine.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from '../request.ts'
 import { toRequestError } from '../request-error.ts'
 import { type Accepted, readAccept } from './accept.ts'
@@ -85,7 +85,7 @@ function answerOperation(
   accepted: Accepted,
   request: GraphqlRequest,
 ): Awaitable<Reply> {
-  const check = ({ prepared: { operation } }: Bound) => {
+  const check = ({ prepared: { operation } }: BoundOperation) => {
     if (call.method !== 'POST' && operation === 'mutation') {
       throw methodNotAllowed('A mutation must be sent by POST.', 'POST')
     }

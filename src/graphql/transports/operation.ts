@@ -5,7 +5,7 @@ import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 import type { Documents } from '../documents/stored-documents.ts'
 import type {
-  Bound,
+  BoundOperation,
   Engine,
   Executed,
   ExecutionContext,
@@ -47,8 +47,8 @@ export function prepareOperation(
   { engine, documents, metrics, costPerRequest }: OperationParts,
   request: GraphqlRequest,
   account: Account,
-  check?: (bound: Bound) => void,
-): Awaitable<Bound> {
+  check?: (bound: BoundOperation) => void,
+): Awaitable<BoundOperation> {
   const document = documents.find(request)
   const prepared = engine.prepare(document.text, request.operationName)
   if (prepared.outcome === 'request error') throw new RequestFailed(errorFromEngine(prepared))
@@ -86,7 +86,7 @@ class AccountContext implements ExecutionContext {
 /** Runs a query or mutation. `idempotent`: for a mutation with an `Idempotency-Key`. */
 export function executeOperation(
   { engine, onFault }: OperationParts,
-  bound: Bound,
+  bound: BoundOperation,
   account: Account,
   idempotent?: IdempotentReply,
 ): Awaitable<Executed> {

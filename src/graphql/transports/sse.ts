@@ -7,10 +7,10 @@ import { ApiError } from '../../errors.ts'
 import type { ConnectedClient, CredentialMonitor } from '../../events/credential-monitor.ts'
 import { EventStream, eventStreamHeaders } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
-import { type ConnectionQuota, once } from '../../events/quota.ts'
+import { type ConnectionQuota, releaseOnce } from '../../events/quota.ts'
 import { eventNumber } from '../../events/resume.ts'
 import type { Principal } from '../../principal.ts'
-import type { Bound } from '../engine.ts'
+import type { BoundOperation } from '../engine.ts'
 import { toRequestError } from '../request-error.ts'
 import type { Account } from './operation.ts'
 import { openSubscription, type SubscriptionParts } from './subscription.ts'
@@ -34,7 +34,7 @@ export function singleEvent(text: string): Reply {
 }
 
 /** An `EventSource` that reconnects sends the id of the last event that it received (HTML Living Standard, 9.2.3). */
-function withResume({ headers }: Call, bound: Bound): Bound {
+function withResume({ headers }: Call, bound: BoundOperation): BoundOperation {
   const id = headers['last-event-id']
   if (id === undefined || id === '') return bound
   const after = eventNumber(String(id))
@@ -47,13 +47,13 @@ export async function streamSubscription(
   parts: StreamParts,
   call: Call,
   { principal, credential }: Account,
-  bound: Bound,
+  bound: BoundOperation,
 ): Promise<Reply> {
   const { credentials, connectionQuota, metrics, maxBufferedBytes } = parts
   const releaseConnection = connectionQuota.take(principal)
   let subscription: Subscription | undefined
   let isEnded = false
-  const cleanUp = once(() => {
+  const cleanUp = releaseOnce(() => {
     isEnded = true
     releaseConnection()
     credentials.remove(client)

@@ -1,9 +1,9 @@
 /** Opens a subscription, for every transport: counts it, and connects it to the log of changes. */
 import type { Hub, Subscription } from '../../events/hub.ts'
-import { once } from '../../events/quota.ts'
+import { releaseOnce } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
 import type { Principal } from '../../principal.ts'
-import type { Bound, Engine, OnFault } from '../engine.ts'
+import type { BoundOperation, Engine, OnFault } from '../engine.ts'
 import type { SubscriptionQuota } from '../limits/subscription-quota.ts'
 import type { GraphqlMetrics } from '../metrics.ts'
 import { errorFromEngine, RequestFailed } from '../request-error.ts'
@@ -19,13 +19,13 @@ export interface SubscriptionParts {
 /** Throws the error with which the subscription is refused. */
 export async function openSubscription(
   { engine, hub, quota, metrics, onFault }: SubscriptionParts,
-  bound: Bound,
+  bound: BoundOperation,
   principal: Principal,
   sink: ReplySink,
 ): Promise<Subscription> {
   const releaseQuota = quota.take(principal, bound)
   metrics.subscriptions++
-  const release = once(() => {
+  const release = releaseOnce(() => {
     releaseQuota()
     metrics.subscriptions--
   })
@@ -61,7 +61,7 @@ export async function openSubscription(
   }
 }
 
-function requestOf(engine: Engine, bound: Bound, onFault: OnFault): SubscriptionRequest {
+function requestOf(engine: Engine, bound: BoundOperation, onFault: OnFault): SubscriptionRequest {
   if (!bound.retained) throw new TypeError('only a subscription can be opened')
   return {
     key: bound.retained.key,

@@ -12,7 +12,13 @@ import type {
 import type { ConnectionQuota, Release } from '../../events/quota.ts'
 import type { Principal } from '../../principal.ts'
 import { closeCodeOf, reasonBytes, tryAgainLater } from './websocket-close.ts'
-import { ackMessage, credentialOf, type Message, parseMessage, pongMessage } from './websocket-messages.ts'
+import {
+  ackMessage,
+  credentialOf,
+  type ProtocolMessage,
+  parseMessage,
+  pongMessage,
+} from './websocket-messages.ts'
 import { type Peer, RunningOperations, type RunningParts } from './websocket-operations.ts'
 
 export interface ConnectionParts extends RunningParts {
@@ -44,7 +50,7 @@ const drainPollIntervalMs = 10
 
 const noop = () => {}
 
-export class Connection implements ConnectedClient, Peer {
+export class WebSocketConnection implements ConnectedClient, Peer {
   readonly openedAt = performance.now()
   readonly address: string
   credential: CredentialHeaders | undefined
@@ -246,7 +252,7 @@ export class Connection implements ConnectedClient, Peer {
     this.close(CloseCode.InternalServerError, 'Internal error')
   }
 
-  #subscribe(message: Message): void {
+  #subscribe(message: ProtocolMessage): void {
     if (this.#state !== 'ready') return void this.close(CloseCode.Unauthorized, 'Unauthorized')
     this.#operations ??= new RunningOperations(this.#parts, this)
     if (this.#operations.start(message)) return

@@ -6,7 +6,7 @@ import { isObject, parseJson } from '../../json.ts'
 
 const maxIdCharacters = 128
 
-export interface Message {
+export interface ProtocolMessage {
   readonly type: string
   readonly id: string
   readonly payload: unknown
@@ -15,7 +15,7 @@ export interface Message {
 const typesWithoutId = new Set(['connection_init', 'ping', 'pong'])
 
 /** Returns undefined for a text that is not a message of the protocol. */
-export function parseMessage(text: string): Message | undefined {
+export function parseMessage(text: string): ProtocolMessage | undefined {
   const value = parseJson(text)
   if (!isObject(value) || typeof value.type !== 'string') return undefined
   const { type, id, payload } = value

@@ -4,12 +4,12 @@ import { ApiError } from '../../errors.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { Principal } from '../../principal.ts'
-import type { Bound } from '../engine.ts'
-import { requestOf } from '../request.ts'
+import type { BoundOperation } from '../engine.ts'
+import { parseRequest } from '../request.ts'
 import { toRequestError } from '../request-error.ts'
 import { type Account, executeOperation, type OperationParts, prepareOperation } from './operation.ts'
 import { openSubscription, type SubscriptionParts } from './subscription.ts'
-import { completeMessage, errorMessage, type Message, nextPrefix } from './websocket-messages.ts'
+import { completeMessage, errorMessage, nextPrefix, type ProtocolMessage } from './websocket-messages.ts'
 
 export interface RunningParts extends OperationParts, SubscriptionParts {
   /** The budget that operations of this caller draw from. */
@@ -51,7 +51,7 @@ export class RunningOperations {
   }
 
   /** Returns false when an operation with this id is running. */
-  start({ id, payload }: Message): boolean {
+  start({ id, payload }: ProtocolMessage): boolean {
     if (this.#running.has(id)) return false
     const running: RunningOperation = { id, subscription: undefined }
     this.#running.set(id, running)
@@ -97,7 +97,7 @@ export class RunningOperations {
         `A connection may have ${parts.maxOperations} operations at once: complete one first.`,
       )
     }
-    const prepared = prepareOperation(parts, requestOf(payload), account)
+    const prepared = prepareOperation(parts, parseRequest(payload), account)
     const bound = prepared instanceof Promise ? await prepared : prepared
     if (bound.prepared.operation === 'subscription') return this.#subscribe(running, bound)
     if (!this.#isRunning(running)) return
@@ -108,7 +108,7 @@ export class RunningOperations {
     this.#peer.send(completeMessage(running.id))
   }
 
-  async #subscribe(running: RunningOperation, bound: Bound): Promise<void> {
+  async #subscribe(running: RunningOperation, bound: BoundOperation): Promise<void> {
     const { principal } = this.#peer
     const prefix = nextPrefix(running.id)
     const subscription = await openSubscription(this.#parts, bound, principal, {

@@ -7,7 +7,7 @@ import type { WebSocket } from 'ws'
 import { stoppingRefusal } from '../../errors.ts'
 import { isAnonymous } from '../../principal.ts'
 import { goingAway } from './websocket-close.ts'
-import { type Caller, Connection, type ConnectionParts } from './websocket-connection.ts'
+import { type Caller, type ConnectionParts, WebSocketConnection } from './websocket-connection.ts'
 import { createHandshake, type Handshake, type UpgradeRequest } from './websocket-handshake.ts'
 
 /** `credential`: from the headers of the request. */
@@ -24,8 +24,8 @@ const closeTimeoutMs = 1_000
 export class WebSockets {
   readonly #parts: ConnectionParts
   readonly #handshake: Handshake
-  readonly #open = new Set<Connection>()
-  readonly #uninitialised = new Set<Connection>()
+  readonly #open = new Set<WebSocketConnection>()
+  readonly #uninitialised = new Set<WebSocketConnection>()
   readonly #timers: readonly NodeJS.Timeout[]
   #isClosed = false
 
@@ -76,7 +76,7 @@ export class WebSockets {
       socket.on('error', () => {}).on('close', caller.release)
       return void socket.close(CloseCode.SubprotocolNotAcceptable, 'Subprotocol not acceptable')
     }
-    const connection = new Connection(this.#parts, socket, caller)
+    const connection = new WebSocketConnection(this.#parts, socket, caller)
     this.#open.add(connection)
     this.#uninitialised.add(connection)
     this.#parts.metrics.connections++

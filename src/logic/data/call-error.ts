@@ -35,7 +35,9 @@ export function badValue(place: string, message: string): ApiError {
 export function errorForCaller(error: unknown): unknown {
   if (!(error instanceof CallError)) return error
   if (error.source === 'code') return new Error(error.message, { cause: error })
-  return new ApiError('BAD_REQUEST', 'A value does not fit the field that it is compared with.', { cause: error })
+  return new ApiError('BAD_REQUEST', 'A value does not fit the field that it is compared with.', {
+    cause: error,
+  })
 }
 
 export function refuseAt(place: string): Refuse {

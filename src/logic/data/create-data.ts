@@ -1,5 +1,5 @@
 /** `data`: the reads and writes of one principal. */
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
@@ -10,7 +10,7 @@ import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
-import type { CollectionData, DataOf, ListOptions, ReadOptions, Values, Where } from '../data.ts'
+import type { CollectionData, DataOf, ListOptions, ReadOptions, Where } from '../data.ts'
 import { DataPlans, maxLimit } from './plans.ts'
 
 /** Runs a plan as a principal. The plan's kind determines the kind of the answer. */
@@ -112,7 +112,7 @@ class PrincipalData implements CollectionData {
     })
   }
 
-  create(values: Values): Promise<LogicItem> {
+  create(values: JsonObject): Promise<LogicItem> {
     return this.#call(async () => {
       this.#requirePlain('create', values)
       const { values: set } = bodyValidator(this.#writableCollection).create(plainOf(values))
@@ -120,7 +120,7 @@ class PrincipalData implements CollectionData {
     })
   }
 
-  update(id: number, values: Values): Promise<LogicItem> {
+  update(id: number, values: JsonObject): Promise<LogicItem> {
     return this.#call(async () => {
       this.#requirePlain('update', values)
       const { values: set } = bodyValidator(this.#writableCollection).merge(plainOf(values))
@@ -157,7 +157,7 @@ class PrincipalData implements CollectionData {
     return this.#principal.access.logic ? writableByService(this.#collection) : this.#collection
   }
 
-  #requirePlain(operation: 'create' | 'update', values: Values): void {
+  #requirePlain(operation: 'create' | 'update', values: JsonObject): void {
     const { hooks } = this.#parts
     const sets = Object.keys(Object(values))
     requirePlain({ collection: this.#collection, operation, sets, principal: this.#principal, hooks })
@@ -169,7 +169,7 @@ class PrincipalData implements CollectionData {
 }
 
 /** The values without undefined ones. */
-function plainOf(values: Values): unknown {
+function plainOf(values: JsonObject): unknown {
   if (typeof values !== 'object' || values === null) return values
   return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
 }
@@ -202,7 +202,9 @@ function writableByService(collection: Collection): Collection {
   const cached = writableCollections.get(collection)
   if (cached !== undefined) return cached
   const makeWritable = (field: Field): Field =>
-    automaticFields.has(field.name) || field.internal ? field : { ...field, readOnly: false, immutable: false }
+    automaticFields.has(field.name) || field.internal
+      ? field
+      : { ...field, readOnly: false, immutable: false }
   const fields = new Map([...collection.fields].map(([name, field]) => [name, makeWritable(field)]))
   const opened = { ...collection, fields }
   writableCollections.set(collection, opened)

@@ -1,21 +1,22 @@
 /** The calls of `data` as plans. Shapes are interned: the guard and the store cache by their identity. */
 import { Cache, CacheBound } from '../../cache.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
-import type {
-  CreateShape,
-  DeleteShape,
-  ItemShape,
-  ListShape,
-  Param,
-  Plan,
-  Shape,
-  TotalMode,
-  UpdateShape,
+import {
+  type CreateShape,
+  type DeleteShape,
+  type ItemShape,
+  includedLimit,
+  type ListShape,
+  type Param,
+  type Plan,
+  type Shape,
+  type TotalMode,
+  type UpdateShape,
 } from '../../plan/plan.ts'
-import type { ListOptions, ReadOptions, Values } from '../data.ts'
+import type { ListOptions, ReadOptions } from '../data.ts'
 import { badCall, badValue } from './call-error.ts'
-import { includedLimit, orderOf, selectionOf } from './selection.ts'
+import { orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 
 const maxShapes = 4000
@@ -89,7 +90,7 @@ export class DataPlans {
   }
 
   /** `values`: canonical. */
-  create(values: Values, place: string): Plan<CreateShape> {
+  create(values: JsonObject, place: string): Plan<CreateShape> {
     const args = new Arguments()
     const shape: CreateShape = {
       kind: 'create',
@@ -102,7 +103,7 @@ export class DataPlans {
   }
 
   /** `values`: canonical. */
-  update(id: number, values: Values, place: string): Plan<UpdateShape> {
+  update(id: number, values: JsonObject, place: string): Plan<UpdateShape> {
     const args = new Arguments()
     const shape: UpdateShape = {
       kind: 'update',
@@ -143,7 +144,7 @@ export class DataPlans {
 }
 
 /** Sorted by name, so that the same fields give the same shape. */
-function assignments(values: Values, args: Arguments) {
+function assignments(values: JsonObject, args: Arguments) {
   return Object.keys(values)
     .sort()
     .map(field => ({ field, param: args.add(values[field] ?? null) }))

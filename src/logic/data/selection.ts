@@ -1,18 +1,15 @@
 /** `fields`, `include` and `sort` of `data` → the selection and order of a plan. */
 import { findField, findRelation, findSortable, type Names, quoted } from '../../plan/names.ts'
 import { orderById, type Sort, type TotalOrder, totalOrder } from '../../plan/order.ts'
-import type { Param, Selected } from '../../plan/plan.ts'
+import { maxIncludeDepth, type Param, type Selected } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { ReadOptions } from '../data.ts'
 import { badCall, refuseAt } from './call-error.ts'
 import type { NamesOf } from './where.ts'
 
-/** How many items of an included to-many relation are read, as in REST. */
-export const includedLimit = 100
-const maxIncludeDepth = 3
 const maxSortKeys = 8
 
-interface Includes extends Map<string, Includes> {}
+interface IncludeTree extends Map<string, IncludeTree> {}
 
 /** `limit`: the parameter of `includedLimit`. */
 export function selectionOf(
@@ -23,7 +20,7 @@ export function selectionOf(
   limit: () => Param,
 ): readonly Selected[] {
   const ownFields = fields === undefined ? selected([...names.fields.keys()]) : fieldsOf(fields, names, place)
-  const tree: Includes = new Map()
+  const tree: IncludeTree = new Map()
   for (const path of include) addPath(tree, path, place)
   return [...ownFields, ...relationsOf(tree, names, `${place}: include`, namesOf, limit)]
 }
@@ -37,21 +34,21 @@ function fieldsOf(fields: readonly string[], names: Names, place: string): reado
   })
 }
 
-function addPath(tree: Includes, path: string, place: string): void {
+function addPath(tree: IncludeTree, path: string, place: string): void {
   const steps = path.split('.')
   if (steps.length > maxIncludeDepth) {
     throw badCall(`${place}: include`, `goes more than ${maxIncludeDepth} relations deep in ${quoted(path)}.`)
   }
   let branch = tree
   for (const step of steps) {
-    const next: Includes = branch.get(step) ?? new Map()
+    const next: IncludeTree = branch.get(step) ?? new Map()
     branch.set(step, next)
     branch = next
   }
 }
 
 function relationsOf(
-  tree: Includes,
+  tree: IncludeTree,
   names: Names,
   place: string,
   namesOf: NamesOf,

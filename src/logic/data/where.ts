@@ -1,4 +1,5 @@
 /** `where` of `data` → a filter and its arguments. */
+import { isObject } from '../../json.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import { schemaFaults } from '../../model/json-schema/faults.ts'
 import type { Field } from '../../model/model.ts'
@@ -20,11 +21,11 @@ const textOperators: ReadonlySet<string> = new Set(['contains', 'icontains', 'st
 export type NamesOf = (collection: string) => Names
 
 /** Adds an argument; returns its index. */
-export type Bind = (value: JsonValue) => Param
+export type AddArgument = (value: JsonValue) => Param
 
 interface Translation {
   readonly namesOf: NamesOf
-  readonly bind: Bind
+  readonly bind: AddArgument
   conditions: number
 }
 
@@ -34,14 +35,20 @@ export function filterOf(
   names: Names,
   place: string,
   namesOf: NamesOf,
-  bind: Bind,
+  bind: AddArgument,
 ): Filter | undefined {
   if (where === undefined) return undefined
   const filter = conditions(where, names, place, { namesOf, bind, conditions: 0 }, 0)
   return filter.kind === 'and' && filter.filters.length === 0 ? undefined : filter
 }
 
-function conditions(where: unknown, names: Names, place: string, translation: Translation, depth: number): Filter {
+function conditions(
+  where: unknown,
+  names: Names,
+  place: string,
+  translation: Translation,
+  depth: number,
+): Filter {
   if (depth > maxDepth) throw badCall(place, `is nested more than ${maxDepth} deep.`)
   const filters = Object.entries(requireObject(where, place)).map(([name, value]) =>
     condition(name, requireDefined(value, `${place}.${name}`), names, `${place}.${name}`, translation, depth),
@@ -50,7 +57,7 @@ function conditions(where: unknown, names: Names, place: string, translation: Tr
 }
 
 function requireObject(value: unknown, place: string): object {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value
+  if (isObject(value)) return value
   throw badCall(place, "must be an object with names of fields, e.g. { status: 'open' }.")
 }
 
@@ -75,7 +82,8 @@ function condition(
 ): Filter {
   const field = namedField(names, name)
   if (field !== undefined) return comparisons(field, value, place, translation)
-  const nested = (inner: unknown, innerPlace: string) => conditions(inner, names, innerPlace, translation, depth + 1)
+  const nested = (inner: unknown, innerPlace: string) =>
+    conditions(inner, names, innerPlace, translation, depth + 1)
   if (name === 'and' || name === 'or') {
     if (!Array.isArray(value)) throw badCall(place, 'must be an array of conditions.')
     return { kind: name, filters: value.map((inner, index) => nested(inner, `${place}[${index}]`)) }
@@ -91,7 +99,8 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
   if (value === null) return comparison(field, 'null', true, place, translation)
   if (Array.isArray(value)) return comparison(field, 'in', value, place, translation)
   const operations = Object.entries(value)
-  if (operations.length === 0) throw badCall(place, `has no operator; ${field.name} takes ${field.type.operators.join(', ')}.`)
+  if (operations.length === 0)
+    throw badCall(place, `has no operator; ${field.name} takes ${field.type.operators.join(', ')}.`)
   return allOf(
     operations.map(([operator, operand]) =>
       operation(field, operator, requireDefined(operand, `${place}.${operator}`), place, translation),
@@ -99,11 +108,18 @@ function comparisons(field: Field, value: unknown, place: string, translation: T
   )
 }
 
-function operation(field: Field, operator: string, operand: unknown, place: string, translation: Translation): Filter {
+function operation(
+  field: Field,
+  operator: string,
+  operand: unknown,
+  place: string,
+  translation: Translation,
+): Filter {
   if (operand === null && operator === 'eq') return comparison(field, 'null', true, place, translation)
   if (operand === null && operator === 'ne') return comparison(field, 'null', false, place, translation)
   const knownOperator = field.type.operators.find(name => name === operator)
-  if (knownOperator !== undefined) return comparison(field, knownOperator, operand, `${place}.${operator}`, translation)
+  if (knownOperator !== undefined)
+    return comparison(field, knownOperator, operand, `${place}.${operator}`, translation)
   throw badCall(
     place,
     `has no operator ${quoted(operator)}; ${field.name} takes ${field.type.operators.join(', ')}.`,

@@ -1,6 +1,6 @@
 /** `later`: a run of a job, stored in the transaction of the action, reaction or job that starts it. */
 import { ApiError } from '../../errors.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 import type { Collection, Job, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/nearest.ts'
 import { bodyValidator } from '../../model/validate.ts'
@@ -38,7 +38,7 @@ export function enqueueJob(
   }
   const dueAt = Math.max(timeOf(dueTime), now)
   const isNewChain = dueAt - now >= newChainMs
-  const values = inputOf(job, input ?? {}, now)
+  const values = jobInputOf(job, input ?? {}, now)
   return storeStep(
     jobRun({ name, input: values, dueAt, depth: isNewChain ? 0 : depth, scheduledFor: undefined }),
   )
@@ -64,7 +64,7 @@ function inputShape(job: Job): Collection {
 }
 
 /** The canonical input of a job, with defaults. `now`: in milliseconds since 1970. Throws VALIDATION_FAILED. */
-export function inputOf(job: Job, input: unknown, now: number): Readonly<Record<string, JsonValue>> {
+export function jobInputOf(job: Job, input: unknown, now: number): JsonObject {
   const shape = inputShape(job)
   const { values } = bodyValidator(shape).create(input)
   const completeInput = withDefaults(shape, values, new Date(now).toISOString(), null)

@@ -2,9 +2,9 @@
 
 import { type Schedule, scheduleOf } from '../../model/logic/schedule.ts'
 import type { Job, Model } from '../../model/model.ts'
-import type { PlannedJob, PlannedJobs } from '../runs/place.ts'
+import type { PlannedJob, PlannedJobs } from '../runs/position.ts'
 import { type JobRun, jobRun } from '../runs/run.ts'
-import { inputOf } from './later.ts'
+import { jobInputOf } from './later.ts'
 
 interface ScheduledJob {
   readonly job: Job
@@ -64,7 +64,7 @@ export class Planner {
     this.#set(name, { ...position, until: dueAt })
     scheduledJob.next = schedule.next(dueAt)
     const scheduledFor = new Date(dueAt).toISOString()
-    return jobRun({ name, input: inputOf(job, {}, now), dueAt, depth: 0, scheduledFor })
+    return jobRun({ name, input: jobInputOf(job, {}, now), dueAt, depth: 0, scheduledFor })
   }
 
   #set(name: string, planned: PlannedJob): void {

@@ -3,8 +3,16 @@ import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import { Pause } from '../../pause.ts'
 import type { Records, StoredRecord } from '../../records.ts'
-import type { PushArguments } from '../runs/place.ts'
-import { type JobRun, jobKind, type Run, removeSteps, rescheduled, runOf, storeStep } from '../runs/run.ts'
+import type { PushArguments } from '../runs/position.ts'
+import {
+  type JobRun,
+  jobKind,
+  type LogicRun,
+  removeSteps,
+  rescheduled,
+  runOf,
+  storeStep,
+} from '../runs/run.ts'
 
 /** How often the database is read for runs that other processes have stored. */
 const pollIntervalMs = 500
@@ -18,7 +26,7 @@ export interface JobQueueParts {
   readonly model: Model
   readonly records: Pick<Records, 'after'>
   readonly clock: Clock
-  readonly add: (run: Run) => void
+  readonly add: (run: LogicRun) => void
   readonly push: (...args: PushArguments) => void
 }
 
@@ -70,7 +78,7 @@ export class JobQueue {
   }
 
   /** Frees the memory of a run that is done, or was stored again to be loaded later. */
-  forget({ stored, kind }: Run): void {
+  forget({ stored, kind }: LogicRun): void {
     if (kind !== 'job' || stored === undefined) return
     const job = jobOf(stored)
     const ids = this.#idsOf(job)

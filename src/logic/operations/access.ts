@@ -20,7 +20,7 @@ function anyCollection({ collections }: Model): Collection {
   return first
 }
 
-export function collectionOf(model: Model, { collection }: Operation): Collection {
+export function collectionOfOperation(model: Model, { collection }: Operation): Collection {
   return (collection === undefined ? undefined : model.collections.get(collection)) ?? anyCollection(model)
 }
 
@@ -33,10 +33,10 @@ export function admitOperation(model: Model, operation: Operation, { access }: P
   if (scope !== undefined && !access.system && !hasScope(access.scopes, scope)) {
     throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope })
   }
-  if (staticAccess(model, operation, access) === 'never') throw refusal(operation, access)
+  if (staticAccess(model, operation, access) === 'never') throw operationRefusal(operation, access)
 }
 
-export function refusal(operation: Action | Query, access: AccessClass): ApiError {
+export function operationRefusal(operation: Action | Query, access: AccessClass): ApiError {
   const { name, collection = '' } = operation
   const options = { refused: { collection, operation: name } }
   // An action's name is a verb, as in `archive`; a query's is not: "You may not open tasks" would mislead.
@@ -50,7 +50,7 @@ export function refusal(operation: Action | Query, access: AccessClass): ApiErro
 }
 
 export function staticAccess(model: Model, operation: Operation, access: AccessClass) {
-  return staticRule(model, collectionOf(model, operation), operation.access, access)
+  return staticRule(model, collectionOfOperation(model, operation), operation.access, access)
 }
 
 /**

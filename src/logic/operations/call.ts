@@ -24,11 +24,11 @@ export interface OperationParts {
   readonly now: () => number
 }
 
-export const defaultLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
+export const defaultOperationLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
 
 /** Parts with the default limits. */
 export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
-  return { model, hooks, timeLimit: createTimeLimit(), limits: defaultLimits, now: Date.now }
+  return { model, hooks, timeLimit: createTimeLimit(), limits: defaultOperationLimits, now: Date.now }
 }
 
 export interface OperationCall {
@@ -53,7 +53,7 @@ export function isAction(operation: Action | Query): operation is Action {
 }
 
 /** The name of an operation in messages and logs, e.g. `actions.archive`. */
-export function placeOf(operation: Action | Query): string {
+export function qualifiedName(operation: Action | Query): string {
   return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
 }
 

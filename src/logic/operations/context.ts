@@ -16,11 +16,11 @@ import { interned } from '../data/plans.ts'
 import type { ActionData } from '../data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { actingAs } from './access.ts'
-import { callerOf, isAction, type OperationCall, type OperationParts, placeOf } from './call.ts'
+import { callerOf, isAction, type OperationCall, type OperationParts, qualifiedName } from './call.ts'
 import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
-type Step = InnerStep<ProgramPlan | PlanAs>
+type OperationStep = InnerStep<ProgramPlan | PlanAs>
 
 interface ContextValues {
   /** ISO 8601 UTC. */
@@ -43,7 +43,7 @@ export class OperationContext {
   }
 
   /** Calls the operation's `run`. Also rejects if a call that it has not awaited failed. */
-  async run(run: RunStep<Step>): Promise<unknown> {
+  async run(run: RunStep<OperationStep>): Promise<unknown> {
     const { operation } = this.#call
     const code = operation.run as (context: object) => unknown
     let returned: unknown
@@ -60,7 +60,7 @@ export class OperationContext {
     return returned
   }
 
-  #context(run: RunStep<Step>): object {
+  #context(run: RunStep<OperationStep>): object {
     const { operation, principal } = this.#call
     const { nowIso, item, input } = this.#values
     return Object.freeze({
@@ -75,7 +75,7 @@ export class OperationContext {
     })
   }
 
-  #data(run: RunStep<Step>): ActionData {
+  #data(run: RunStep<OperationStep>): ActionData {
     const { model, hooks } = this.#parts
     const parts: DataParts = {
       model,
@@ -90,7 +90,7 @@ export class OperationContext {
     }) as ActionData
   }
 
-  #effects(action: Action, run: RunStep<Step>) {
+  #effects(action: Action, run: RunStep<OperationStep>) {
     const { track } = this.#calls
     return {
       emit: (type: string, item: unknown, values?: unknown) =>
@@ -100,7 +100,7 @@ export class OperationContext {
   }
 
   /** Refuses writes of a query. */
-  #runAllowed(step: Step, run: RunStep<Step>) {
+  #runAllowed(step: OperationStep, run: RunStep<OperationStep>) {
     const { operation } = this.#call
     if (!isAction(operation) && 'as' in step && isWrite(step.plan)) {
       throw new Error('A query only reads: declare an action to write.')
@@ -108,7 +108,7 @@ export class OperationContext {
     return run(step)
   }
 
-  async #later(at: string | Date, name: string, input: unknown, run: RunStep<Step>): Promise<void> {
+  async #later(at: string | Date, name: string, input: unknown, run: RunStep<OperationStep>): Promise<void> {
     const { model, now } = this.#parts
     const { depth = 0 } = this.#call.principal
     await this.#runAllowed(enqueueJob(at, name, input, { model, now: now(), depth }), run)
@@ -119,11 +119,11 @@ export class OperationContext {
     type: string,
     item: unknown,
     values: unknown,
-    run: RunStep<Step>,
+    run: RunStep<OperationStep>,
   ): Promise<void> {
     const event = action.emits.get(type)
     if (event === undefined)
-      throw new Error(`${placeOf(action)} does not declare the event \`${type}\` in \`emits\`.`)
+      throw new Error(`${qualifiedName(action)} does not declare the event \`${type}\` in \`emits\`.`)
     const collection = this.#parts.model.collections.get(event.collection)
     const id = itemId(item)
     if (collection === undefined || !Number.isSafeInteger(id)) {
@@ -141,7 +141,7 @@ export class OperationContext {
   }
 
   /** The step that reads all fields of an event's item. */
-  #row(collection: Collection, id: number): Step {
+  #row(collection: Collection, id: number): OperationStep {
     const { model } = this.#parts
     const select = selected([...namesFor(model, collection, service.access).fields.keys()])
     const shape = interned<ItemShape>({ kind: 'item', collection: collection.name, id: 0, select })

@@ -2,17 +2,17 @@
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import { idField } from '../../model/builtin.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent, Field, Operation, OperationValue } from '../../model/model.ts'
 import { plainField } from '../../model/plain-field.ts'
 import { bodyValidator } from '../../model/validate.ts'
 
-export type InputValues = Readonly<Record<string, JsonValue>>
+export type InputValues = JsonObject
 
 const anyone = { kind: 'anyone' } as const
 
 function shapeOf(name: string, values: ReadonlyMap<string, OperationValue>): Collection {
-  return collectionOfFields(name, new Map([...values].map(([key, value]) => [key, fieldOf(key, value)])))
+  return collectionOfFields(name, new Map([...values].map(([key, value]) => [key, fieldOfValue(key, value)])))
 }
 
 /** A collection with these fields and without a table: values are validated, and faults reported, as for a request body. */
@@ -26,7 +26,7 @@ export function collectionOfFields(name: string, fields: ReadonlyMap<string, Fie
 }
 
 /** The field of a value; an item is represented by its id. */
-export function fieldOf(name: string, value: OperationValue): Field {
+export function fieldOfValue(name: string, value: OperationValue): Field {
   if (value.kind === 'field') return value.field
   return { ...plainField(name, idField.type), optional: value.optional }
 }

@@ -10,8 +10,14 @@ import { selected } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { interned } from '../data/plans.ts'
-import { actingAs, collectionOf, refusal, staticAccess, withScopesDecided } from './access.ts'
-import { type OperationCall, type OperationParts, type OperationResult, placeOf } from './call.ts'
+import {
+  actingAs,
+  collectionOfOperation,
+  operationRefusal,
+  staticAccess,
+  withScopesDecided,
+} from './access.ts'
+import { type OperationCall, type OperationParts, type OperationResult, qualifiedName } from './call.ts'
 import { OperationContext } from './context.ts'
 import { checkedOutput, inputShape, itemId, outputShape, withDefaults } from './input.ts'
 
@@ -23,7 +29,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   const input = yield* inputOf(parts.model, call, nowIso)
   const context = new OperationContext(parts, call, { nowIso, item, input })
   let returned: unknown
-  const place = placeOf(operation)
+  const place = qualifiedName(operation)
   yield {
     place,
     limitMs: parts.limits.timeMs,
@@ -37,7 +43,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
 }
 
 /** The item as JSON, with the fields that the principal may read; null if the item does not exist or may not be read. */
-export function* readItem(
+export function* readItemText(
   model: Model,
   collection: Collection,
   id: number,
@@ -59,8 +65,8 @@ function* itemOf(
 ): ProgramSteps<LogicItem | undefined> {
   const { access } = principal
   if (id === undefined) return undefined
-  const collection = collectionOf(model, operation)
-  const text = yield* readItem(model, collection, id, actingAs(principal))
+  const collection = collectionOfOperation(model, operation)
+  const text = yield* readItemText(model, collection, id, actingAs(principal))
   if (text === null) throw new ApiError('NOT_FOUND')
   if (staticAccess(model, operation, access) === 'depends')
     yield* requireRule(operation, collection, id, principal)
@@ -82,7 +88,7 @@ function* requireRule(
     rule: withScopesDecided(operation.access, principal.access),
   })
   const { text } = (yield { as: actingAs(principal), plan: { shape, args: [id] } }) as ReadAnswer
-  if (text === null) throw refusal(operation, principal.access)
+  if (text === null) throw operationRefusal(operation, principal.access)
 }
 
 /** The input with its defaults, and with items in place of their ids. */
@@ -97,7 +103,8 @@ function* inputOf(
   for (const [name, value] of operation.input) {
     if (value.kind !== 'item' || values[name] === null) continue
     const collection = model.collections.get(value.collection)
-    const text = collection && (yield* readItem(model, collection, Number(values[name]), actingAs(principal)))
+    const text =
+      collection && (yield* readItemText(model, collection, Number(values[name]), actingAs(principal)))
     if (text) values[name] = Object.freeze(JSON.parse(text))
     else {
       const message = `${name} must be the id of an item of ${value.collection} that you may read.`
@@ -133,6 +140,6 @@ function resultOf({ operation, principal }: OperationCall, returned: unknown, at
 
 /** An internal error with a message for the operator, which clients do not see. */
 function invalidOutput(operation: Action | Query, message: string): ApiError {
-  const cause = new Error(`${placeOf(operation)}: the output does not fit. ${message}`)
+  const cause = new Error(`${qualifiedName(operation)}: the output does not fit. ${message}`)
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }

@@ -1,9 +1,10 @@
 /** Turns a change of the log into the event of a reaction, with everything that the service itself may read. */
-import type { LoggedChange } from '../../events/change-feed.ts'
+
 import { typeOf } from '../../events/event-types.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Model } from '../../model/model.ts'
+import type { LoggedChange } from '../../plan/change-feed.ts'
 
 export interface LogicEvent {
   readonly id: string
@@ -22,7 +23,7 @@ export interface LogicEvent {
   /** The item before an update; null for other events. */
   readonly previous: LogicItem | null
   /** The values of an event that an action emitted; null for other events. */
-  readonly values: Readonly<Record<string, JsonValue>> | null
+  readonly values: JsonObject | null
 }
 
 /** Undefined if the model no longer has the collection. */
@@ -31,7 +32,7 @@ export function typeOfChange(model: Model, change: LoggedChange): string | undef
   return collection && typeOf(change, collection)
 }
 
-export function eventOf(model: Model, change: LoggedChange): LogicEvent {
+export function logicEventOf(model: Model, change: LoggedChange): LogicEvent {
   const fields = model.collections.get(change.collection)?.fields
   const isPublic = (name: string) => {
     const field = fields?.get(name)

@@ -3,9 +3,10 @@
  * position is past it. An event that waits for a retry, or for an earlier event of its item, is stored as a record, and is
  * done once the record is deleted. So the position advances while single items wait.
  */
-import type { FeedBounds, LoggedChange } from '../../events/change-feed.ts'
+
 import { coversType } from '../../events/event-types.ts'
 import type { Model, Reaction } from '../../model/model.ts'
+import type { LogBounds, LoggedChange } from '../../plan/change-feed.ts'
 import { type ReactionRun, reactionRun } from '../runs/run.ts'
 import { typeOfChange } from './event.ts'
 
@@ -74,7 +75,7 @@ export class ReactionProgress {
   }
 
   /** Reads further events unless a limit is reached. `newest`: the last event of the log. Returns whether there may be more. */
-  async refill(newest: number, bounds: () => Promise<FeedBounds>): Promise<boolean> {
+  async refill(newest: number, bounds: () => Promise<LogBounds>): Promise<boolean> {
     if (this.#loggedRuns.size >= maxReadAhead || this.#storedCount >= maxStored) return false
     const changes = await this.#parts.read(this.#read)
     const isGap = changes[0] === undefined ? this.#read < newest : changes[0].event !== this.#read + 1
@@ -100,7 +101,7 @@ export class ReactionProgress {
     }
   }
 
-  async #skipGap(bounds: () => Promise<FeedBounds>): Promise<void> {
+  async #skipGap(bounds: () => Promise<LogBounds>): Promise<void> {
     const { pruned } = await bounds()
     if (pruned <= this.#read) return
     this.#parts.onGap(this.name, this.#read + 1, pruned)

@@ -12,11 +12,11 @@ import type { DataParts } from '../data/create-data.ts'
 import { createData, executeBy } from '../data/create-data.ts'
 import { enqueueJob } from '../jobs/later.ts'
 import { TrackedCalls } from '../operations/tracked-calls.ts'
-import { eventOf } from '../reactions/event.ts'
+import { logicEventOf } from '../reactions/event.ts'
 import { fetchBy, type RunContext } from './context.ts'
-import { idempotencyKeyOf, type Run } from './run.ts'
+import { idempotencyKeyOf, type LogicRun } from './run.ts'
 
-export interface AttemptParts {
+export interface RunAttemptParts {
   readonly model: Model
   readonly run: PlanRun
   readonly hooks: DataParts['hooks']
@@ -24,14 +24,14 @@ export interface AttemptParts {
   readonly refresh: () => Awaitable<void>
   readonly mail: LogicMail
   readonly outgoing: Pick<Outgoing, 'request'>
-  readonly logOf: (run: Run) => LogicLog
+  readonly logOf: (run: LogicRun) => LogicLog
   readonly clock: Clock
   readonly timeLimit: TimeLimit
   /** The maximum duration of an attempt. */
   readonly timeoutMs: number
 }
 
-export type Outcome =
+export type RunOutcome =
   /** `startedJobs`: the steps that store the runs of jobs that the attempt has started. */
   | { readonly kind: 'succeeded'; readonly startedJobs: readonly RecordChange[] }
   /** `thrown`: what the model's code threw; undefined if Portico ended the attempt. */
@@ -46,8 +46,12 @@ const maxStartedJobs = 1000
 class Interrupted extends Error {}
 
 /** Runs until the handler ends, the time is up, or `interrupt` is aborted. Never rejects. */
-export async function attemptRun(parts: AttemptParts, run: Run, interrupt: AbortSignal): Promise<Outcome> {
-  const attempt = new Attempt(parts, run)
+export async function attemptRun(
+  parts: RunAttemptParts,
+  run: LogicRun,
+  interrupt: AbortSignal,
+): Promise<RunOutcome> {
+  const attempt = new RunAttempt(parts, run)
   const cancel = parts.clock.after(parts.timeoutMs, () => {
     attempt.end(new Error(`It took longer than ${parts.timeoutMs / 1000} s (\`reactions.timeout\`).`))
   })
@@ -79,9 +83,9 @@ function describe(value: unknown): string {
   }
 }
 
-class Attempt {
-  readonly #parts: AttemptParts
-  readonly #run: Run
+class RunAttempt {
+  readonly #parts: RunAttemptParts
+  readonly #run: LogicRun
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<never>()
   readonly #startedJobs: RecordChange[] = []
@@ -89,7 +93,7 @@ class Attempt {
   #isOver = false
   #endReason: Error | undefined
 
-  constructor(parts: AttemptParts, run: Run) {
+  constructor(parts: RunAttemptParts, run: LogicRun) {
     this.#parts = parts
     this.#run = run
     this.#ended.promise.catch(() => undefined)
@@ -139,16 +143,17 @@ class Attempt {
   #context(): object {
     const run = this.#run
     const { model, clock } = this.#parts
-    if (run.kind === 'job') return { ...this.#shared(), input: run.input, scheduledFor: run.scheduledFor }
+    if (run.kind === 'job')
+      return { ...this.#sharedContext(), input: run.input, scheduledFor: run.scheduledFor }
     return {
-      ...this.#shared(),
-      event: eventOf(model, run.change),
+      ...this.#sharedContext(),
+      event: logicEventOf(model, run.change),
       attempt: run.attempts + 1,
       now: isoOf(clock),
     }
   }
 
-  #shared(): RunContext {
+  #sharedContext(): RunContext {
     const { model, run, hooks, refresh, mail, outgoing, logOf, clock } = this.#parts
     const { signal } = this.#abort
     const { track } = this.#calls

@@ -3,13 +3,13 @@ import type { Clock } from '../../events/consumer/timetable.ts'
 import { Pause } from '../../pause.ts'
 import { type NewRecord, type Records, recordsOf } from '../../records.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'
-import type { PushArguments } from './place.ts'
+import type { PushArguments } from './position.ts'
 import {
   deadKind,
   type JobRun,
   jobKind,
+  type LogicRun,
   type ReactionRun,
-  type Run,
   removeSteps,
   requestKind,
   rescheduled,
@@ -32,11 +32,11 @@ export function requestRecord(action: RunAction, id: string): NewRecord {
 interface RequestParts {
   readonly records: Pick<Records, 'after' | 'get'>
   readonly clock: Clock
-  readonly add: (run: Run) => void
+  readonly add: (run: LogicRun) => void
   readonly push: (...args: PushArguments) => void
   /** Whether the job's run with this record is in memory: running, or about to run. */
   readonly isLoaded: (recordId: string) => boolean
-  /** Removes the place of a reaction or job that the model does not have. */
+  /** Removes the position of a reaction or job that the model does not have. */
   readonly forget: (name: string) => void
 }
 
@@ -53,7 +53,7 @@ export class RunRequests {
   }
 
   /** Whether an operator has skipped the run. Called once, before the run would be tried. */
-  isSkipped({ id }: Run): boolean {
+  isSkipped({ id }: LogicRun): boolean {
     return this.#skipped.delete(id)
   }
 
@@ -83,7 +83,7 @@ export class RunRequests {
   }
 
   /** Puts a dead letter back into the queue. It begins a new chain. */
-  #requeue(dead: Run, remove: PushArguments[0][number]): void {
+  #requeue(dead: LogicRun, remove: PushArguments[0][number]): void {
     const { clock, push } = this.#parts
     const now = clock.now()
     const restart = { attempts: 0, depth: 0, dueAt: now }

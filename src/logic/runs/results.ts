@@ -2,9 +2,9 @@
 import { maxAttempts, retryDelayMs } from '../../events/consumer/back-off.ts'
 import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'
-import type { Outcome } from './attempt.ts'
-import type { PushArguments } from './place.ts'
-import { deadLetterSteps, type Run, removeSteps, rescheduled, storedRun, storeStep } from './run.ts'
+import type { RunOutcome } from './attempt.ts'
+import type { PushArguments } from './position.ts'
+import { deadLetterSteps, type LogicRun, removeSteps, rescheduled, storedRun, storeStep } from './run.ts'
 
 /** Attempts by result. */
 export interface RunCounts {
@@ -17,94 +17,94 @@ export interface RunCounts {
   skipped: number
 }
 
-export interface ResultsParts {
+export interface RunResultsParts {
   readonly progressOf: (reaction: string) => ReactionProgress | undefined
   /** When a job is due next by its schedule. */
   readonly nextOf: (job: string, after: number) => number | undefined
   /** Called when a run of a job leaves memory. */
-  readonly forget: (run: Run) => void
+  readonly forget: (run: LogicRun) => void
   readonly push: (...args: PushArguments) => void
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   /** A random number from 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
-  readonly onFailed: (run: Run, error: string, retryAt: number | undefined, thrown?: unknown) => void
+  readonly onFailed: (run: LogicRun, error: string, retryAt: number | undefined, thrown?: unknown) => void
 }
 
 /** Longer chains of reactions and jobs that start each other are ended: they would probably be endless. */
 export const maxDepth = 8
 
-export class Results {
-  readonly #parts: ResultsParts
+export class RunResults {
+  readonly #parts: RunResultsParts
 
-  constructor(parts: ResultsParts) {
+  constructor(parts: RunResultsParts) {
     this.#parts = parts
   }
 
-  settle(run: Run, outcome: Exclude<Outcome, { kind: 'interrupted' }>): Verdict<Run> {
+  settle(run: LogicRun, outcome: Exclude<RunOutcome, { kind: 'interrupted' }>): Verdict<LogicRun> {
     if (outcome.kind === 'failed') return this.#fail(run, outcome.error, outcome.thrown)
     this.#parts.counts.succeeded++
     return this.#done(run, true, [...removeSteps(run), ...outcome.startedJobs])
   }
 
   /** Ends a run that an operator skips. */
-  skip(run: Run): Verdict<Run> {
+  skip(run: LogicRun): Verdict<LogicRun> {
     this.#parts.counts.skipped++
     return this.#done(run, true, removeSteps(run))
   }
 
-  isTooDeep({ depth }: Run): boolean {
+  isTooDeep({ depth }: LogicRun): boolean {
     return depth >= maxDepth
   }
 
   /** Gives up a run because its chain is too long. */
-  giveUpChain(run: Run): Verdict<Run> {
+  giveUpChain(run: LogicRun): Verdict<LogicRun> {
     return this.#giveUp(
       run,
       `It is at the end of a chain of ${maxDepth} reactions or jobs, each started by the one before. Check \`event.changed\`, so that a reaction does not react to its own writes.`,
     )
   }
 
-  #fail(failedRun: Run, error: string, thrown: unknown): Verdict<Run> {
+  #fail(failedRun: LogicRun, error: string, thrown: unknown): Verdict<LogicRun> {
     const { now, random, counts, onFailed } = this.#parts
-    const run: Run = { ...failedRun, attempts: failedRun.attempts + 1, error }
+    const run: LogicRun = { ...failedRun, attempts: failedRun.attempts + 1, error }
     const retryAt = Math.round(now() + retryDelayMs(run.attempts, random()))
     if (run.attempts >= maxAttempts) return this.#giveUp(run, error, thrown)
     if (this.#isSupersededBefore(run, retryAt))
       return this.#giveUp(run, `${error} (not tried again: the next run is due)`, thrown)
     counts.retried++
     onFailed(run, error, retryAt, thrown)
-    return run.kind === 'reaction' ? this.#waitUntil(run, retryAt) : this.#redate(run, retryAt)
+    return run.kind === 'reaction' ? this.#waitUntil(run, retryAt) : this.#reschedule(run, retryAt)
   }
 
   /** Whether the next scheduled run is due before the retry would be. */
-  #isSupersededBefore(run: Run, retryAt: number): boolean {
+  #isSupersededBefore(run: LogicRun, retryAt: number): boolean {
     if (run.kind !== 'job' || run.scheduledFor === undefined) return false
     const next = this.#parts.nextOf(run.name, Date.parse(run.scheduledFor))
     return next !== undefined && next <= retryAt
   }
 
-  #waitUntil(run: Run & { kind: 'reaction' }, dueAt: number): Verdict<Run> {
+  #waitUntil(run: LogicRun & { kind: 'reaction' }, dueAt: number): Verdict<LogicRun> {
     const retry = storedRun({ ...run, dueAt })
     this.#parts.progressOf(run.name)?.postpone(run)
     this.#parts.push([storeStep(retry)])
-    return { succeeded: false, retry: retry }
+    return { succeeded: false, retry }
   }
 
   /** Stores the retry and frees its place in memory, so that other runs of the job do not wait for it. */
-  #redate(run: Run & { kind: 'job' }, dueAt: number): Verdict<Run> {
+  #reschedule(run: LogicRun & { kind: 'job' }, dueAt: number): Verdict<LogicRun> {
     this.#parts.push([...removeSteps(run), storeStep(rescheduled(run, dueAt))], () => this.#parts.forget(run))
     return { succeeded: false, retry: undefined }
   }
 
-  #giveUp(run: Run, error: string, thrown?: unknown): Verdict<Run> {
+  #giveUp(run: LogicRun, error: string, thrown?: unknown): Verdict<LogicRun> {
     this.#parts.counts.failed++
     this.#parts.onFailed(run, error, undefined, thrown)
     return this.#done(run, false, deadLetterSteps(run, error, this.#parts.now()))
   }
 
-  #done(run: Run, succeeded: boolean, steps: PushArguments[0]): Verdict<Run> {
+  #done(run: LogicRun, succeeded: boolean, steps: PushArguments[0]): Verdict<LogicRun> {
     if (run.kind === 'reaction') this.#parts.progressOf(run.name)?.complete(run)
     this.#parts.push(steps, () => this.#parts.forget(run))
     return { succeeded, retry: undefined }

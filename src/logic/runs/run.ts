@@ -1,8 +1,8 @@
 /** One run of a reaction for an event, or of a job, and its record. */
 import { createHash, randomUUID } from 'node:crypto'
-import type { LoggedChange } from '../../events/change-feed.ts'
 import type { Task } from '../../events/consumer/item-queue.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
+import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../../records.ts'
 
@@ -43,15 +43,15 @@ export interface JobRun extends RunParts {
   readonly event: null
   /** Unique among the runs of the job. */
   readonly key: string
-  readonly input: Readonly<Record<string, JsonValue>>
+  readonly input: JsonObject
   /** Its due time by the schedule; undefined for a run that `later` has started. */
   readonly scheduledFor: string | undefined
 }
 
-export type Run = ReactionRun | JobRun
+export type LogicRun = ReactionRun | JobRun
 
 /** The same for every attempt, whichever node makes it. */
-export function idempotencyKeyOf(run: Run): string {
+export function idempotencyKeyOf(run: LogicRun): string {
   const origin = run.kind === 'reaction' ? [run.event, run.change.at] : [run.key]
   return createHash('sha256')
     .update(JSON.stringify([run.name, ...origin]))
@@ -93,11 +93,11 @@ export function rescheduled(run: JobRun, dueAt: number): JobRun {
 }
 
 /** The payload of a run's record. */
-type Payload = Omit<ReactionRun, 'stored'> | Omit<JobRun, 'stored'>
+type RunPayload = Omit<ReactionRun, 'stored'> | Omit<JobRun, 'stored'>
 
-function payloadOf(run: Run): string {
+function payloadOf(run: LogicRun): string {
   const { stored: _, ...payload } = run
-  return JSON.stringify(payload satisfies Payload)
+  return JSON.stringify(payload satisfies RunPayload)
 }
 
 /** The id of the record of a waiting run, by the id of the run: padded, so that records sort by event. */
@@ -107,11 +107,11 @@ export function waitingId(runId: string): string {
 }
 
 /** The run with the id of its record. */
-export function storedRun(run: Run): Run {
+export function storedRun(run: LogicRun): LogicRun {
   return run.kind === 'reaction' ? { ...run, stored: waitingId(run.id) } : run
 }
 
-function recordOf(run: Run): NewRecord {
+function recordOf(run: LogicRun): NewRecord {
   const key =
     run.kind === 'reaction'
       ? { kind: waitingKind, id: waitingId(run.id) }
@@ -119,24 +119,24 @@ function recordOf(run: Run): NewRecord {
   return { ...key, payload: payloadOf(run), expiresAt: null }
 }
 
-export function keyOf(run: Run): RecordKey | undefined {
+export function recordKeyOf(run: LogicRun): RecordKey | undefined {
   if (run.stored === undefined) return undefined
   return { kind: run.kind === 'reaction' ? waitingKind : jobKind, id: run.stored }
 }
 
 /** The step that stores the run. */
-export function storeStep(run: Run): RecordChange {
+export function storeStep(run: LogicRun): RecordChange {
   return { kind: 'put', record: recordOf(run) }
 }
 
 /** The steps that delete the run's record. */
-export function removeSteps(run: Run): readonly RecordChange[] {
-  const key = keyOf(run)
+export function removeSteps(run: LogicRun): readonly RecordChange[] {
+  const key = recordKeyOf(run)
   return key === undefined ? [] : [{ kind: 'delete', key }]
 }
 
 /** The steps that turn the run into a dead letter. `now`: in milliseconds since 1970. */
-export function deadLetterSteps(run: Run, error: string, now: number): readonly RecordChange[] {
+export function deadLetterSteps(run: LogicRun, error: string, now: number): readonly RecordChange[] {
   const record: NewRecord = {
     kind: deadKind,
     id: run.id,
@@ -146,7 +146,11 @@ export function deadLetterSteps(run: Run, error: string, now: number): readonly 
   return [...removeSteps(run), { kind: 'put', record }]
 }
 
-export function runOf({ kind: stored, id, payload }: Pick<StoredRecord, 'kind' | 'id' | 'payload'>): Run {
-  const run: Payload = JSON.parse(payload)
-  return { ...run, stored: stored === deadKind ? undefined : id } as Run
+export function runOf({
+  kind: stored,
+  id,
+  payload,
+}: Pick<StoredRecord, 'kind' | 'id' | 'payload'>): LogicRun {
+  const run: RunPayload = JSON.parse(payload)
+  return { ...run, stored: stored === deadKind ? undefined : id } as LogicRun
 }

@@ -1,11 +1,11 @@
 /** The dependencies of a session. */
-import type { ChangeFeed } from '../../events/change-feed.ts'
+import type { ChangeFeed } from '../../plan/change-feed.ts'
 import type { Records } from '../../records.ts'
-import type { AttemptParts } from './attempt.ts'
+import type { RunAttemptParts } from './attempt.ts'
 import type { RunCounts } from './results.ts'
-import type { Run } from './run.ts'
+import type { LogicRun } from './run.ts'
 
-export interface SessionParts extends AttemptParts {
+export interface RunnerSessionParts extends RunAttemptParts {
   readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after'>
   readonly log: ChangeFeed
   /** The maximum number of concurrent runs. */
@@ -16,7 +16,7 @@ export interface SessionParts extends AttemptParts {
   /** Keeps events after this one from being pruned by age. */
   readonly hold: (event: number) => Promise<void>
   /** Called when a run has failed. `retryAt`: in milliseconds since 1970; undefined for a dead letter. */
-  readonly onFailed: (run: Run, error: string, retryAt: number | undefined, thrown?: unknown) => void
+  readonly onFailed: (run: LogicRun, error: string, retryAt: number | undefined, thrown?: unknown) => void
   readonly onGap: (name: string, from: number, to: number) => void
   readonly onMissed: (job: string, from: number, to: number) => void
   /** Called when the database has the position or runs of a reaction that the model does not have. */

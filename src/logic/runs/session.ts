@@ -1,20 +1,22 @@
 /** Runs reactions and jobs while this node holds the lease. */
-import { type LoggedChange, maxBatchBytes } from '../../events/change-feed.ts'
+
 import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
-import { Position } from '../../events/consumer/position.ts'
+import { StoredPosition } from '../../events/consumer/position.ts'
 import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
+import { maxBatchBytes } from '../../events/log-batch.ts'
 import { Pause } from '../../pause.ts'
+import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { recordsOf } from '../../records.ts'
 import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
 import { ReactionProgress } from '../reactions/progress.ts'
 import { attemptRun } from './attempt.ts'
-import { type Place, type PushArguments, positionKey } from './place.ts'
+import { type PushArguments, positionKey, type RunnerPosition } from './position.ts'
 import { RunRequests } from './requests.ts'
-import { Results } from './results.ts'
-import { type Run, runOf, storedRun, storeStep, waitingKind } from './run.ts'
-import type { SessionParts } from './session-parts.ts'
+import { RunResults } from './results.ts'
+import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from './run.ts'
+import type { RunnerSessionParts } from './session-parts.ts'
 
 const batchSize = 200
 const holdIntervalMs = 10_000
@@ -32,18 +34,18 @@ interface PendingChange {
 
 /** The state that a session reads from the database when it begins. */
 interface SessionState {
-  readonly position: Position<Place>
+  readonly position: StoredPosition<RunnerPosition>
   readonly reactions: readonly ReactionProgress[]
   readonly planner: Planner
   readonly jobs: JobQueue
   readonly requests: RunRequests
-  readonly scheduler: Scheduler<Run>
+  readonly scheduler: Scheduler<LogicRun>
   readonly abort: AbortController
 }
 
-export class Session implements LeasedSession {
+export class RunnerSession implements LeasedSession {
   readonly isOver = false
-  readonly #parts: SessionParts
+  readonly #parts: RunnerSessionParts
   readonly #holding: Holding
   #state: SessionState | undefined
   #pending: PendingChange[] = []
@@ -56,7 +58,7 @@ export class Session implements LeasedSession {
   /** Reactions and jobs that the model does not have, and whose positions an operator has removed. */
   readonly #forgotten = new Set<string>()
 
-  constructor(parts: SessionParts, holding: Holding) {
+  constructor(parts: RunnerSessionParts, holding: Holding) {
     this.#parts = parts
     this.#holding = holding
   }
@@ -143,14 +145,14 @@ export class Session implements LeasedSession {
 
   async #begin(): Promise<SessionState> {
     const { model, run, records, log, clock } = this.#parts
-    const start = async (): Promise<Place> => ({ reactions: {}, jobs: {} })
-    const position = await Position.take({ key: positionKey, run, records }, this.#holding.term, start)
-    const { reactions: positions, jobs } = position.place
+    const start = async (): Promise<RunnerPosition> => ({ reactions: {}, jobs: {} })
+    const position = await StoredPosition.take({ key: positionKey, run, records }, this.#holding.term, start)
+    const { reactions: positions, jobs } = position.current
     const abort = new AbortController()
     const last = await log.last()
     const scheduler = this.#scheduler(abort)
-    const add = (task: Run) => scheduler.add(task, task.name)
-    const store = (task: Run) => {
+    const add = (task: LogicRun) => scheduler.add(task, task.name)
+    const store = (task: LogicRun) => {
       this.#push([storeStep(task)])
       add(storedRun(task))
     }
@@ -174,10 +176,10 @@ export class Session implements LeasedSession {
     return state
   }
 
-  #scheduler(abort: AbortController): Scheduler<Run> {
+  #scheduler(abort: AbortController): Scheduler<LogicRun> {
     const { clock, onFault, concurrency } = this.#parts
     const share = Math.ceil(concurrency / 2)
-    return new Scheduler<Run>({
+    return new Scheduler<LogicRun>({
       clock,
       onFault,
       targetOf: ({ name }) => name,
@@ -230,10 +232,10 @@ export class Session implements LeasedSession {
 
   /** Stores the results of runs and all positions, in one transaction. */
   async #flush({ position, reactions, planner }: SessionState): Promise<void> {
-    const { place } = position
+    const { current } = position
     const events = Object.fromEntries(reactions.map(track => [track.name, track.position]))
     const isStoredPositionOld = reactions.some(({ name, position: event }) => {
-      const stored = place.reactions[name]
+      const stored = current.reactions[name]
       return stored === undefined || event - stored >= storeIntervalEvents
     })
     const changes = this.#pending
@@ -243,7 +245,7 @@ export class Session implements LeasedSession {
     this.#isStoring = true
     try {
       await position.commit(steps, {
-        reactions: { ...without(place.reactions, this.#forgotten), ...events },
+        reactions: { ...without(current.reactions, this.#forgotten), ...events },
         jobs: without(planner.planned, this.#forgotten),
       })
     } finally {
@@ -256,14 +258,14 @@ export class Session implements LeasedSession {
     const { clock, hold, model } = this.#parts
     if (!this.#holdPause.isOver(clock.now())) return
     this.#holdPause.begin(clock.now(), holdIntervalMs)
-    const { reactions } = position.place
+    const { reactions } = position.current
     const events = [...model.logic.reactions.keys()].flatMap(name => reactions[name] ?? [])
     const lowest = events.length === 0 ? undefined : Math.min(...events)
     if (lowest !== undefined && lowest !== this.#heldEvent) await hold(lowest)
     this.#heldEvent = lowest
   }
 
-  async #attempt(task: Run, signal: AbortSignal): Promise<Verdict<Run>> {
+  async #attempt(task: LogicRun, signal: AbortSignal): Promise<Verdict<LogicRun>> {
     const state = this.#state
     if (state?.requests.isSkipped(task)) return this.#results(state).skip(task)
     if (state === undefined || !this.#canRecord(signal)) return this.#retryLater(task)
@@ -274,9 +276,9 @@ export class Session implements LeasedSession {
     return results.settle(task, outcome)
   }
 
-  #results({ reactions, planner, jobs }: SessionState): Results {
+  #results({ reactions, planner, jobs }: SessionState): RunResults {
     const { clock, random, counts, onFailed } = this.#parts
-    return new Results({
+    return new RunResults({
       progressOf: name => reactions.find(track => track.name === name),
       nextOf: (name, after) => planner.nextOf(name, after),
       forget: task => jobs.forget(task),
@@ -292,11 +294,11 @@ export class Session implements LeasedSession {
     return this.#holding.isHeld() && !signal.aborted
   }
 
-  #retryLater(task: Run): Verdict<Run> {
+  #retryLater(task: LogicRun): Verdict<LogicRun> {
     return { succeeded: false, retry: { ...task, dueAt: this.#parts.clock.now() + leaseLostDelayMs } }
   }
 }
 
-function without<T>(places: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
-  return Object.fromEntries(Object.entries(places).filter(([name]) => !names.has(name)))
+function without<T>(positions: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
+  return Object.fromEntries(Object.entries(positions).filter(([name]) => !names.has(name)))
 }

@@ -1,9 +1,9 @@
 /** Waiting runs and dead letters as operators see them, and the requests to retry or skip them. */
 import { ApiError } from '../../errors.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 import { type Records, recordsOf } from '../../records.ts'
 import { type RunAction, requestRecord } from './requests.ts'
-import { deadKind, jobKind, type Run, runOf, waitingId, waitingKind } from './run.ts'
+import { deadKind, jobKind, type LogicRun, runOf, waitingId, waitingKind } from './run.ts'
 
 export type RunState = 'waiting' | 'dead'
 
@@ -11,7 +11,7 @@ export interface ShownRun {
   /** `{name}/{event}` of a reaction, `{name}/{key}` of a job. */
   readonly id: string
   readonly name: string
-  readonly kind: Run['kind']
+  readonly kind: LogicRun['kind']
   readonly state: RunState
   /** The event of a reaction; null for a job, like the next three. */
   readonly event: string | null
@@ -19,7 +19,7 @@ export interface ShownRun {
   readonly collection: string | null
   readonly item_id: number | null
   /** The input of a job; null for a reaction. */
-  readonly input: Readonly<Record<string, JsonValue>> | null
+  readonly input: JsonObject | null
   /** The number of failed attempts. */
   readonly attempts: number
   /** When the run is tried next; for a dead letter, when it was given up. ISO 8601 UTC. */
@@ -28,12 +28,12 @@ export interface ShownRun {
 }
 
 /** The last run of a page: the index of its kind in `kinds`, and the id of its record. */
-interface Position {
+interface PagePosition {
   readonly kind: number
   readonly record: string
 }
 
-interface PageOptions {
+interface RunPageOptions {
   /** Undefined: both. */
   readonly state?: RunState | undefined
   readonly limit: number
@@ -63,7 +63,7 @@ export class RunView {
   }
 
   /** Throws BAD_REQUEST for a malformed `after`. */
-  async page({ state, limit, after }: PageOptions): Promise<RunPage> {
+  async page({ state, limit, after }: RunPageOptions): Promise<RunPage> {
     const start = after === undefined ? { kind: 0, record: '' } : positionOf(after)
     const data: ShownRun[] = []
     let last: string | null = null
@@ -107,7 +107,7 @@ export class RunView {
   }
 }
 
-function shownRun(run: Run, state: RunState): ShownRun {
+function shownRun(run: LogicRun, state: RunState): ShownRun {
   const { id, name, kind, attempts, dueAt, error = null } = run
   const at = new Date(dueAt).toISOString()
   const change = run.kind === 'reaction' ? run.change : undefined
@@ -122,11 +122,11 @@ function shownRun(run: Run, state: RunState): ShownRun {
   }
 }
 
-function textOf({ kind, record }: Position): string {
+function textOf({ kind, record }: PagePosition): string {
   return Buffer.from(JSON.stringify([kind, record])).toString('base64url')
 }
 
-function positionOf(text: string): Position {
+function positionOf(text: string): PagePosition {
   try {
     const [kind, record]: unknown[] = JSON.parse(Buffer.from(text, 'base64url').toString())
     if (kind === 0 || kind === 1 || kind === 2) {

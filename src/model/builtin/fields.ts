@@ -12,7 +12,7 @@ import { relation } from '../fields/relation.ts'
 import { string } from '../fields/string.ts'
 import { texts } from '../fields/texts.ts'
 import { url } from '../fields/url.ts'
-import { publicPictureUrl, redirectUriPattern, visible } from '../json-schema/patterns.ts'
+import { publicPictureUrl, redirectUriPattern, visibleLine } from '../json-schema/patterns.ts'
 
 const readOnly = { readOnly: true } as const
 
@@ -33,7 +33,7 @@ export const timeFields = {
 export const administrators = role('admin').and(firstParty)
 
 export const userFields = {
-  name: string({ max: 100, pattern: visible }),
+  name: string({ max: 100, pattern: visibleLine }),
   email: email({ unique: true }),
   role: string({ default: 'user', max: 50, access: { write: administrators } }),
   disabled: boolean({
@@ -62,7 +62,7 @@ export function apiKeyFields(scopes: readonly string[]) {
       default: currentUser,
       description: 'The user who owns the key.',
     }),
-    name: string({ max: 100, pattern: visible, description: 'A name for the key.' }),
+    name: string({ max: 100, pattern: visibleLine, description: 'A name for the key.' }),
     scopes: declared<readonly string[], typeof keyScopes>({
       type: jsonType({ type: 'array', items, uniqueItems: true, minItems: 1, maxItems: items.enum.length }),
       options: keyScopes,
@@ -103,7 +103,7 @@ export function oauthAppFields(scopes: readonly string[]) {
     }),
     name: string({
       max: 100,
-      pattern: visible,
+      pattern: visibleLine,
       description: 'The name that users see on the consent page.',
     }),
     type: choice(['confidential', 'public'], {

@@ -1,18 +1,17 @@
 /** Checks the right sides of comparisons other than literals: the time, other fields, the caller's fields, claims. */
 import type { FieldDeclaration, FieldOptions } from '../fields/declared.ts'
 import { didYouMean } from '../nearest.ts'
-import { claimTypeOf, type Rule, type RuleOperand } from '../rule.ts'
+import { claimTypeOf, type RuleOfKind, type RuleOperand } from '../rule.ts'
 import type { Outline, Outlines } from './outline.ts'
-import { type FieldPlace, placeOf, type Refused } from './rule-paths.ts'
+import { type FieldPlace, type RefusedPath, resolveFieldPath } from './rule-paths.ts'
 
 /** A century. A larger shift is probably a mistake, and may exceed the range of dates. */
 const maxShiftMs = 100 * 366 * 86_400_000
 
-type Compare = Rule & { readonly kind: 'compare' }
 type OperandOf<K extends RuleOperand['kind']> = Extract<RuleOperand, { readonly kind: K }>
 
 export interface Compared {
-  readonly rule: Compare
+  readonly rule: RuleOfKind<'compare'>
   readonly left: FieldPlace
   /** The collection of the rule's row. */
   readonly outline: Outline
@@ -21,7 +20,7 @@ export interface Compared {
   readonly relations: number
 }
 
-export function isRefused(place: FieldPlace | Refused): place is Refused {
+export function isRefused(place: FieldPlace | RefusedPath): place is RefusedPath {
   return 'fault' in place
 }
 
@@ -58,7 +57,7 @@ function fieldFault(
   { field }: OperandOf<'field'>,
   { rule, left, outline, outlines, relations }: Compared,
 ): string | undefined {
-  const right = placeOf(field, outline, outlines, relations)
+  const right = resolveFieldPath(field, outline, outlines, relations)
   if (isRefused(right)) return right.fault
   if (rule.comparison === 'in') return '`in` takes a list of values. Write `eq` to compare two fields.'
   if (!right.declared.type.operators.includes(rule.comparison)) {
@@ -96,7 +95,7 @@ function claimFault({ claim }: OperandOf<'claim'>, { rule, left }: Compared): st
   return equalityFault(rule, `claim('${claim}')`)
 }
 
-function equalityFault({ comparison }: Compare, operandText: string): string | undefined {
+function equalityFault({ comparison }: RuleOfKind<'compare'>, operandText: string): string | undefined {
   if (comparison === 'eq' || comparison === 'ne') return undefined
   return `\`${comparison}\` cannot compare with \`${operandText}\`. Write \`eq\` or \`ne\`.`
 }

@@ -1,6 +1,8 @@
 /** Checks computed fields. */
+
+import { isObject } from '../../json.ts'
 import type { ComputedDeclaration } from '../computed.ts'
-import { isObject, nonEmptyText, type OptionChecks, optionFaults } from '../fields/declared.ts'
+import { nonEmptyText, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { ComputedField } from '../model.ts'
 import { plainField } from '../plain-field.ts'
 import type { Rule } from '../rule.ts'

@@ -3,18 +3,18 @@ import type { ActionOptions, EmittedDeclaration } from '../logic.ts'
 import type { EmittedEvent, Field } from '../model.ts'
 import { camelCase, checkFieldName, pascalCase } from './names.ts'
 import type { Outline } from './outline.ts'
-import { type OperationContext, valueField } from './values.ts'
+import { type OperationCheckContext, valueField } from './values.ts'
 
 const changeKinds = ['created', 'updated', 'deleted']
 const eventName = /^[a-z][a-z0-9_]{0,49}$/
 
 export class EmittedEvents {
-  readonly #context: OperationContext
+  readonly #context: OperationCheckContext
   readonly #declared = new Map<string, EmittedDeclaration>()
   /** The fields of GraphQL's type `Subscription`, each with its event type. */
   readonly #subscriptions: Map<string, string>
 
-  constructor(context: OperationContext) {
+  constructor(context: OperationCheckContext) {
     this.#context = context
     this.#subscriptions = new Map(
       [...context.outlines.values()].filter(({ unlogged }) => !unlogged).flatMap(changeSubscriptions),

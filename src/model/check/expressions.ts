@@ -1,16 +1,28 @@
 /** Checks the expressions of computed fields, and finds the type of every part. */
+
+import { isObject } from '../../json.ts'
 import type { CheckedExpression, CheckedPart, DatePart, Expression } from '../computed.ts'
-import { boolean } from '../fields/boolean.ts'
-import { date } from '../fields/date.ts'
-import { datetime } from '../fields/datetime.ts'
-import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import type { FieldType } from '../fields/field-type.ts'
-import { integer } from '../fields/integer.ts'
-import { number } from '../fields/number.ts'
-import { textual } from '../fields/textual.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Rule, Scalar } from '../rule.ts'
+import {
+  booleanType,
+  commonType,
+  convertedTo,
+  countType,
+  datePartType,
+  dateType,
+  datetimeType,
+  isAmount,
+  isNull,
+  plainTypeOf,
+  realType,
+  textType,
+  typed,
+  wholeType,
+} from './expression-types.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { isRefusedRelation } from './refused-relations.ts'
@@ -24,21 +36,9 @@ const maxRelations = 10
 const maxPath = 5
 const maxSortKeys = 8
 
-const wholeType = integer().type
-/** GraphQL's Int. */
-const countType = integer({ min: 0, max: 2 ** 31 - 1 }).type
-const realType = number().type
-const textType = textual({ name: 'text', schema: { type: 'string' } })
-const booleanType = boolean().type
-const datetimeType = datetime().type
-const dateType = date().type
-
-/** The type of all values that are stored alike. */
-const plainTypes = [wholeType, realType, textType, booleanType, datetimeType, dateType]
-
 const anyone: Rule = { kind: 'anyone' }
 
-interface Context {
+interface ExpressionContext {
   readonly outlines: Outlines
   readonly rules: RuleCheck
   /** Of the computed field. */
@@ -47,7 +47,7 @@ interface Context {
 }
 
 /** The remaining budget of one expression. */
-interface Bounds {
+interface ExpressionBudget {
   parts: number
   relations: number
 }
@@ -55,7 +55,7 @@ interface Bounds {
 export type ExpressionCheck = (expression: Expression, outline: Outline) => CheckedExpression | undefined
 
 /** Undefined for an expression with faults, which are added to `faults`. */
-export function expressionCheck(context: Context): ExpressionCheck {
+export function expressionCheck(context: ExpressionContext): ExpressionCheck {
   return (expression, outline) => {
     const checker = new Checker(context, outline)
     const checked = checker.check(expression, 1)
@@ -66,30 +66,12 @@ export function expressionCheck(context: Context): ExpressionCheck {
   }
 }
 
-/** Whether the part is the constant null, which has no type. */
-function isNull(part: CheckedExpression): boolean {
-  return part.kind === 'literal' && part.value === null
-}
-
-function isNumeric({ encoding }: FieldType): boolean {
-  return encoding === wholeType.encoding || encoding === realType.encoding
-}
-
-/** A number other than an id: ids are neither added nor averaged. */
-function isAmount(type: FieldType): boolean {
-  return type.summable === true
-}
-
-function typed(part: CheckedPart, type: FieldType, optional: boolean): CheckedExpression {
-  return { ...part, type, optional }
-}
-
 class Checker {
-  readonly #context: Context
+  readonly #context: ExpressionContext
   readonly #outline: Outline
-  readonly #bounds: Bounds = { parts: maxParts, relations: maxRelations }
+  readonly #budget: ExpressionBudget = { parts: maxParts, relations: maxRelations }
 
-  constructor(context: Context, outline: Outline) {
+  constructor(context: ExpressionContext, outline: Outline) {
     this.#context = context
     this.#outline = outline
   }
@@ -104,8 +86,8 @@ class Checker {
 
   check(expression: Expression, depth: number): CheckedExpression | undefined {
     if (depth > maxDepth) return this.fault(`It is nested more than ${maxDepth} deep. Simplify it.`)
-    this.#bounds.parts--
-    if (this.#bounds.parts < 0) return this.fault(`It has more than ${maxParts} parts. Simplify it.`)
+    this.#budget.parts--
+    if (this.#budget.parts < 0) return this.fault(`It has more than ${maxParts} parts. Simplify it.`)
     const inner = (part: Expression) => this.check(part, depth + 1)
     switch (expression?.kind) {
       case 'field':
@@ -219,11 +201,9 @@ class Checker {
   ): CheckedExpression | undefined {
     const [a, b] = [inner(left), inner(right)]
     if (!a || !b) return undefined
-    for (const { type } of [a, b].filter(part => isNull(part) || !isAmount(part.type))) {
-      return this.fault(
-        `\`${operator}\` takes numbers, not ${isNull(a) || isNull(b) ? 'null' : `a ${type.name}`}.`,
-      )
-    }
+    if (isNull(a) || isNull(b)) return this.fault(`\`${operator}\` takes numbers, not null.`)
+    const refused = [a, b].find(part => !isAmount(part.type))
+    if (refused) return this.fault(`\`${operator}\` takes numbers, not a ${refused.type.name}.`)
     const isWhole = operator !== '/' && [a, b].every(part => part.type.encoding === wholeType.encoding)
     return typed({ kind: 'arithmetic', operator, left: a, right: b }, isWhole ? wholeType : realType, true)
   }
@@ -289,7 +269,7 @@ class Checker {
     }
     return typed(
       { kind: 'datePart', part, of: operand },
-      part === 'date' ? dateType : partType,
+      part === 'date' ? dateType : datePartType,
       operand.optional,
     )
   }
@@ -324,8 +304,8 @@ class Checker {
       const items = kind === 'one' ? 'one item' : 'many items'
       return this.fault(`\`${outline.name}\` has no relation to ${items} \`${name}\`.${suggestion}`)
     }
-    this.#bounds.relations--
-    if (this.#bounds.relations < 0) {
+    this.#budget.relations--
+    if (this.#budget.relations < 0) {
       return this.fault(`It follows more than ${maxRelations} relations. Simplify it.`)
     }
     const through = relation.kind === 'manyToMany' ? [relation.through] : []
@@ -370,27 +350,7 @@ type ExpressionOf<Kind extends Expression['kind']> = Extract<Expression, { reado
 type Inner = (part: Expression) => CheckedExpression | undefined
 
 const dateParts: readonly DatePart[] = ['year', 'month', 'day', 'hour', 'weekday', 'date']
-const partType = integer({ min: 0, max: 9999 }).type
 
 function isGuarded(declared: FieldDeclaration): boolean {
   return optionsOf(declared).access?.read !== undefined
-}
-
-function plainTypeOf({ encoding }: FieldType): FieldType {
-  return plainTypes.find(type => type.encoding === encoding) ?? textType
-}
-
-/** A constant is converted to the type, if it is a valid value; any other part is returned unchanged. */
-function convertedTo(type: FieldType, part: CheckedExpression): CheckedExpression {
-  if (part.kind !== 'literal' || part.value === null || part.type.encoding === type.encoding) return part
-  const canonical = canonicalOf(plainTypeOf(type), part.value)
-  return 'fault' in canonical ? part : { ...part, value: canonical.value as Scalar, type: plainTypeOf(type) }
-}
-
-/** The common type of all these values; undefined if there is none. */
-function commonType(types: readonly FieldType[]): FieldType | undefined {
-  const [first] = types
-  if (first === undefined || types.every(type => type === first)) return first
-  if (types.every(type => type.encoding === first.encoding)) return plainTypeOf(first)
-  return types.every(isNumeric) ? realType : undefined
 }

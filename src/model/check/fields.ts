@@ -1,7 +1,8 @@
 /** Checks the options of fields. */
 
+import { isObject } from '../../json.ts'
 import { utcOf } from '../fields/datetime.ts'
-import { type DeprecationOptions, type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
@@ -223,7 +224,7 @@ function mayBeMeantForUsers({ link, options }: FieldDeclaration, place: string, 
   return link !== undefined && isCurrentUser && faults.list.some(fault => fault.place === place)
 }
 
-export function fieldOf(
+export function checkedField(
   name: string,
   declared: FieldDeclaration,
   outline: Outline,

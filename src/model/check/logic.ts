@@ -3,9 +3,9 @@ import type { LogicDeclaration } from '../logic.ts'
 import type { Logic } from '../model.ts'
 import { actionsOf, queriesOf } from './operations.ts'
 import { jobsOf, reactionsOf } from './reactions.ts'
-import type { OperationContext } from './values.ts'
+import type { OperationCheckContext } from './values.ts'
 
-export function logicOf(declared: LogicDeclaration, context: OperationContext): Logic {
+export function logicOf(declared: LogicDeclaration, context: OperationCheckContext): Logic {
   const { outlines, rules, faults } = context
   const actions = actionsOf(declared.actions, context)
   const queries = queriesOf(declared.queries, context)

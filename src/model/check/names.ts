@@ -119,20 +119,21 @@ const reservedTypes = new Set([
 /** The endings of the names of a collection's GraphQL types. */
 const typeEndings = ['', 'Connection', 'Edge', 'Filter', 'OrderBy', 'Input', 'Payload']
 
-interface Named {
+interface NamedCollection {
   readonly name: string
   readonly singular: string
 }
 
 /** Another collection with a GraphQL type of the same name. `outline.ts` reports equal singulars. */
-function typeClash({ singular }: Named, others: readonly Named[]): string | undefined {
+function typeClash({ singular }: NamedCollection, others: readonly NamedCollection[]): string | undefined {
   const types = new Set(typeEndings.map(ending => pascalCase(singular) + ending))
-  const clashes = (other: Named) => typeEndings.some(ending => types.has(pascalCase(other.singular) + ending))
+  const clashes = (other: NamedCollection) =>
+    typeEndings.some(ending => types.has(pascalCase(other.singular) + ending))
   return others.find(other => other.singular !== singular && clashes(other))?.name
 }
 
-export function checkGraphqlNames(collections: Iterable<Named>, faults: Faults): void {
-  const earlier: Named[] = []
+export function checkGraphqlNames(collections: Iterable<NamedCollection>, faults: Faults): void {
+  const earlier: NamedCollection[] = []
   for (const collection of collections) {
     const { name, singular } = collection
     const place = `${name}.singular`

@@ -1,12 +1,8 @@
 /** Built-in fields of `users` that the model narrows: `email: { access: { read: owner('id') } }`. */
+
+import { isObject } from '../../json.ts'
 import type { AccessRule } from '../access.ts'
-import {
-  type FieldDeclaration,
-  type FieldNarrowing,
-  isAccessRule,
-  isObject,
-  optionsOf,
-} from '../fields/declared.ts'
+import { type FieldDeclaration, type FieldNarrowing, isAccessRule, optionsOf } from '../fields/declared.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
 

@@ -5,7 +5,7 @@ import type { Faults } from './faults.ts'
 import { camelCase, checkCamelNames, pascalCase } from './names.ts'
 import type { Outlines } from './outline.ts'
 
-interface Context {
+interface OperationNamesContext {
   readonly outlines: Outlines
   readonly faults: Faults
 }
@@ -19,12 +19,12 @@ const clientFunctions: ReadonlySet<string> = new Set(
 const rootQueries = ['node', 'me', 'rateLimit', 'explain']
 
 export class OperationNames {
-  readonly #context: Context
+  readonly #context: OperationNamesContext
   readonly #kind: 'actions' | 'queries'
   readonly #rootFields: ReadonlyMap<string, string>
   readonly #owners = new Map<string, string>()
 
-  constructor(context: Context, kind: 'actions' | 'queries') {
+  constructor(context: OperationNamesContext, kind: 'actions' | 'queries') {
     this.#context = context
     this.#kind = kind
     this.#rootFields = kind === 'actions' ? mutationsOf(context.outlines) : queriesOf(context.outlines)

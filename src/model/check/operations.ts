@@ -1,5 +1,5 @@
 /** Checks actions and queries: their names, scopes, inputs, outputs and rules. */
-import { isObject } from '../fields/declared.ts'
+import { isObject } from '../../json.ts'
 import type { ActionOptions, LogicDeclaration, QueryOptions, ValueDeclarations } from '../logic.ts'
 import type { Action, Operation, Query } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
@@ -9,7 +9,7 @@ import { checkPlainName } from './names.ts'
 import { OperationNames } from './operation-names.ts'
 import { bareOutline, type Outline } from './outline.ts'
 import { dependsOnRow } from './rules.ts'
-import { isItem, type OperationContext, requireCollection, valuesOf } from './values.ts'
+import { isItem, type OperationCheckContext, operationValuesOf, requireCollection } from './values.ts'
 
 const administrators: Rule = { kind: 'role', roles: ['admin'] }
 
@@ -17,7 +17,7 @@ const operationOptions = ['on', 'of', 'input', 'output', 'access', 'scope', 'des
 
 export function actionsOf(
   declared: LogicDeclaration['actions'],
-  context: OperationContext,
+  context: OperationCheckContext,
 ): ReadonlyMap<string, Action> {
   const names = new OperationNames(context, 'actions')
   const emitted = new EmittedEvents(context)
@@ -29,7 +29,7 @@ export function actionsOf(
 
 export function queriesOf(
   declared: LogicDeclaration['queries'],
-  context: OperationContext,
+  context: OperationCheckContext,
 ): ReadonlyMap<string, Query> {
   const names = new OperationNames(context, 'queries')
   return operationsOf('queries', declared, context, (_, __: QueryOptions, checked) => {
@@ -38,13 +38,13 @@ export function queriesOf(
   })
 }
 
-type Kind = 'actions' | 'queries'
+type OperationKind = 'actions' | 'queries'
 const kinds = { actions: 'action', queries: 'query' } as const
 
 function operationsOf<O extends QueryOptions, T extends Operation>(
-  kind: Kind,
+  kind: OperationKind,
   declared: Readonly<Record<string, { readonly kind: string; readonly options: O }>> | undefined,
-  context: OperationContext,
+  context: OperationCheckContext,
   make: (name: string, options: O, checked: Operation) => T,
 ): ReadonlyMap<string, T> {
   const operations = new Map<string, T>()
@@ -64,7 +64,12 @@ function operationsOf<O extends QueryOptions, T extends Operation>(
   return operations
 }
 
-function operationOf(kind: Kind, name: string, options: QueryOptions, context: OperationContext): Operation {
+function operationOf(
+  kind: OperationKind,
+  name: string,
+  options: QueryOptions,
+  context: OperationCheckContext,
+): Operation {
   const { faults } = context
   const place = `${kind}.${name}`
   const allowed = kind === 'actions' ? [...operationOptions, 'emits'] : operationOptions
@@ -95,7 +100,7 @@ function operationOf(kind: Kind, name: string, options: QueryOptions, context: O
   }
 }
 
-function collectionOf({ on, of }: QueryOptions, place: string, { outlines, faults }: OperationContext) {
+function collectionOf({ on, of }: QueryOptions, place: string, { outlines, faults }: OperationCheckContext) {
   const name = on ?? of
   if (name === undefined) return undefined
   const outline = outlines.get(name)
@@ -113,9 +118,9 @@ function inputOf(
   place: string,
   { input, on }: QueryOptions,
   outline: Outline | undefined,
-  context: OperationContext,
+  context: OperationCheckContext,
 ) {
-  const values = valuesOf(`${place}.input`, input, context)
+  const values = operationValuesOf(`${place}.input`, input, context)
   if (on !== undefined && outline && values.has('id')) {
     context.faults.add(
       `${place}.input.id`,
@@ -128,11 +133,14 @@ function inputOf(
 function outputOf(
   place: string,
   declared: QueryOptions['output'],
-  context: OperationContext,
+  context: OperationCheckContext,
 ): Operation['output'] {
   if (declared === undefined) return { kind: 'nothing' }
   if (!isItem(declared)) {
-    return { kind: 'values', values: valuesOf(`${place}.output`, declared as ValueDeclarations, context) }
+    return {
+      kind: 'values',
+      values: operationValuesOf(`${place}.output`, declared as ValueDeclarations, context),
+    }
   }
   requireCollection(declared, `${place}.output`, context)
   return { kind: 'item', collection: declared.collection, optional: declared.optional === true }
@@ -143,7 +151,7 @@ function accessOf(
   place: string,
   { access, on }: QueryOptions,
   outline: Outline | undefined,
-  { rules, faults }: OperationContext,
+  { rules, faults }: OperationCheckContext,
 ): Rule {
   const rulePlace = `${place}.access`
   const rule = rules(access, outline ?? bareOutline(place, {}), rulePlace, administrators)
@@ -159,11 +167,11 @@ function accessOf(
 const scopeForm = /^[a-z][a-z0-9_]*:[a-z][a-z0-9_]*$/
 
 function scopeOf(
-  kind: Kind,
+  kind: OperationKind,
   place: string,
   { scope }: QueryOptions,
   outline: Outline | undefined,
-  { faults }: OperationContext,
+  { faults }: OperationCheckContext,
 ): string | undefined {
   if (scope === undefined) {
     return outline && `${kind === 'actions' ? 'write' : 'read'}:${outline.singular}`

@@ -1,13 +1,8 @@
 /** Checks the options of a collection. */
+
+import { isObject } from '../../json.ts'
 import type { CollectionOptions } from '../declaration.ts'
-import {
-  flag,
-  isObject,
-  nonEmptyText,
-  type OptionCheck,
-  type OptionChecks,
-  optionFaults,
-} from '../fields/declared.ts'
+import { flag, nonEmptyText, type OptionCheck, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { Faults } from './faults.ts'
 
 const record =

@@ -1,5 +1,6 @@
 /** The first pass over a declaration: finds collections and fields. */
 
+import { isObject } from '../../json.ts'
 import { webhookDeliveries, webhooks } from '../builtin/webhooks.ts'
 import {
   apiKeys,
@@ -11,7 +12,7 @@ import {
   usersWith,
 } from '../builtin.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
-import { type FieldDeclaration, isObject } from '../fields/declared.ts'
+import type { FieldDeclaration } from '../fields/declared.ts'
 import type { LogicDeclaration } from '../logic.ts'
 import type { Relation, ToOne } from '../model.ts'
 import type { Faults } from './faults.ts'
@@ -51,7 +52,7 @@ export function bareOutline(place: string, fields: Readonly<Record<string, Field
 
 export type Outlines = ReadonlyMap<string, Outline>
 
-type Entry = readonly [name: string, declaration: CollectionDeclaration]
+type CollectionEntry = readonly [name: string, declaration: CollectionDeclaration]
 
 function isCollection(value: unknown): value is CollectionDeclaration {
   return isObject(value) && value.kind === 'collection' && isObject(value.options)
@@ -62,7 +63,7 @@ function isField(value: unknown): value is FieldDeclaration {
 }
 
 /** Reports values that are not collections and leaves them out. */
-function declaredCollections(declaration: Declaration, faults: Faults): readonly Entry[] {
+function declaredCollections(declaration: Declaration, faults: Faults): readonly CollectionEntry[] {
   return Object.entries(declaration.collections).filter(([name, value]) => {
     if (!isCollection(value)) {
       faults.add(name, 'This is not a collection. Write `collection({ fields: { … } })`.')
@@ -122,7 +123,11 @@ function ownFields(
   })
 }
 
-function outlineOf([name, declaration]: Entry, builtin: readonly string[], faults: Faults): Outline {
+function outlineOf(
+  [name, declaration]: CollectionEntry,
+  builtin: readonly string[],
+  faults: Faults,
+): Outline {
   const { options } = declaration
   const times = Object.entries(timeFields).slice(0, options.updatedAt === true ? 2 : 1)
   return {
@@ -142,7 +147,7 @@ function outlineOf([name, declaration]: Entry, builtin: readonly string[], fault
 }
 
 /** Reports changes to built-in fields and options. */
-function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): Entry {
+function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): CollectionEntry {
   const builtinFields = Object.entries(userFields).filter(([name]) =>
     Object.hasOwn(added?.options.fields ?? {}, name),
   )
@@ -169,7 +174,10 @@ const scopedBuiltins = [
   { name: 'webhook_deliveries', singular: 'webhook_delivery', options: webhookDeliveries().options },
 ]
 
-function builtinCollections(declared: readonly Outline[], logic: LogicDeclaration): readonly Entry[] {
+function builtinCollections(
+  declared: readonly Outline[],
+  logic: LogicDeclaration,
+): readonly CollectionEntry[] {
   const scopes = [...scopesOf([...declared, ...scopedBuiltins], logic).keys()]
   return [
     ['api_keys', apiKeys(scopes)],

@@ -1,12 +1,13 @@
 /** Checks reactions and jobs. */
+
+import { isObject } from '../../json.ts'
 import { webhookTypes } from '../builtin/webhooks.ts'
-import { isObject } from '../fields/declared.ts'
 import { scheduleOf } from '../logic/schedule.ts'
 import type { JobDeclaration, LogicDeclaration, ReactionDeclaration } from '../logic.ts'
 import type { Field, Job, Reaction } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
-import { fieldOf } from './fields.ts'
+import { checkedField } from './fields.ts'
 import { checkFieldName, checkPlainName } from './names.ts'
 import { bareOutline, type Outlines } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
@@ -118,7 +119,7 @@ function inputOf(place: string, { input = {}, schedule }: JobDeclaration, rules:
       continue
     }
     checkFieldName(name, `${place}.input.${name}`, faults)
-    const field = fieldOf(name, declared, outline, rules, faults)
+    const field = checkedField(name, declared, outline, rules, faults)
     fields.set(name, field)
     if (schedule === undefined || field.optional || field.default !== undefined) continue
     faults.add(

@@ -15,18 +15,18 @@ export interface FieldPlace {
   readonly declared: FieldDeclaration
 }
 
-export interface Refused {
+export interface RefusedPath {
   /** Undefined: the path uses a refused relation, whose fault is reported elsewhere. */
   readonly fault: string | undefined
 }
 
 /** `relations`: the number of relations that the rule has already followed. */
-export function placeOf(
+export function resolveFieldPath(
   path: string,
   from: Outline,
   outlines: Outlines,
   relations: number,
-): FieldPlace | Refused {
+): FieldPlace | RefusedPath {
   if (typeof path !== 'string') return { fault: "A comparison needs a field. Write e.g. `field('status')`." }
   const steps = path.split('.')
   const name = steps.pop() ?? ''
@@ -45,7 +45,11 @@ export function placeOf(
   return { fault: `\`${outline.name}\` has no field \`${name}\`.${suggestion}` }
 }
 
-function stepOf(step: string, outline: Outline, outlines: Outlines): { readonly outline: Outline } | Refused {
+function stepOf(
+  step: string,
+  outline: Outline,
+  outlines: Outlines,
+): { readonly outline: Outline } | RefusedPath {
   const relation = outline.relations.get(step)
   if (relation?.kind === 'one') {
     const target = outlines.get(relation.target)

@@ -1,27 +1,28 @@
 /** Checks access rules: names must exist, and compared values must have the field's type. */
 
-import { isAccessRule, isObject } from '../fields/declared.ts'
+import { isObject } from '../../json.ts'
+import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
-import type { Rule, RuleOperand, Scalar } from '../rule.ts'
+import type { Rule, RuleOfKind, RuleOperand, Scalar } from '../rule.ts'
 import { isRefused, operandFault } from './compared.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { isRefusedField, isRefusedRelation } from './refused-relations.ts'
-import { maxRelations, placeOf } from './rule-paths.ts'
+import { maxRelations, resolveFieldPath } from './rule-paths.ts'
 
 /** The maximum nesting of `and`, `or` and `not`. */
 const maxDepth = 50
 
-interface Context {
+interface RuleContext {
   readonly outlines: Outlines
   readonly scopes: ReadonlyMap<string, string>
   readonly place: string
   readonly faults: Faults
   /** The claims in rules. The check adds to it. */
   readonly claims: Set<string>
-  readonly reported: Reported
+  readonly reported: ReportedFaults
   readonly relations: number
   readonly depth: number
   /** The part that is being checked, and the collection that it applies to. */
@@ -29,21 +30,19 @@ interface Context {
 }
 
 /** The faults of each part. Each fault of a part that several rules share is reported once. */
-type Reported = WeakMap<Rule, Set<string>>
-
-type RuleOfKind<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
+type ReportedFaults = WeakMap<Rule, Set<string>>
 
 /** Replaces an invalid rule. The model is refused anyway. */
 const refused: Rule = { kind: 'nobody' }
 
 /** Adds a fault. `message` undefined: the cause is reported elsewhere. */
-function refuse(context: Context, message: string | undefined): Rule {
+function refuse(context: RuleContext, message: string | undefined): Rule {
   if (message !== undefined && isNew(context, message)) context.faults.add(context.place, message)
   return refused
 }
 
 /** Records a fault of the current part: once for each collection if it concerns names, which differ between collections. */
-function isNew({ part, reported }: Context, message: string): boolean {
+function isNew({ part, reported }: RuleContext, message: string): boolean {
   if (!isObject(part?.rule)) return true
   const { rule, collection } = part
   const scope = rule.kind === 'compare' || rule.kind === 'related' ? collection : ''
@@ -54,12 +53,12 @@ function isNew({ part, reported }: Context, message: string): boolean {
   return true
 }
 
-function roleRule(rule: RuleOfKind<'role'>, context: Context): Rule {
+function roleRule(rule: RuleOfKind<'role'>, context: RuleContext): Rule {
   const isValid = rule.roles.length > 0 && rule.roles.every(name => typeof name === 'string' && name !== '')
   return isValid ? rule : refuse(context, "A role must be named. Write e.g. `role('admin')`.")
 }
 
-function scopeRule(rule: RuleOfKind<'scope'>, context: Context): Rule {
+function scopeRule(rule: RuleOfKind<'scope'>, context: RuleContext): Rule {
   if (context.scopes.has(rule.scope)) return rule
   const suggestion = didYouMean(String(rule.scope), context.scopes.keys())
   return refuse(
@@ -85,7 +84,7 @@ function literalRule(
   value: Scalar | readonly Scalar[],
   outline: Outline,
   field: string,
-  context: Context,
+  context: RuleContext,
 ): Rule {
   const { field: name, comparison } = rule
   if (value === undefined) return refuse(context, `\`${name}\` is compared with nothing. Write a value.`)
@@ -108,7 +107,7 @@ function literalRule(
   return { ...rule, operand }
 }
 
-function userRule(rule: RuleOfKind<'compare'>, outline: Outline, name: string, context: Context): Rule {
+function userRule(rule: RuleOfKind<'compare'>, outline: Outline, name: string, context: RuleContext): Rule {
   const target = outline.references.get(name)?.target
   if (isRefusedField(outline, name, context.outlines)) return refused
   if (target !== 'users' && !(outline.name === 'users' && name === 'id')) {
@@ -123,9 +122,9 @@ function userRule(rule: RuleOfKind<'compare'>, outline: Outline, name: string, c
   )
 }
 
-function compareRule(rule: RuleOfKind<'compare'>, outline: Outline, context: Context): Rule {
+function compareRule(rule: RuleOfKind<'compare'>, outline: Outline, context: RuleContext): Rule {
   const { outlines, relations } = context
-  const left = placeOf(rule.field, outline, outlines, relations)
+  const left = resolveFieldPath(rule.field, outline, outlines, relations)
   if (isRefused(left)) return refuse(context, left.fault)
   const { name, declared } = left
   const { operand } = rule
@@ -142,7 +141,7 @@ function compareRule(rule: RuleOfKind<'compare'>, outline: Outline, context: Con
   return rule
 }
 
-function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: Context): Rule {
+function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: RuleContext): Rule {
   const relation = outline.relations.get(rule.relation)
   if (!relation) {
     if (isRefusedRelation(outline, rule.relation, context.outlines)) return refused
@@ -157,11 +156,11 @@ function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: Con
   return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : refused
 }
 
-function listRule(rule: RuleOfKind<'and'> | RuleOfKind<'or'>, outline: Outline, context: Context): Rule {
+function listRule(rule: RuleOfKind<'and'> | RuleOfKind<'or'>, outline: Outline, context: RuleContext): Rule {
   return { ...rule, rules: rule.rules.map(part => check(part, outline, context)) }
 }
 
-function check(rule: Rule, outline: Outline, outer: Context): Rule {
+function check(rule: Rule, outline: Outline, outer: RuleContext): Rule {
   const context = { ...outer, depth: outer.depth + 1, part: { rule, collection: outline.name } }
   if (context.depth > maxDepth)
     return refuse(context, `The rule is nested more than ${maxDepth} deep. Simplify it.`)
@@ -198,7 +197,7 @@ export function ruleCheck(
   faults: Faults,
   claims: Set<string>,
 ): RuleCheck {
-  const reported: Reported = new WeakMap()
+  const reported: ReportedFaults = new WeakMap()
   return (declared, outline, place, otherwise) => {
     if (declared === undefined) return otherwise
     const context = { outlines, scopes, place, faults, claims, reported, relations: 0, depth: 0 }

@@ -1,6 +1,7 @@
 /** The scopes of a model, each with its sentence for the consent page. */
+
+import { isObject } from '../../json.ts'
 import type { CollectionOptions } from '../declaration.ts'
-import { isObject } from '../fields/declared.ts'
 import type { LogicDeclaration, QueryOptions } from '../logic.ts'
 
 interface Scoped {

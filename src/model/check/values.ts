@@ -1,15 +1,17 @@
 /** Checks the values of operations and events: fields and items. */
-import { type FieldDeclaration, isObject, optionsOf } from '../fields/declared.ts'
+
+import { isObject } from '../../json.ts'
+import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import type { ItemDeclaration, ValueDeclarations } from '../logic.ts'
 import type { Field, OperationValue } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
 import type { Faults } from './faults.ts'
-import { fieldOf } from './fields.ts'
+import { checkedField } from './fields.ts'
 import { checkFieldName } from './names.ts'
 import { bareOutline, type Outlines } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
 
-export interface OperationContext {
+export interface OperationCheckContext {
   readonly outlines: Outlines
   readonly rules: RuleCheck
   readonly faults: Faults
@@ -19,10 +21,10 @@ export function isItem(value: unknown): value is ItemDeclaration {
   return isObject(value) && value.kind === 'item'
 }
 
-export function valuesOf(
+export function operationValuesOf(
   place: string,
   declared: ValueDeclarations | undefined,
-  context: OperationContext,
+  context: OperationCheckContext,
 ): ReadonlyMap<string, OperationValue> {
   const { faults } = context
   const values = new Map<string, OperationValue>()
@@ -46,7 +48,7 @@ export function valueField(
   place: string,
   name: string,
   declared: FieldDeclaration,
-  { rules, faults }: OperationContext,
+  { rules, faults }: OperationCheckContext,
 ): Field | undefined {
   const valuePlace = `${place}.${name}`
   if (!isObject(declared) || declared.kind !== 'field') {
@@ -60,13 +62,13 @@ export function valueField(
   if (optionsOf(declared).access !== undefined) {
     faults.add(`${valuePlace}.access`, 'A value has no rules of its own. Leave it out.')
   }
-  return fieldOf(name, declared, bareOutline(place, { [name]: declared }), rules, faults)
+  return checkedField(name, declared, bareOutline(place, { [name]: declared }), rules, faults)
 }
 
 export function requireCollection(
   { collection }: ItemDeclaration,
   place: string,
-  { outlines, faults }: OperationContext,
+  { outlines, faults }: OperationCheckContext,
 ) {
   if (outlines.has(collection)) return
   faults.add(

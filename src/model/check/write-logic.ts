@@ -1,5 +1,5 @@
 /** Checks `prepare`, `check` and the limits of a collection. */
-import { isObject } from '../fields/declared.ts'
+import { isObject } from '../../json.ts'
 import type { LimitDeclaration } from '../logic.ts'
 import type { Collection, Field, Limit } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
@@ -8,19 +8,19 @@ import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
 
-type Fields = ReadonlyMap<string, Field>
+type FieldsByName = ReadonlyMap<string, Field>
 
 interface LimitContext {
   readonly outline: Outline
-  readonly fields: Fields
+  readonly fields: FieldsByName
   readonly rules: RuleCheck
   readonly faults: Faults
   readonly place: string
 }
 
-export function writeLogicOf(
+export function checkedWriteLogic(
   outline: Outline,
-  fields: Fields,
+  fields: FieldsByName,
   rules: RuleCheck,
   faults: Faults,
 ): Pick<Collection, 'prepare' | 'check' | 'limits'> {

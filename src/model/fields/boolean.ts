@@ -1,5 +1,5 @@
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions } from './declared.ts'
-import { type Cell, type Encoding, loggedAs, loggedValue } from './encoding.ts'
+import { type Encoding, loggedAs, loggedValue, type StoredValue } from './encoding.ts'
 import type { FieldType } from './field-type.ts'
 import type { JsonValue } from './type.ts'
 
@@ -24,7 +24,7 @@ const trueTexts = `'t', 'true', 'y', 'yes', 'on', '1'`
 const falseTexts = `'f', 'false', 'n', 'no', 'off', '0'`
 
 /** The texts are PostgreSQL's, because migrations read values as text. */
-const cellValues = new Map<Cell, boolean>([
+const cellValues = new Map<StoredValue, boolean>([
   [1, true],
   [0, false],
   ['true', true],

@@ -3,4 +3,4 @@
 /** The length of each prefix in characters, e.g. of `2026-01` for a month. */
 export const datePartLengths = { year: 4, month: 7, day: 10, hour: 13 } as const
 
-export type DatePart = keyof typeof datePartLengths
+export type DatePrefix = keyof typeof datePartLengths

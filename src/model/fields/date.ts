@@ -1,4 +1,4 @@
-import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type Time } from './declared.ts'
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type TimeTrait } from './declared.ts'
 import type { Encoding } from './encoding.ts'
 import type { FieldType, GraphqlScalar } from './field-type.ts'
 import type { Marker } from './marker.ts'
@@ -64,6 +64,6 @@ const dateType: FieldType = {
 }
 
 /** A day of the calendar, `YYYY-MM-DD`, without a time or zone. */
-export function date<const O extends DateOptions>(options?: O): FieldDeclaration<string, O, Time> {
+export function date<const O extends DateOptions>(options?: O): FieldDeclaration<string, O, TimeTrait> {
   return declared({ type: dateType, options, checks: { default: defaultOf('now') } })
 }

@@ -1,5 +1,5 @@
 import { daysInMonth } from './date.ts'
-import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type Time } from './declared.ts'
+import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type TimeTrait } from './declared.ts'
 import type { Encoding } from './encoding.ts'
 import type { FieldType, GraphqlScalar } from './field-type.ts'
 import type { Marker } from './marker.ts'
@@ -75,6 +75,8 @@ const datetimeType: FieldType = {
 }
 
 /** A point in time, to the millisecond, returned in UTC. Years 0000 to 9999. */
-export function datetime<const O extends DatetimeOptions>(options?: O): FieldDeclaration<string, O, Time> {
+export function datetime<const O extends DatetimeOptions>(
+  options?: O,
+): FieldDeclaration<string, O, TimeTrait> {
   return declared({ type: datetimeType, options, checks: { default: defaultOf('now') } })
 }

@@ -1,5 +1,6 @@
 /** The common options of all field types, and checks of options. */
 
+import { isObject } from '../../json.ts'
 import { didYouMean } from '../nearest.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { FieldType } from './field-type.ts'
@@ -60,12 +61,12 @@ declare const valueType: unique symbol
 declare const traitType: unique symbol
 
 /** The trait of a relation: `Target` is the collection whose id it holds. */
-export interface Reference<Target extends string> {
+export interface ReferenceTrait<Target extends string> {
   readonly target: Target
 }
 
 /** The trait of dates and times, which rules compare with `now`. */
-export interface Time {
+export interface TimeTrait {
   readonly time: true
 }
 
@@ -136,10 +137,6 @@ export function defaultOf(...markers: readonly MarkerName[]): OptionCheck {
   }
 }
 
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Whether the value has the form of a rule that the functions of `access.ts` return. */
 export function isAccessRule(value: unknown): value is AccessRule {
   return isObject(value) && isObject(value.rule) && typeof value.rule.kind === 'string'
@@ -184,7 +181,7 @@ export function optionFaults(options: unknown, checks: OptionChecks): readonly O
   })
 }
 
-interface Declared<Options extends object> {
+interface FieldParts<Options extends object> {
   readonly type: FieldType
   readonly options: Options | undefined
   /** The checks of this type's own options. */
@@ -196,7 +193,7 @@ interface Declared<Options extends object> {
 
 /** Never throws: `checkModel` reports all faults at once. */
 export function declared<Value, Options extends object, Trait = unknown>(
-  parts: Declared<Options>,
+  parts: FieldParts<Options>,
 ): FieldDeclaration<Value, Options, Trait> {
   const options = parts.options ?? ({} as Options)
   const faults = [...optionFaults(options, { ...common, ...parts.checks }), ...(parts.faults ?? [])]

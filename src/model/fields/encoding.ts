@@ -2,15 +2,15 @@
 import type { JsonValue } from './type.ts'
 
 /** A stored value that is not null, as parameters and rows contain it on both databases. */
-export type Cell = string | number
+export type StoredValue = string | number
 
 export interface Encoding {
   /** Every database stores this name in its schema, so it must never change. */
   readonly name: string
   /** `value`: canonical, not null. */
-  encode(value: JsonValue): Cell
+  encode(value: JsonValue): StoredValue
   /** Undefined for a cell that is not a value of this encoding. */
-  decode(cell: Cell): JsonValue | undefined
+  decode(cell: StoredValue): JsonValue | undefined
   /** Whether a value from a client's cursor can be compared with stored ones. */
   isSortKey(value: JsonValue): boolean
   /** The value of `default: now` for a time in ISO 8601, UTC. */
@@ -63,8 +63,8 @@ export interface PostgresColumn extends Column<string> {
 }
 
 /** `encode` for values that are stored unchanged. */
-export function asIs(value: JsonValue): Cell {
-  return value as Cell
+export function asIs(value: JsonValue): StoredValue {
+  return value as StoredValue
 }
 
 export function literal(text: string): string {

@@ -4,7 +4,7 @@ import {
   type FieldDeclaration,
   type FieldOptions,
   nonEmptyText,
-  type Reference,
+  type ReferenceTrait,
 } from './declared.ts'
 import { idType } from './integer.ts'
 import type { Marker } from './marker.ts'
@@ -36,7 +36,7 @@ const textOf = (value: unknown) => (typeof value === 'string' ? value : undefine
 export function relation<const T extends string, const O extends RelationOptions>(
   target: T,
   options?: O,
-): FieldDeclaration<number, O, Reference<T>> {
+): FieldDeclaration<number, O, ReferenceTrait<T>> {
   const checkDefault = target === 'users' ? defaultOf('currentUser') : defaultOf()
   return declared({
     type: relationType,

@@ -2,7 +2,7 @@ import { declared, type FieldDeclaration, type FieldOptions } from './declared.t
 import { jsonType } from './json.ts'
 import type { JsonSchema } from './type.ts'
 
-interface Bounds {
+interface ListBounds {
   readonly minItems?: number
   readonly maxItems: number
 }
@@ -10,7 +10,7 @@ interface Bounds {
 /** A JSON array of distinct strings, of built-in collections. `items`: the schema of each. */
 export function texts<const O extends FieldOptions>(
   items: JsonSchema,
-  bounds: Bounds,
+  bounds: ListBounds,
   options: O,
 ): FieldDeclaration<readonly string[], O> {
   return declared({

@@ -9,6 +9,8 @@ export type JsonValue =
   | readonly JsonValue[]
   | { readonly [key: string]: JsonValue }
 
+export type JsonObject = Readonly<Record<string, JsonValue>>
+
 /** A JSON Schema (2020-12) object. */
 export type JsonSchema = { readonly [key: string]: JsonValue }
 

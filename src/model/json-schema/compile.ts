@@ -1,6 +1,8 @@
 /** Compiles and checks JSON Schemas (2020-12), with the same options everywhere. */
+
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
+import { isObject } from '../../json.ts'
 import type { JsonSchema, JsonValue } from '../fields/type.ts'
 import { formats } from './formats.ts'
 
@@ -70,20 +72,20 @@ function schemasIn(value: unknown, schemas = new Set<object>()): ReadonlySet<obj
 }
 
 /** Replaces a schema. `path`: the keywords and names that lead to it from the root. */
-type Change = (schema: JsonSchema, path: readonly string[]) => JsonSchema
-
-function isSchema(value: unknown): value is JsonSchema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
+type ReplaceSchema = (schema: JsonSchema, path: readonly string[]) => JsonSchema
 
 /** A copy of the schema in which `change` has replaced it and its subschemas, innermost first. */
-export function mapSchemas(schema: JsonSchema, change: Change, path: readonly string[] = []): JsonSchema {
+export function mapSchemas(
+  schema: JsonSchema,
+  change: ReplaceSchema,
+  path: readonly string[] = [],
+): JsonSchema {
   const mapped = (value: JsonValue, name: string) =>
-    isSchema(value) ? mapSchemas(value, change, [...path, name]) : value
+    isObject(value) ? mapSchemas(value, change, [...path, name]) : value
   const entries = Object.entries(schema).map(([key, part]): [string, JsonValue] => {
     if (withoutSchemas.has(key)) return [key, part]
     if (Array.isArray(part)) return [key, part.map((schema, index) => mapped(schema, `${key}${index + 1}`))]
-    if (!schemasByName.has(key) || !isSchema(part)) return [key, mapped(part, key)]
+    if (!schemasByName.has(key) || !isObject(part)) return [key, mapped(part, key)]
     return [
       key,
       Object.fromEntries(Object.entries(part).map(([name, schema]) => [name, mapped(schema, name)])),
@@ -107,7 +109,7 @@ function hasUnboundedNames(schema: {
 
 /** The fault of a declared schema, if there is one. */
 export function schemaFault(schema: unknown): string | undefined {
-  if (!isSchema(schema)) {
+  if (!isObject(schema)) {
     return "Write a JSON Schema as an object, e.g. `{ type: 'array', items: { type: 'string' } }`."
   }
   const schemas = [...schemasIn(schema)]

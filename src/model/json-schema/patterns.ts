@@ -33,9 +33,9 @@ const invisible =
   '\\u2028-\\u202e\\u2060-\\u206f\\u3164\\ufeff\\uffa0\\ufff0-\\ufffb'
 
 /** A single line without invisible characters. */
-export const visible = `^[^${invisible}]*$`
+export const visibleLine = `^[^${invisible}]*$`
 
-/** The characters that `visible` refuses. */
+/** The characters that `visibleLine` refuses. */
 export const invisibleCharacters = new RegExp(`[${invisible}]`, 'gu')
 
 /** 1 to 65535, without leading zeros. */
@@ -68,7 +68,7 @@ export const patternMessages: ReadonlyMap<string, string> = new Map([
   [mailbox, 'be an e-mail address, e.g. ada@example.com'],
   [webUrl, 'be an http or https URL, e.g. https://example.com/page'],
   [
-    visible,
+    visibleLine,
     'be a single line without control characters, invisible marks, and marks that change the direction of text',
   ],
   [

@@ -18,8 +18,8 @@ import type {
 import type {
   ActionContext,
   Awaitable,
+  EventDeclarations,
   EventPattern,
-  Events,
   JobContext,
   OperationRow,
   QueryContext,
@@ -77,7 +77,7 @@ export function action<
   const Of extends NameIn<C> = never,
   const In extends ValuesIn<C> = None,
   const Out extends Output<C> = undefined,
-  const E extends Events = None,
+  const E extends EventDeclarations = None,
 >(options: TypedAction<C, J, On, Of, In, Out, E>): ActionDeclaration<ActionTypes<On, Of, In, Out, E>, C, J> {
   return Object.freeze({ kind: 'action', options: options as unknown as ActionOptions })
 }
@@ -93,7 +93,7 @@ export function query<
   return Object.freeze({ kind: 'query', options: options as unknown as QueryOptions })
 }
 
-interface Described {
+interface WithDescription {
   readonly description?: string
 }
 
@@ -105,7 +105,7 @@ export function on<
 >(
   types: T | readonly T[],
   run: (context: ReactionContext<C, T, J>) => Awaitable<unknown>,
-  options: Described = {},
+  options: WithDescription = {},
 ): ReactionDeclaration<T, C, J> {
   return Object.freeze({
     kind: 'reaction',
@@ -115,7 +115,7 @@ export function on<
   })
 }
 
-interface EveryOptions extends Described {
+interface EveryOptions extends WithDescription {
   /** An IANA name, e.g. `Europe/Berlin`; `UTC` if omitted. */
   readonly timeZone?: string
 }
@@ -148,7 +148,7 @@ export function every(
   })
 }
 
-interface JobOptions<C, J, In> extends Described {
+interface JobOptions<C, J, In> extends WithDescription {
   readonly input?: In
   run(context: JobContext<C, In, J>): Awaitable<unknown>
 }

@@ -1,7 +1,7 @@
 /** Refusals by the model's own actions and queries. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { WriteFault } from '../logic.ts'
-import { refusal } from '../validate.ts'
+import { validationError } from '../validate.ts'
 
 const refusalCodes = ['CONFLICT', 'FORBIDDEN', 'NOT_FOUND', 'VALIDATION_FAILED'] as const
 
@@ -23,7 +23,7 @@ export interface RefusalOptions {
 export function refuse(message: string, options?: RefusalOptions): never
 export function refuse(faults: readonly WriteFault[]): never
 export function refuse(reason: string | readonly WriteFault[], options: RefusalOptions = {}): never {
-  if (Array.isArray(reason)) throw refusal(faultsIn(reason))
+  if (Array.isArray(reason)) throw validationError(faultsIn(reason))
   const { code = 'CONFLICT' } = options
   if (!refusalCodes.includes(code)) {
     throw new TypeError(`refuse: the code must be one of ${refusalCodes.join(', ')}.`)

@@ -1,6 +1,6 @@
 /** The paths of checked rules: a field, or a field along to-one relations. */
 import type { Collection, Field, ToOne } from '../model.ts'
-import type { Rule } from '../rule.ts'
+import type { RuleOfKind } from '../rule.ts'
 
 export interface FollowedPath {
   readonly steps: readonly { readonly relation: ToOne; readonly target: Collection }[]
@@ -28,6 +28,6 @@ export function followPath(
 }
 
 /** The paths of a comparison. */
-export function pathsOf({ field, operand }: Rule & { readonly kind: 'compare' }): readonly string[] {
+export function pathsOf({ field, operand }: RuleOfKind<'compare'>): readonly string[] {
   return operand.kind === 'field' ? [field, operand.field] : [field]
 }

@@ -11,7 +11,7 @@ export function rulesOf(model: Model): readonly Placed[] {
   return [
     ...[...model.collections.values()].flatMap(collection => rulesOfCollection(collection, model)),
     ...[...actions.values(), ...queries.values()].flatMap(operation => ruleOfOperation(operation, model)),
-    ...emitted.flatMap(({ access, collection }) => placed(access, collection, model)),
+    ...emitted.flatMap(({ access, collection }) => ruleAt(access, collection, model)),
   ]
 }
 
@@ -28,10 +28,10 @@ function rulesOfCollection(collection: Collection, model: Model): readonly Place
 }
 
 function ruleOfOperation({ access, collection }: Operation, model: Model): readonly Placed[] {
-  return collection === undefined ? [] : placed(access, collection, model)
+  return collection === undefined ? [] : ruleAt(access, collection, model)
 }
 
-function placed(rule: Rule | undefined, name: string | undefined, { collections }: Model): readonly Placed[] {
+function ruleAt(rule: Rule | undefined, name: string | undefined, { collections }: Model): readonly Placed[] {
   const collection = collections.get(name ?? '')
   return rule === undefined || collection === undefined ? [] : [[rule, collection]]
 }
@@ -46,7 +46,7 @@ function rulesOfExpression(
   switch (expression.kind) {
     case 'aggregate':
     case 'first':
-      return placed(expression.where, collection.relations.get(expression.relation)?.target, model)
+      return ruleAt(expression.where, collection.relations.get(expression.relation)?.target, model)
     case 'when':
       return [[expression.rule, collection], ...rulesOfAll([expression.value, expression.otherwise])]
     case 'arithmetic':

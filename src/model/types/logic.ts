@@ -1,7 +1,7 @@
 /** The arguments and results of actions, queries, reactions and jobs. `C`: the model's collections. */
 
 import type { FieldDeclaration } from '../fields/declared.ts'
-import type { JsonValue } from '../fields/type.ts'
+import type { JsonObject } from '../fields/type.ts'
 import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic.ts'
 import type { ActionDataIn, RunDataIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
@@ -70,9 +70,9 @@ export interface ActionContext<C, On, Input, Events, Jobs> extends QueryContext<
   readonly later: Later<Jobs>
 }
 
-export type Events = Readonly<Record<string, EmittedDeclaration>>
+export type EventDeclarations = Readonly<Record<string, EmittedDeclaration>>
 
-type ChangeKind = 'created' | 'updated' | 'deleted'
+export type ChangeKind = 'created' | 'updated' | 'deleted'
 
 export type DeclaredSingular<C, N> =
   SingularIn<C, N> extends infer S extends string
@@ -118,8 +118,6 @@ interface ChangeEvent<C, N, Kind, Type> extends CommonEvent<Type> {
   readonly previous: Kind extends 'updated' ? WholeItemIn<C, N> : null
   readonly values: null
 }
-
-type JsonObject = Readonly<Record<string, JsonValue>>
 
 /** An event that actions emit about an item. Its fields are not known where a reaction is written. */
 interface EmittedEvent<C, N, Type> extends CommonEvent<Type> {

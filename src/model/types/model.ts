@@ -3,7 +3,7 @@ import type { ApiKeyFields, OauthAppFields, OauthAppSecretFields, UserFields } f
 import type { WebhookDeliveryFields, WebhookFields } from '../builtin/webhook-fields.ts'
 import type { ComputedDeclaration } from '../computed.ts'
 import type { CollectionDeclaration, ManyToManyDeclaration } from '../declared-model.ts'
-import type { FieldDeclaration, FieldDeclarations, Reference } from '../fields/declared.ts'
+import type { FieldDeclaration, FieldDeclarations, ReferenceTrait } from '../fields/declared.ts'
 import type { Scalar } from '../rule.ts'
 import type { FieldValue, Filled } from './computed.ts'
 import type { Flat, ItemOf, OrNull, TimesOf, WholeItemOf } from './item.ts'
@@ -99,14 +99,14 @@ type RelationName<Field, Options> = Options extends { readonly as: infer As exte
 
 /** To-one relations by name, each with its target. */
 type ToOneOf<F> = {
-  readonly [K in keyof F as F[K] extends FieldDeclaration<unknown, infer O, Reference<string>>
+  readonly [K in keyof F as F[K] extends FieldDeclaration<unknown, infer O, ReferenceTrait<string>>
     ? RelationName<K, O>
-    : never]: F[K] extends FieldDeclaration<unknown, object, Reference<infer Target>> ? Target : never
+    : never]: F[K] extends FieldDeclaration<unknown, object, ReferenceTrait<infer Target>> ? Target : never
 }
 
 /** The to-one relations that may lead nowhere. */
 type OptionalToOneOf<F> = {
-  readonly [K in keyof F]: F[K] extends FieldDeclaration<unknown, infer O, Reference<string>>
+  readonly [K in keyof F]: F[K] extends FieldDeclaration<unknown, infer O, ReferenceTrait<string>>
     ? O extends { readonly optional: true }
       ? RelationName<K, O>
       : never
@@ -123,7 +123,7 @@ type InversesOf<F, From> = {
   [K in keyof F]: F[K] extends FieldDeclaration<
     unknown,
     { readonly inverse: infer Name extends string },
-    Reference<infer Target>
+    ReferenceTrait<infer Target>
   >
     ? Inverse<Target, Name, From>
     : never
@@ -147,7 +147,7 @@ export type OptionalToOneIn<C, N> = OptionalToOneOf<FieldsIn<C, N>>
 export type ToManyIn<C, N> = InverseOf<InversesIn<C>, N> & JoinsOf<TraitIn<C, N, 'relations'>>
 export type RelationsIn<C, N> = ToOneIn<C, N> & ToManyIn<C, N>
 
-type IdOf<N> = N extends 'users' ? Reference<'users'> : unknown
+type IdOf<N> = N extends 'users' ? ReferenceTrait<'users'> : unknown
 
 /** A row as rules see it, with its related rows. */
 export interface RowIn<C, N> {
@@ -160,7 +160,7 @@ type RowsIn<C, Relations> = { readonly [K in keyof Relations]: RowIn<C, Relation
 
 /** The caller's own item, whose fields rules may name. */
 export interface CallerIn<C> {
-  readonly fields: RowFields<FieldsIn<C, 'users'>, UpdatedAtIn<C, 'users'>, Reference<'users'>>
+  readonly fields: RowFields<FieldsIn<C, 'users'>, UpdatedAtIn<C, 'users'>, ReferenceTrait<'users'>>
 }
 
 /** The row of rules that apply to no row: it has no fields. */

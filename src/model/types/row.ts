@@ -1,5 +1,5 @@
 /** Rows as rules see them, for the compiler. */
-import type { FieldDeclaration, Reference, Time } from '../fields/declared.ts'
+import type { FieldDeclaration, ReferenceTrait, TimeTrait } from '../fields/declared.ts'
 import type { Scalar } from '../rule.ts'
 import type { Accepts, Placeholder } from './rule.ts'
 
@@ -7,12 +7,12 @@ type IsLiteral<Text extends string> = string extends Text ? false : true
 
 type Equal<Value, Trait> =
   | null
-  | (Trait extends Time ? Placeholder<'now'> : never)
-  | (Trait extends Reference<'users'> ? Placeholder<'currentUser'> : never)
+  | (Trait extends TimeTrait ? Placeholder<'now'> : never)
+  | (Trait extends ReferenceTrait<'users'> ? Placeholder<'currentUser'> : never)
   | (Value extends string ? Value | Placeholder<'text'> : Value extends number | boolean ? Value : never)
 
 type Ordered<Value, Trait> =
-  | (Trait extends Time ? Placeholder<'now'> : never)
+  | (Trait extends TimeTrait ? Placeholder<'now'> : never)
   | (Value extends string
       ? IsLiteral<Value> extends true
         ? never
@@ -30,14 +30,14 @@ type RowFieldOf<F> =
   F extends FieldDeclaration<infer Value, object, infer Trait> ? RowField<Value, Trait> : never
 
 interface TimeFields {
-  readonly created_at: RowField<string, Time>
+  readonly created_at: RowField<string, TimeTrait>
 }
 
 type BuiltinRowFields<UpdatedAt, Id> = TimeFields & {
   readonly id: RowField<number, Id>
-} & ([UpdatedAt] extends [true] ? { readonly updated_at: RowField<string, Time> } : unknown)
+} & ([UpdatedAt] extends [true] ? { readonly updated_at: RowField<string, TimeTrait> } : unknown)
 
-/** The fields of a row. `Id`: `Reference<'users'>` where the row is a user. */
+/** The fields of a row. `Id`: `ReferenceTrait<'users'>` where the row is a user. */
 export type RowFields<Fields, UpdatedAt = false, Id = unknown> = string extends keyof Fields
   ? // biome-ignore lint/suspicious/noExplicitAny: names that are only known at run time.
     any

@@ -20,7 +20,7 @@ import type {
   Measure,
 } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
-import { conclude, fieldOf, guardRows } from './read.ts'
+import { conclude, guardRows, visibleField } from './read.ts'
 
 export function guardAggregate(shape: AggregateShape, view: ModelView): GuardedAggregate {
   const { collection, within, rows, dependencies } = guardRows(shape, view)
@@ -68,7 +68,7 @@ function guardGroup(
   collection: Collection,
   view: ModelView,
 ): GuardedGroupKey {
-  const field = fieldOf(collection, name, view)
+  const field = visibleField(collection, name, view)
   const fault = groupFault(field.field, part)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
   return { field, part }
@@ -76,7 +76,7 @@ function guardGroup(
 
 function guardMeasure(measure: Measure, collection: Collection, view: ModelView): GuardedMeasure {
   if (measure.kind === 'count') return measure
-  const field = fieldOf(collection, measure.field, view)
+  const field = visibleField(collection, measure.field, view)
   const fault = measureFault(field.field, measure.kind)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
   return { kind: measure.kind, field }

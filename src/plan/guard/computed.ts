@@ -16,9 +16,9 @@ import type {
   FieldPath,
   GuardedSort,
   Operand,
-  Path,
+  RelationPath,
   VisibleField,
-} from '../guarded.ts'
+} from '../guarded-conditions.ts'
 import { totalOrder } from '../order.ts'
 import type { ModelView } from './model-view.ts'
 import { requireScope } from './refusals.ts'
@@ -79,10 +79,14 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
   }
 }
 
-type ExpressionOf<Kind> = Extract<CheckedExpression, { readonly kind: Kind }>
+type CheckedExpressionOf<Kind> = Extract<CheckedExpression, { readonly kind: Kind }>
 
 /** A field of the row, or of a row that its to-one relations lead to. */
-function fieldAlong(expression: ExpressionOf<'field'>, row: Collection, view: ModelView): ComputationPart {
+function fieldAlong(
+  expression: CheckedExpressionOf<'field'>,
+  row: Collection,
+  view: ModelView,
+): ComputationPart {
   const { path: names, field, type } = expression
   const [name, ...rest] = names
   if (name === undefined) return { kind: 'column', field: visible(field, row, view) }
@@ -96,13 +100,13 @@ function relatedRows(
   { relation, where }: { readonly relation: string; readonly where: Rule },
   row: Collection,
   view: ModelView,
-): { readonly path: Path; readonly rows: Condition; readonly target: Collection } {
+): { readonly path: RelationPath; readonly rows: Condition; readonly target: Collection } {
   const { path, rows } = view.follow(row, relationOf(relation, row))
   return { path, rows: and(rows, visibleRule(where, path.target, view)), target: path.target }
 }
 
 function sortOf(
-  { sort }: ExpressionOf<'first'>,
+  { sort }: CheckedExpressionOf<'first'>,
   target: Collection,
   view: ModelView,
 ): readonly GuardedSort[] {

@@ -5,7 +5,7 @@ import { followPath } from '../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../model/rule.ts'
 import { type AccessClass, hasScope, isAnonymous } from '../../principal.ts'
 import { always, and, assuming, never, not, or } from '../condition.ts'
-import type { Condition, Operand, Path, ToOnePath, VisibleField } from '../guarded.ts'
+import type { Condition, Operand, RelationPath, ToOnePath, VisibleField } from '../guarded-conditions.ts'
 import type { Names } from '../names.ts'
 
 export interface ModelView {
@@ -31,7 +31,7 @@ export interface ModelView {
 export type WriteOperation = Exclude<keyof CollectionAccess, 'read'>
 
 export interface Reachable {
-  readonly path: Path
+  readonly path: RelationPath
   /** The rows in which the link is visible. */
   readonly when: Condition
   /** The target's rows that may be reached. */
@@ -274,7 +274,7 @@ function foldRelated(rule: Rule & { kind: 'related' }, row: Collection, view: Mo
   const rows = fold(rule.rule, target, view)
   if (rows.kind === 'never') return never
   const related = { kind: 'related', rows, stored: true } as const
-  if (relation.kind !== 'manyToMany') return { ...related, path: { relation, target } as Path }
+  if (relation.kind !== 'manyToMany') return { ...related, path: { relation, target } as RelationPath }
   const through = view.collection(relation.through)
   return { ...related, path: { relation, target, through, joinRows: always } }
 }

@@ -9,7 +9,6 @@ import type { Rule } from '../../model/rule.ts'
 import type { AccessClass, Principal } from '../../principal.ts'
 import { always } from '../condition.ts'
 import type {
-  Condition,
   GuardedCreate,
   GuardedDelete,
   GuardedItem,
@@ -18,18 +17,18 @@ import type {
   GuardedSelected,
   GuardedShape,
   GuardedUpdate,
-  Path,
 } from '../guarded.ts'
+import type { Condition, RelationPath } from '../guarded-conditions.ts'
 import { viewOf } from './model-view.ts'
 
 /** Brands a shape as guarded. */
-export type Seal = <S extends GuardedShape>(
+export type BrandPlan = <S extends GuardedShape>(
   shape: S,
   args: readonly JsonValue[],
   principal: Principal,
 ) => GuardedPlan<S>
 
-export interface Probes {
+export interface RuleProbes {
   /** Finds the item if the rule holds for it and this principal, whether or not the principal may read it. */
   holds(rule: Rule, collection: Collection, id: number, principal: Principal): GuardedPlan<GuardedItem>
   /** The first items that a relation leads to and for which the rule holds. */
@@ -74,7 +73,7 @@ function idOf({ fields }: Collection): GuardedSelected[] {
   return id ? [fieldAs('id', id)] : []
 }
 
-export function createProbes(model: Model, seal: Seal): Probes {
+export function createProbes(model: Model, brand: BrandPlan): RuleProbes {
   const collectionOf = (name: string) => viewOf(model, nobody).collection(name)
   const item = (
     collection: Collection,
@@ -85,7 +84,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
     viewOf(model, access).holds(rule, collection)
   return {
     holds: (rule, collection, id, principal) =>
-      seal(
+      brand(
         item(collection, condition(rule, collection, principal), idOf(collection)),
         [id],
         withServiceAccess(principal),
@@ -94,7 +93,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
       const relation = collection.relations.get(name)
       if (relation === undefined || relation.kind === 'one') throw new Error(`${name} leads to no list`)
       const target = collectionOf(relation.target)
-      const path: Path =
+      const path: RelationPath =
         relation.kind === 'many'
           ? { relation, target }
           : { relation, target, through: collectionOf(relation.through), joinRows: always }
@@ -109,7 +108,7 @@ export function createProbes(model: Model, seal: Seal): Probes {
         select: idOf(target),
         ...uncached,
       }
-      return seal(list, [id, 0, maxRelated], withServiceAccess(principal))
+      return brand(list, [id, 0, maxRelated], withServiceAccess(principal))
     },
     value(path, collection, id, principal) {
       const { steps, field } = followPath(path, collection, collectionOf)
@@ -120,13 +119,13 @@ export function createProbes(model: Model, seal: Seal): Probes {
         }),
         fieldAs('value', field),
       )
-      return seal(item(collection, always, [select]), [id], withServiceAccess(principal))
+      return brand(item(collection, always, [select]), [id], withServiceAccess(principal))
     },
     unchecked({ shape, args }, principal) {
       const free = 'references' in shape ? { references: [] } : {}
       const before = 'before' in shape ? { before: [], rows: always } : {}
       const after = 'after' in shape ? { after: [] } : {}
-      return seal(
+      return brand(
         { ...shape, ...free, ...before, ...after, select: idOf(shape.collection) },
         args,
         withServiceAccess(principal),

@@ -17,16 +17,14 @@ import {
   or,
 } from '../condition.ts'
 import type {
-  Condition,
   GuardedItem,
   GuardedList,
   GuardedRelation,
   GuardedSelected,
   GuardedSelectedList,
-  GuardedSort,
   Refusal,
-  VisibleField,
 } from '../guarded.ts'
+import type { Condition, GuardedSort, VisibleField } from '../guarded-conditions.ts'
 import { findField, findRelation, findSortable, quoted, type Refuse } from '../names.ts'
 import { isTotal, type TotalOrder } from '../order.ts'
 import type {
@@ -152,7 +150,7 @@ function guardWindow(window: Window, sort: readonly GuardedSort[]): Window {
 }
 
 /** A field that the plan names, as this caller reads it. */
-export function fieldOf(
+export function visibleField(
   collection: Collection,
   name: string,
   view: ModelView,
@@ -214,7 +212,12 @@ function guardSelected(
   if (selected.kind === 'constant') return selected
   if (selected.kind === 'relation') return guardRelation(selected, collection, view, leniency)
   const { kind, key, field: name, as } = selected
-  return { kind, key, field: fieldOf(collection, name, view, refuseIn(leniency, view, collection, name)), as }
+  return {
+    kind,
+    key,
+    field: visibleField(collection, name, view, refuseIn(leniency, view, collection, name)),
+    as,
+  }
 }
 
 function guardRelation(
@@ -267,7 +270,7 @@ function guardSort(
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The order by rank ${fault}.`)
   return order.map(({ field: name, descending }) => {
     if (name === rankKey) return { field: { field: rankField(collection), when: always }, descending }
-    return { field: fieldOf(collection, name, view, refuseName, findSortable), descending }
+    return { field: visibleField(collection, name, view, refuseName, findSortable), descending }
   })
 }
 
@@ -295,7 +298,7 @@ function guardComparison(
   collection: Collection,
   view: ModelView,
 ): Condition {
-  const field = fieldOf(collection, name, view)
+  const field = visibleField(collection, name, view)
   const { operators } = field.field.type
   if (!operators.includes(operator)) {
     throw new ApiError(

@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Collection, CollectionAccess, Field } from '../../model/model.ts'
 import { hasScope, isAnonymous } from '../../principal.ts'
 import { never } from '../condition.ts'
-import type { Condition } from '../guarded.ts'
+import type { Condition } from '../guarded-conditions.ts'
 import { type NameFault, quoted } from '../names.ts'
 import type { ModelView } from './model-view.ts'
 

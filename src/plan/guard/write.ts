@@ -6,7 +6,6 @@ import { unwritableFault } from '../../model/validate.ts'
 import { addCondition, always, noDependencies } from '../condition.ts'
 import type {
   Check,
-  Condition,
   GuardedAssignment,
   GuardedCreate,
   GuardedDelete,
@@ -16,7 +15,8 @@ import type {
   ReferenceCheck,
   Refusal,
 } from '../guarded.ts'
-import { concerns, limitsOf } from '../limits.ts'
+import type { Condition } from '../guarded-conditions.ts'
+import { affectsLimit, limitsOf } from '../limits.ts'
 import type { Assignment, CardinalityLimit, CreateShape, DeleteShape, UpdateShape } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
 import { guardSelect } from './read.ts'
@@ -27,19 +27,19 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   requireScope(view, 'write', collection)
   const allowed = view.writable(collection, 'create')
   requirePossible(view, allowed, collection, 'create')
-  const chosen = settable(shape.set, collection, view, 'create')
-  const rules = writeRules(chosen, collection, view)
+  const callerSet = settableAssignments(shape.set, collection, view, 'create')
+  const rules = writeRules(callerSet, collection, view)
   const computed = shape.computed.map(assigned => guardAssignment(assigned, collection))
   // Values that Portico computes replace those of the caller.
   const computedFields = new Set(computed.map(({ field }) => field))
-  const set = [...chosen.filter(({ field }) => !computedFields.has(field)), ...computed]
+  const set = [...callerSet.filter(({ field }) => !computedFields.has(field)), ...computed]
   const assignedFields = new Set(set.map(({ field }) => field))
   const unassigned = [...collection.fields.values()].filter(
     field => field.name !== 'id' && !assignedFields.has(field),
   )
   requireValues(collection.prepare ? unassigned.filter(field => !isPrepared(field)) : unassigned)
   const refusals: Refusal[] = []
-  const assignments = [...set, ...unassigned.map(initial)]
+  const assignments = [...set, ...unassigned.map(initialAssignment)]
   return {
     kind: 'create',
     collection,
@@ -48,7 +48,7 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
       ...limitsOf(view.model, collection),
       ...(shape.limit ? [guardLimit(shape.limit, collection)] : []),
     ],
-    references: references(chosen, view),
+    references: references(callerSet, view),
     after: checks([{ condition: allowed, field: undefined }, ...rules]),
     rows: view.readable(collection),
     select: guardSelect(shape.select, collection, view, shape.lenient ? { refusals, keys: [] } : undefined),
@@ -68,27 +68,27 @@ export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate 
   const allowed = view.writable(collection, 'update')
   requirePossible(view, allowed, collection, 'update')
   const rows = requireReadable(view, collection)
-  const chosen = settable(shape.set, collection, view, shape.mode)
+  const callerSet = settableAssignments(shape.set, collection, view, shape.mode)
     .map(assignment => updateAssignment(assignment, collection, view, shape.documents === 'merge'))
     .map(assignment =>
       shape.withheld?.includes(assignment.field.name)
         ? { ...assignment, withheld: true as const }
         : assignment,
     )
-  const reset = shape.mode === 'replace' ? resetAssignments(chosen, collection, view) : []
-  const set = withUpdatedAt([...chosen, ...reset], collection)
+  const reset = shape.mode === 'replace' ? resetAssignments(callerSet, collection, view) : []
+  const set = withUpdatedAt([...callerSet, ...reset], collection)
   const refusals: Refusal[] = []
   return {
     kind: 'update',
     collection,
     id: shape.id,
     set,
-    references: references(chosen, view),
+    references: references(callerSet, view),
     ifMatch: shape.ifMatch,
     eventType: shape.eventType,
-    limits: limitsOf(view.model, collection).filter(limit => collection.prepare || concerns(limit, set)),
+    limits: limitsOf(view.model, collection).filter(limit => collection.prepare || affectsLimit(limit, set)),
     rows,
-    before: checks([{ condition: allowed, field: undefined }, ...writeRules(chosen, collection, view)]),
+    before: checks([{ condition: allowed, field: undefined }, ...writeRules(callerSet, collection, view)]),
     after:
       collection.prepare || dependsOn(allowed, set) ? checks([{ condition: allowed, field: undefined }]) : [],
     select: guardSelect(shape.select, collection, view, shape.lenient ? { refusals, keys: [] } : undefined),
@@ -117,24 +117,24 @@ export function guardDelete(shape: DeleteShape, view: ModelView): GuardedDelete 
  * The assignments that the caller may make, some of them only in some rows. Throws one error for all others. In an update,
  * a field that the caller can read may be set to its current value, which its check decides.
  */
-function settable(
+function settableAssignments(
   set: readonly Assignment[],
   collection: Collection,
   view: ModelView,
   mode: BodyMode,
 ): readonly GuardedAssignment[] {
-  const faults = set.flatMap(({ field: name }) => fault(name, collection, view, mode) ?? [])
+  const faults = set.flatMap(({ field: name }) => unsettableFault(name, collection, view, mode) ?? [])
   if (faults.length > 0) throw new ApiError('VALIDATION_FAILED', undefined, { details: faults })
-  const chosen = set.map(assigned => guardAssignment(assigned, collection))
-  const refused = chosen
+  const assignments = set.map(assigned => guardAssignment(assigned, collection))
+  const refused = assignments
     .map(({ field }) => field)
     .filter(field => writable(field, collection, view).kind === 'never')
     .filter(field => mode === 'create' || view.visibleIn(collection, field).kind === 'never')
   if (refused.length > 0) throw mayNotSet(refused, collection, mode === 'create' ? 'create' : 'update')
-  return chosen
+  return assignments
 }
 
-function fault(
+function unsettableFault(
   name: string,
   collection: Collection,
   view: ModelView,
@@ -160,10 +160,10 @@ function updateAssignment(
   view: ModelView,
   merges: boolean,
 ): GuardedAssignment {
-  const seen = view.visibleIn(collection, assignment.field)
+  const readableWhen = view.visibleIn(collection, assignment.field)
   return {
     ...assignment,
-    ...(seen.kind === 'always' ? {} : { seen }),
+    ...(readableWhen.kind === 'always' ? {} : { readableWhen }),
     ...(merges && assignment.field.type.isDocument ? { merges } : {}),
   }
 }
@@ -198,7 +198,7 @@ function isPrepared(field: Field): boolean {
   return field.readOnly && !field.internal
 }
 
-function initial(field: Field): GuardedAssignment {
+function initialAssignment(field: Field): GuardedAssignment {
   return { field, value: defaultOf(field) }
 }
 
@@ -230,11 +230,11 @@ function requireValues(fields: readonly Field[]): void {
  * them.
  */
 function resetAssignments(
-  chosen: readonly GuardedAssignment[],
+  callerSet: readonly GuardedAssignment[],
   collection: Collection,
   view: ModelView,
 ): readonly GuardedAssignment[] {
-  const assignedFields = new Set(chosen.map(({ field }) => field))
+  const assignedFields = new Set(callerSet.map(({ field }) => field))
   const omitted = [...collection.fields.values()].filter(
     field =>
       !assignedFields.has(field) &&
@@ -244,7 +244,7 @@ function resetAssignments(
   const rules = omitted.map(field => writable(field, collection, view))
   requireValues(omitted.filter((_, index) => rules[index]?.kind === 'always'))
   return omitted.map((field, index) => {
-    const reset = updateAssignment(initial(field), collection, view, false)
+    const reset = updateAssignment(initialAssignment(field), collection, view, false)
     const when = rules[index]
     return when === undefined || when.kind === 'always' ? reset : { ...reset, when }
   })
@@ -256,7 +256,7 @@ function withUpdatedAt(
 ): readonly GuardedAssignment[] {
   const updatedAt = collection.fields.get('updated_at')
   if (!updatedAt || set.length === 0 || set.some(({ field }) => field === updatedAt)) return set
-  return [...set, initial(updatedAt)]
+  return [...set, initialAssignment(updatedAt)]
 }
 
 /** Whether setting these fields can change the result of the condition. */

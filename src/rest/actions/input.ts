@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import {
   checkedInput,
   collectionOfFields,
-  fieldOf,
+  fieldOfValue,
   type InputValues,
   isInputOptional,
 } from '../../logic/operations/input.ts'
@@ -83,7 +83,7 @@ export function queryInput(operation: Operation, query: string): QueryInput {
     const { name, value } = parameter
     const declared = operation.input.get(name)
     requireValue(parameter)
-    if (declared) values[name] = valueOfParameter(parameter, fieldOf(name, declared))
+    if (declared) values[name] = valueOfParameter(parameter, fieldOfValue(name, declared))
     else if (name === 'id' && operation.target === 'item') id = idOf(parameter)
     else if (operation.output.kind === 'item' && itemParameters.includes(name)) {
       answerParameters.push(`${name}=${encodeURIComponent(value)}`)

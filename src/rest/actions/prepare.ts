@@ -2,9 +2,9 @@
 
 import type { ShownItem } from '../../idempotency.ts'
 import { actingAs } from '../../logic/operations/access.ts'
-import { type OperationCall, type OperationParts, placeOf } from '../../logic/operations/call.ts'
+import { type OperationCall, type OperationParts, qualifiedName } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
-import { operationSteps, readItem } from '../../logic/operations/operation.ts'
+import { operationSteps, readItemText } from '../../logic/operations/operation.ts'
 import type { Model, Operation } from '../../model/model.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
@@ -15,7 +15,7 @@ export function preparedOperation(parts: OperationParts, call: OperationCall): P
   return {
     serial: [],
     asyncSteps: {
-      places: [placeOf(call.operation)],
+      places: [qualifiedName(call.operation)],
       tries: parts.limits.tries,
       limitMs: parts.limits.timeMs,
     },
@@ -46,7 +46,7 @@ export function* valuesBody(
     let text = JSON.stringify(value)
     if (collection !== undefined && value !== null) {
       const id = Number(value)
-      const itemText = yield* readItem(model, collection, id, actingAs(principal))
+      const itemText = yield* readItemText(model, collection, id, actingAs(principal))
       text = itemText ?? idBody(id)
       if (itemText !== null) items.push({ collection: collection.name, id })
     }

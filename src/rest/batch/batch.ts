@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
-import { placeOf } from '../../logic/operations/call.ts'
+import { qualifiedName } from '../../logic/operations/call.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
 import type { AsyncSteps, ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
@@ -184,7 +184,7 @@ class Batch {
   /** The actions and queries among the operations. */
   #asyncSteps(): AsyncSteps | undefined {
     const places = this.#planned.flatMap(({ route }) =>
-      'operation' in route ? placeOf(route.operation) : [],
+      'operation' in route ? qualifiedName(route.operation) : [],
     )
     const { tries, timeMs: limitMs } = this.#parts.requests.limits
     return places.length === 0 ? undefined : { places, tries, limitMs }

@@ -1,8 +1,8 @@
 /** The services that pages and streams of events use. */
 import type { Call } from '../../call.ts'
-import type { ChangeFeed } from '../../events/change-feed.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Events } from '../../events/events.ts'
+import type { ChangeFeed } from '../../plan/change-feed.ts'
 import type { Principal } from '../../principal.ts'
 
 /** The connection of a listening caller. */

@@ -1,6 +1,6 @@
 /** The parameters of `GET /api/v1/events`. */
 
-import { type EventSelection, isLogged, readableCollections } from '../../events/event-request.ts'
+import { type EventSelection, offersEvents, readableCollections } from '../../events/event-request.ts'
 import { type EventFilter, firstFilterParam } from '../../events/event-shapes.ts'
 import { collectionOfPattern, typesOf } from '../../events/event-types.ts'
 import { isComputed } from '../../model/computed/fields.ts'
@@ -89,8 +89,8 @@ function namesIn(value: string | undefined): readonly string[] | undefined {
 
 function collectionNamed(model: Model, name: string): Collection {
   const collection = model.collections.get(name)
-  if (collection && isLogged(collection)) return collection
-  const names = [...model.collections.values()].filter(isLogged).map(logged => logged.name)
+  if (collection && offersEvents(collection)) return collection
+  const names = [...model.collections.values()].filter(offersEvents).map(logged => logged.name)
   const message = `The parameter "collections" names ${quoted(name)}, which is not a collection with events.`
   throw parameterFault('collections', 'unknown_collection', `${message}${didYouMean(name, names)}`)
 }
@@ -101,8 +101,8 @@ function collectionTyped(
   namedCollections: readonly Collection[] | undefined,
 ): Collection | 'all' {
   const collection = collectionOfPattern(model, type)
-  if (collection === undefined || (collection !== 'all' && !isLogged(collection))) {
-    const knownTypes = [...model.collections.values()].filter(isLogged).flatMap(typesOf)
+  if (collection === undefined || (collection !== 'all' && !offersEvents(collection))) {
+    const knownTypes = [...model.collections.values()].filter(offersEvents).flatMap(typesOf)
     const message = `The parameter "types" names ${quoted(type)}, which is not an event type.`
     throw parameterFault('types', 'unknown_type', `${message}${didYouMean(type, knownTypes)}`)
   }

@@ -1,12 +1,12 @@
 /** `GET /api/v1/events` in the OpenAPI document: the path, and a schema for each type of event. */
 
-import type { ChangeKind } from '../../events/change-feed.ts'
-import { isLogged } from '../../events/event-request.ts'
+import { offersEvents } from '../../events/event-request.ts'
 import { changeKinds, eventType, ownTypesOf } from '../../events/event-types.ts'
 import { collectionOfFields } from '../../logic/operations/input.ts'
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
+import type { ChangeKind } from '../../plan/change-feed.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
 import { type Reference, referTo } from './components.ts'
@@ -87,7 +87,7 @@ function emittedValues(document: Document, { type, fields }: EmittedEvent): Refe
 
 /** The event types of all collections that have events. */
 function allTypes({ model }: Document): readonly Described[] {
-  const logged = [...model.collections.values()].filter(isLogged)
+  const logged = [...model.collections.values()].filter(offersEvents)
   return logged.flatMap((collection): Described[] => [
     ...changeKinds.map(kind => ({ collection, kind, type: eventType(collection, kind) })),
     ...ownTypesOf(collection).map(type => ({ collection, kind: 'own' as const, type })),

@@ -1,5 +1,5 @@
 /** The actions and queries of the model, in the OpenAPI document. */
-import { collectionOf, staticAccess } from '../../logic/operations/access.ts'
+import { collectionOfOperation, staticAccess } from '../../logic/operations/access.ts'
 import { inputShape, isInputOptional, outputShape } from '../../logic/operations/input.ts'
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
@@ -66,7 +66,7 @@ function queryPath(document: Document, query: Operation): [string, JsonSchema] {
 function nameOf(model: Model, operation: Operation): string {
   const { name, target, output } = operation
   if (target === 'none') return name
-  const { name: collection, singular } = collectionOf(model, operation)
+  const { name: collection, singular } = collectionOfOperation(model, operation)
   const isItem = target === 'item' || (output.kind === 'item' && output.collection === collection)
   if (model.logic.queries.get(name) === operation) return `${name}_of_${isItem ? singular : collection}`
   return `${name}_${isItem ? singular : collection}`
@@ -76,7 +76,7 @@ function described(document: Document, operation: Operation): JsonSchema {
   const { model } = document
   const { name, description, access, scope, collection } = operation
   const isOpen = staticAccess(model, operation, withoutCredential) !== 'never'
-  const owner = collection === undefined ? undefined : collectionOf(model, operation)
+  const owner = collection === undefined ? undefined : collectionOfOperation(model, operation)
   const words = name.replaceAll('_', ' ')
   return {
     operationId: document.operationId(nameOf(model, operation)),

@@ -8,6 +8,7 @@ import {
   type GroupKey,
   type GroupSort,
   type Measure,
+  maxGroupKeys,
   type Param,
   type SelectedFigure,
 } from '../../plan/plan.ts'
@@ -28,7 +29,6 @@ import {
 import { Conditions } from './related-filters.ts'
 import { parseNames } from './select.ts'
 
-export const maxGroupKeys = 3
 /** Per kind of measure, in one request. */
 export const maxMeasures = 10
 const maxSortKeys = 8

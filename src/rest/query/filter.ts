@@ -1,10 +1,12 @@
 /** The names and values of filters, `field=value`, `author.name[contains]=value`, `or[1][not][field]=value` → conditions and their arguments. */
+
 import { isStorable } from '../../model/fields/textual.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { typeInWords } from '../../model/json-schema/faults.ts'
 import { formats } from '../../model/json-schema/formats.ts'
 import type { Field } from '../../model/model.ts'
 import { fieldNames, findField, namedField, quoted } from '../../plan/names.ts'
+import { maxListedValues } from '../../plan/plan.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { containedFault, searchFault, type TextFault } from '../../plan/text-search.ts'
 import type { CollectionView } from './collection-view.ts'
@@ -13,9 +15,6 @@ import type { FilterTemplate } from './list-template.ts'
 import { suggestOperator, suggestParameter, valueHint } from './other-spellings.ts'
 import { type Parameter, parameterFault, requireValue, unknownParameter } from './query-string.ts'
 import { follow, refuseAt } from './related-filters.ts'
-
-/** In the value of the operator `in`. */
-export const maxListedValues = 100
 
 /** The parameters of a list that are not filters. */
 export const listParameterNames = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include', 'total', 'q']

@@ -2,13 +2,10 @@
 import type { Deprecation } from '../../model/model.ts'
 import { fieldNames, findField, findRelation, namedField, quoted } from '../../plan/names.ts'
 import { orderById } from '../../plan/order.ts'
-import type { Param, Selected, SelectedRelation } from '../../plan/plan.ts'
+import { maxIncludeDepth, type Param, type Selected, type SelectedRelation } from '../../plan/plan.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import { parameterFault, refuseIn } from './query-string.ts'
 
-/** The maximum number of items of an included to-many relation, in the order of their ids. */
-export const includedLimit = 100
-const maxIncludeDepth = 3
 const maxIncludes = 10
 
 export interface Selection {

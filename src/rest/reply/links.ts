@@ -24,7 +24,7 @@ export function pageLinks(
   path: string,
   { linkQuery, perPage }: Pick<BoundList, 'linkQuery' | 'perPage'>,
   page: number,
-  { total, isEstimate, more }: Pick<ListAnswer, 'total' | 'isEstimate' | 'more'>,
+  { total, isEstimate, hasMore }: Pick<ListAnswer, 'total' | 'isEstimate' | 'hasMore'>,
 ): readonly string[] {
   const last = total === undefined || isEstimate ? undefined : Math.max(1, Math.ceil(total / perPage))
   const to = (target: number, relation: string) =>
@@ -32,7 +32,7 @@ export function pageLinks(
   const links = [to(1, 'first')]
   if (last !== undefined) links.push(to(last, 'last'))
   if (page > 1) links.unshift(to(Math.min(page - 1, last ?? page), 'prev'))
-  if (last === undefined ? more : page < last) links.unshift(to(page + 1, 'next'))
+  if (last === undefined ? hasMore : page < last) links.unshift(to(page + 1, 'next'))
   return linkHeader(links)
 }
 

@@ -96,10 +96,10 @@ export function renderAggregate(
   call: Call,
 ): Reply {
   if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
-  const { text, more } = answer
+  const { text, hasMore } = answer
   if (text === null) throw new ApiError('NOT_FOUND')
   const { page, perPage, template } = bound
-  const body = `{"data":${text},"meta":{"page":${page},"per_page":${perPage},"has_more":${more === true}}}`
+  const body = `{"data":${text},"meta":{"page":${page},"per_page":${perPage},"has_more":${hasMore === true}}}`
   const headers = readHeaders(template.presentation, access)
   const rendered = new Rendered(body, headers, pageLinks(call.path, bound, page, answer), true)
   answer.rendered = rendered

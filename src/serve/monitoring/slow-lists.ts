@@ -22,11 +22,11 @@ export interface StoredList extends Omit<SlowRuns, 'isRefused'> {
 
 /** Logs a slow list, without any value of a request. */
 export function logSlowList(logger: Logger): (slow: SlowList) => void {
-  return ({ request, looked, given, indexes, does, advice, isRefused }) => {
-    const fields = { request, rows_looked_at: looked, rows_given: given, indexes }
-    const level = isRefused || looked >= warnRows ? 'warn' : 'info'
+  return ({ request, scannedRows, returnedRows, indexes, summary, advice, isRefused }) => {
+    const fields = { request, rows_scanned: scannedRows, rows_returned: returnedRows, indexes }
+    const level = isRefused || scannedRows >= warnRows ? 'warn' : 'info'
     const refused = isRefused ? ', more than PORTICO_MAX_SCAN allows: it is refused' : ''
-    logger[level](fields, `slow list: it ${does}${refused}. ${advice}`)
+    logger[level](fields, `slow list: it ${summary}${refused}. ${advice}`)
   }
 }
 
@@ -36,8 +36,8 @@ export async function storedLists(records: Pick<Records, 'all'>): Promise<readon
   return stored.flatMap(({ payload }) => parseList(payload) ?? []).sort((a, b) => costOf(b) - costOf(a))
 }
 
-function costOf({ runs, looked }: Pick<StoredList, 'runs' | 'looked'>): number {
-  return runs * looked
+function costOf({ runs, scannedRows }: Pick<StoredList, 'runs' | 'scannedRows'>): number {
+  return runs * scannedRows
 }
 
 /** Undefined for a record of another version. */
@@ -139,7 +139,7 @@ export class SlowListRecorder {
 }
 
 /** Stands for a record that cannot be parsed. */
-const noRuns = { runs: 0, looked: 0 }
+const noRuns = { runs: 0, scannedRows: 0 }
 
 function idOf({ request, index }: SlowList): string {
   return hash('sha256', `${request} ${index ?? ''}`, 'base64url')
@@ -147,7 +147,19 @@ function idOf({ request, index }: SlowList): string {
 
 function mergeRuns(before: StoredList, slow: SlowRuns, time: string): StoredList {
   const { request, index, advice } = slow
-  const { looked, given, does, indexes } = slow.looked >= before.looked ? slow : before
+  const { scannedRows, returnedRows, summary, indexes } =
+    slow.scannedRows >= before.scannedRows ? slow : before
   const runs = before.runs + slow.runs
-  return { request, runs, looked, given, does, indexes, index, advice, firstAt: before.firstAt, lastAt: time }
+  return {
+    request,
+    runs,
+    scannedRows,
+    returnedRows,
+    summary,
+    indexes,
+    index,
+    advice,
+    firstAt: before.firstAt,
+    lastAt: time,
+  }
 }

@@ -2,10 +2,10 @@
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
-import type { ChangeFeed } from '../../events/change-feed.ts'
 import type { CredentialHeaders, Identify } from '../../events/credential-monitor.ts'
 import { createEvents, type Events } from '../../events/events.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
+import type { ChangeFeed } from '../../plan/change-feed.ts'
 import { isAnonymous, type Principal } from '../../principal.ts'
 
 export interface ProcessEventsParts {

@@ -5,9 +5,9 @@ import { ApiError } from '../../errors.ts'
 import type { Draw } from '../../explain/explain.ts'
 import type { GraphqlFault, GraphqlOutcome } from '../../explain/graphql-reasons.ts'
 import { Documents } from '../../graphql/documents/stored-documents.ts'
-import type { Bound, Engine, Refused } from '../../graphql/engine.ts'
+import type { BoundOperation, Engine, RequestErrorResult } from '../../graphql/engine.ts'
 import { createEngine } from '../../graphql/execute/create-engine.ts'
-import { queryRequest, requestOf } from '../../graphql/request.ts'
+import { parseRequest, queryRequest } from '../../graphql/request.ts'
 import { errorFromEngine, RequestFailed, toRequestError } from '../../graphql/request-error.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Model } from '../../model/model.ts'
@@ -58,8 +58,8 @@ export async function rehearseGraphql(
 }
 
 /** Prepares and binds the operation. Throws its request error. */
-function bindOperation(engine: Engine, settings: Settings, call: Call, body: unknown): Bound {
-  const request = call.method === 'GET' || call.method === 'HEAD' ? queryRequest(call) : requestOf(body)
+function bindOperation(engine: Engine, settings: Settings, call: Call, body: unknown): BoundOperation {
+  const request = call.method === 'GET' || call.method === 'HEAD' ? queryRequest(call) : parseRequest(body)
   if (!['GET', 'HEAD', 'POST'].includes(call.method)) throw new ApiError('METHOD_NOT_ALLOWED')
   const documents = new Documents({
     mode: settings['graphql.documents'],
@@ -72,14 +72,15 @@ function bindOperation(engine: Engine, settings: Settings, call: Call, body: unk
   return requireAccepted(engine.bind(prepared, request.variables))
 }
 
-function requireAccepted<T extends { readonly outcome: string }>(prepared: T | Refused): T {
-  if (prepared.outcome === 'request error') throw new RequestFailed(errorFromEngine(prepared as Refused))
+function requireAccepted<T extends { readonly outcome: string }>(prepared: T | RequestErrorResult): T {
+  if (prepared.outcome === 'request error')
+    throw new RequestFailed(errorFromEngine(prepared as RequestErrorResult))
   return prepared as T
 }
 
 function rehearseSubscription(
   engine: Engine,
-  bound: Bound,
+  bound: BoundOperation,
   principal: Principal,
   onFault: (error: unknown) => void,
 ): GraphqlOutcome {
@@ -93,7 +94,7 @@ function rehearseSubscription(
 
 async function rehearseExecution(
   engine: Engine,
-  bound: Bound,
+  bound: BoundOperation,
   principal: Principal,
   onFault: (error: unknown) => void,
 ): Promise<GraphqlOutcome> {

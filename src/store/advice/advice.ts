@@ -1,7 +1,8 @@
 /** Advice that makes a slow list fast, in terms of the model: the index to declare, or the request to send instead. */
 import type { Collection, Model } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
-import type { Condition, GuardedList, GuardedSort } from '../../plan/guarded.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../plan/guarded-conditions.ts'
 import type { PlanEstimate } from '../plans/estimate.ts'
 import { schemaOf, type Table } from '../schema/tables.ts'
 import { conjuncts, equalFields } from './facts.ts'
@@ -17,7 +18,7 @@ export interface Advice {
 /** From this offset on, a page is deep: the database reads and skips all rows before it. */
 export const deepOffset = 1000
 
-export interface PlannedList {
+export interface AdvisedList {
   readonly model: Model
   readonly list: GuardedList
   readonly estimate: PlanEstimate
@@ -25,7 +26,7 @@ export interface PlannedList {
 }
 
 /** The most useful advice first; never empty. */
-export function adviceFor(plannedList: PlannedList): readonly Advice[] {
+export function adviceFor(plannedList: AdvisedList): readonly Advice[] {
   const { list, offset } = plannedList
   const obstacles = [...obstaclesIn(list), ...relationFilterAdvice(plannedList), ...searchAdvice(list)]
   const range = obstacles.length === 0 ? rangeAdvice(plannedList) : undefined
@@ -68,18 +69,18 @@ export function indexText(keys: readonly string[]): string {
  * The index that serves equality and order at once, unless it exists or would not help. `hasObstacles`: whether there is a
  * condition that no index serves, for which an index on the order alone would be read to its end.
  */
-function missingIndex({ model, list, estimate }: PlannedList, hasObstacles: boolean): Advice | undefined {
+function missingIndex({ model, list, estimate }: AdvisedList, hasObstacles: boolean): Advice | undefined {
   const { collection } = list
   if (estimate.searches) return undefined
   const required = requiredKeys(list)
   if (required === undefined || required.keys.length === 0) return undefined
   if (hasObstacles && required.equalCount === 0) return undefined
-  if (existingIndexes(model, collection).some(index => serves(index, required))) return undefined
+  if (existingIndexes(model, collection).some(index => beginsWithKeys(index, required))) return undefined
   return indexAdvice(collection, withoutImpliedId(required))
 }
 
 /** A range in the order of ids would need two indexes, but a database uses only one: it scans in the order of ids. */
-function rangeAdvice({ model, list }: PlannedList): Advice | undefined {
+function rangeAdvice({ model, list }: AdvisedList): Advice | undefined {
   const { collection, rows, sort } = list
   const equal = indexableEqualFields(list)
   const [field] = conjuncts(rows)
@@ -89,7 +90,11 @@ function rangeAdvice({ model, list }: PlannedList): Advice | undefined {
     return undefined
   const keys = [...equal, field]
   const request = `request \`sort=${field}\`, because one index cannot return a range in the order of ids`
-  if (existingIndexes(model, collection).some(index => serves(index, { equalCount: equal.length, keys }))) {
+  if (
+    existingIndexes(model, collection).some(index =>
+      beginsWithKeys(index, { equalCount: equal.length, keys }),
+    )
+  ) {
     return { sentence: `For \`${collection.name}\`, ${request}.` }
   }
   return indexAdvice(collection, keys, `, and ${request}`)
@@ -108,7 +113,7 @@ function requiredKeys(list: GuardedList): RequiredKeys | undefined {
   const sort = list.sort.filter(({ field }) => !equal.includes(field.field.name))
   if (sort.some(({ field }) => !isColumn(field))) return undefined
   const sortKeys = sort.map(keyText)
-  const isById = sortKeys.every(key => fieldOf(key) === 'id')
+  const isById = sortKeys.every(key => fieldOfKey(key) === 'id')
   // The order of ids needs no index.
   if (isById && equal.length === 0) return { equalCount: 0, keys: [] }
   return { equalCount: equal.length, keys: [...equal, ...sortKeys] }
@@ -122,7 +127,7 @@ function indexableEqualFields(list: GuardedList): readonly string[] {
 function withoutImpliedId({ equalCount, keys }: RequiredKeys): readonly string[] {
   const last = keys.at(-1) ?? ''
   const previous = keys.at(-2)
-  if (fieldOf(last) !== 'id' || previous === undefined) return keys
+  if (fieldOfKey(last) !== 'id' || previous === undefined) return keys
   const isImplied = keys.length - 1 === equalCount || isDescending(last) === isDescending(previous)
   return isImplied ? keys.slice(0, -1) : keys
 }
@@ -166,10 +171,10 @@ function indexKeys({ indexes }: Table): readonly (readonly string[])[] {
 }
 
 /** Whether the index begins with these keys, in these directions or all reversed. */
-function serves(index: readonly string[], { equalCount, keys }: RequiredKeys): boolean {
+function beginsWithKeys(index: readonly string[], { equalCount, keys }: RequiredKeys): boolean {
   if (index.length < keys.length) return false
-  const equal = keys.slice(0, equalCount).map(fieldOf)
-  if (!index.slice(0, equalCount).every(key => equal.includes(fieldOf(key)))) return false
+  const equal = keys.slice(0, equalCount).map(fieldOfKey)
+  if (!index.slice(0, equalCount).every(key => equal.includes(fieldOfKey(key)))) return false
   const sortKeys = keys.slice(equalCount)
   const indexPart = index.slice(equalCount, keys.length)
   return (
@@ -179,7 +184,7 @@ function serves(index: readonly string[], { equalCount, keys }: RequiredKeys): b
 }
 
 /** The field of a key, without its direction. */
-export function fieldOf(key: string): string {
+export function fieldOfKey(key: string): string {
   return key.replace(/^-/, '')
 }
 
@@ -281,7 +286,7 @@ function ruleObstacle({ collection }: GuardedList): string {
 }
 
 /** For filters along relations, which test each row of the list: the targets are found first, by an index. */
-function relationFilterAdvice({ model, list }: PlannedList): readonly Advice[] {
+function relationFilterAdvice({ model, list }: AdvisedList): readonly Advice[] {
   return conjuncts(list.rows).flatMap(condition => {
     if (condition.kind !== 'related' || condition.stored) return []
     const { target, relation } = condition.path
@@ -291,7 +296,7 @@ function relationFilterAdvice({ model, list }: PlannedList): readonly Advice[] {
     if (field === undefined) return []
     const problem = `The filter along \`${relation.name}\` tests each row of \`${list.collection.name}\`:`
     const request = `request the items of \`${target.name}\` first, and filter by their ids`
-    if (existingIndexes(model, target).some(([key = '']) => fieldOf(key) === field)) {
+    if (existingIndexes(model, target).some(([key = '']) => fieldOfKey(key) === field)) {
       return [{ sentence: `${problem} ${request}.` }]
     }
     const index = indexText([field])

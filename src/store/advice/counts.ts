@@ -5,7 +5,7 @@
 import type { CheckedExpression } from '../../model/computed.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
-import { existingIndexes, fieldOf, indexText } from './advice.ts'
+import { existingIndexes, fieldOfKey, indexText } from './advice.ts'
 
 export interface CountAdvice {
   /** Where the model declares it: `tasks.limits[0]`, `projects.computed.open_tasks`. */
@@ -45,7 +45,7 @@ function adviceOn(
 ): readonly CountAdvice[] {
   const keys = [...new Set(equal)].filter(key => collection.fields.get(key)?.type.sortable)
   const isServed = existingIndexes(model, collection).some(index => {
-    const first = index.slice(0, keys.length).map(fieldOf)
+    const first = index.slice(0, keys.length).map(fieldOfKey)
     return keys.every(key => first.includes(key))
   })
   if (keys.length === 0 || isServed) return []

@@ -4,7 +4,8 @@
  */
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
-import type { Condition, GuardedList } from '../../plan/guarded.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import type { PlanFacts } from '../plans/estimate.ts'
 import type { PlanAccess } from '../plans/steps.ts'
 

@@ -1,5 +1,6 @@
 /** Lists as paths of REST without any values, so that they may be logged and stored. */
-import type { Condition, GuardedAggregate, GuardedList, GuardedSort } from '../../plan/guarded.ts'
+import type { GuardedAggregate, GuardedList } from '../../plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../plan/guarded-conditions.ts'
 
 /** A longer path is cut off. */
 const maxCharacters = 300

@@ -1,18 +1,16 @@
 /** A reader that counts its reads in the statistics. */
 import { type Awaitable, then } from '../../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
+import type { AnyGuardedRead } from '../../plan/guarded.ts'
 import type { Answer } from '../read/answers.ts'
 import type { QueryStatistics } from './statistics.ts'
 
-type AnyRead = GuardedRead | GuardedCompositeRead
-
-interface Readable {
+interface CountedReader {
   read(plan: never): Awaitable<Answer>
   readonly counts: { readonly hits: number; readonly misses: number }
 }
 
 /** `reader` itself if there are no statistics. */
-export function withStatistics<R extends Readable>(
+export function withStatistics<R extends CountedReader>(
   reader: R,
   statistics: QueryStatistics | undefined,
 ): Pick<R, 'read' | 'counts'> {
@@ -21,8 +19,8 @@ export function withStatistics<R extends Readable>(
   return observedReader as unknown as Pick<R, 'read' | 'counts'>
 }
 
-interface AnyReader extends Readable {
-  read(plan: AnyRead): Awaitable<Answer>
+interface AnyReader extends CountedReader {
+  read(plan: AnyGuardedRead): Awaitable<Answer>
 }
 
 /** Answers synchronously if the reader does. */
@@ -37,14 +35,14 @@ class ObservedReader implements AnyReader {
     this.#statistics = statistics
   }
 
-  read(plan: AnyRead): Awaitable<Answer> {
+  read(plan: AnyGuardedRead): Awaitable<Answer> {
     // Portico's own reads are neither counted nor limited.
     if (plan.principal.access.system) return this.#reader.read(plan)
     if (!this.#statistics.isBounded) return this.#readCounted(plan)
     return then(this.#statistics.require(plan), () => this.#readCounted(plan))
   }
 
-  #readCounted(plan: AnyRead): Awaitable<Answer> {
+  #readCounted(plan: AnyGuardedRead): Awaitable<Answer> {
     const { misses } = this.counts
     const answer = this.#reader.read(plan)
     if (this.counts.misses === misses) return answer

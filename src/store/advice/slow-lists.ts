@@ -16,11 +16,11 @@ export interface SlowList {
   /** E.g. `GET /posts?status=…&sort=-created_at`. */
   readonly request: string
   /** The estimated number of rows that each run scans. */
-  readonly looked: number
+  readonly scannedRows: number
   /** The number of rows that it returned when it was examined, or its limit. */
-  readonly given: number
+  readonly returnedRows: number
   /** A summary of the plan, e.g. `sorts about 100000 posts`. */
-  readonly does: string
+  readonly summary: string
   /** The indexes that the plan uses. */
   readonly indexes: readonly string[]
   /** The index to declare, e.g. `index('status', '-created_at')`; undefined if none helps. */
@@ -40,22 +40,22 @@ export function isSlow({ scannedRows, limit }: Finding): boolean {
   return scannedRows >= slowRows && scannedRows >= allowedScanFactor * limit
 }
 
-interface Counter {
+interface RunCounter {
   readonly runs: number
 }
 
-interface Entry {
+interface SlowListEntry {
   slow: SlowList
-  readonly shapes: Map<Counter, number>
+  readonly shapes: Map<RunCounter, number>
   /** Runs that are not in `shapes`: refused ones, and those of deep pages, since other pages of their shapes are fast. */
   otherRuns: number
 }
 
 export class SlowLists {
-  readonly #entries = new Map<string, Entry>()
+  readonly #entries = new Map<string, SlowListEntry>()
 
   /** Returns the list if this is its first entry. `isRefused`: it did not run. */
-  record(finding: Finding, transport: string, shape: Counter, isRefused = false): SlowList | undefined {
+  record(finding: Finding, transport: string, shape: RunCounter, isRefused = false): SlowList | undefined {
     const { path, scannedRows } = finding
     if (!isRefused && !isSlow(finding)) return undefined
     const slow = slowList(finding, `${transport} ${path}`, isRefused)
@@ -65,16 +65,16 @@ export class SlowLists {
     if (isRefused || finding.isDeep) entry.otherRuns++
     else this.#count(entry, shape)
     if (existing === undefined) return this.#add(key, entry) ? slow : undefined
-    if (scannedRows > existing.slow.looked) existing.slow = slow
+    if (scannedRows > existing.slow.scannedRows) existing.slow = slow
     return undefined
   }
 
-  #count({ shapes }: Entry, shape: Counter): void {
+  #count({ shapes }: SlowListEntry, shape: RunCounter): void {
     // Only runs from the examined one on count.
     if (!shapes.has(shape) && shapes.size < maxShapes) shapes.set(shape, Math.max(0, shape.runs - 1))
   }
 
-  #add(key: string, entry: Entry): boolean {
+  #add(key: string, entry: SlowListEntry): boolean {
     if (this.#entries.size >= maxLists) {
       const [cheapest, cheapestEntry] = [...this.#entries].reduce((a, b) =>
         costOf(b[1]) < costOf(a[1]) ? b : a,
@@ -100,23 +100,23 @@ export class SlowLists {
   }
 }
 
-function runsOf({ shapes, otherRuns }: Entry): number {
+function runsOf({ shapes, otherRuns }: SlowListEntry): number {
   let runs = otherRuns
   for (const [shape, countedRuns] of shapes) runs += shape.runs - countedRuns
   return runs
 }
 
-function costOf(entry: Entry): number {
-  return entry.slow.looked * Math.max(1, runsOf(entry))
+function costOf(entry: SlowListEntry): number {
+  return entry.slow.scannedRows * Math.max(1, runsOf(entry))
 }
 
 function slowList(finding: Finding, request: string, isRefused: boolean): SlowList {
-  const { scannedRows, returnedRows: given, summary: does, indexes, advice } = finding
+  const { scannedRows, returnedRows, summary, indexes, advice } = finding
   return {
     request,
-    looked: scannedRows,
-    given,
-    does,
+    scannedRows,
+    returnedRows,
+    summary,
     indexes,
     index: advice.find(entry => entry.index !== undefined)?.index,
     advice: advice.map(({ sentence }) => sentence).join(' '),

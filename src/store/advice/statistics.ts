@@ -7,16 +7,15 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { type Awaitable, then } from '../../plan/answer.ts'
 import type {
-  GuardedCompositeRead,
+  AnyGuardedRead,
   GuardedDelete,
   GuardedItem,
   GuardedPlan,
-  GuardedRead,
   GuardedSelected,
   GuardedWrite,
 } from '../../plan/guarded.ts'
-import { once } from '../once.ts'
-import type { Answer, ReadShape } from '../read/answers.ts'
+import { memoised } from '../memoised.ts'
+import type { Answer, GuardedReadShape } from '../read/answers.ts'
 import { type Inputs, noSlots } from '../values.ts'
 import type { Totals } from './facts.ts'
 import {
@@ -40,8 +39,6 @@ export interface StatisticsOptions {
   readonly maxScan?: number | undefined
 }
 
-type AnyRead = GuardedRead | GuardedCompositeRead
-
 /** The maximum number of shapes that wait to be examined: further ones are examined after a later run. */
 const maxQueued = 20
 /** The pause between two examinations, which keeps their share of the time small. */
@@ -57,7 +54,7 @@ const maxSampledLists = 32
 
 type AnsweredWrite = Exclude<GuardedWrite['shape'], GuardedDelete>
 
-interface Sample {
+interface ReadSample {
   readonly shape: ShapeStatistics
   readonly inputs: Inputs
   readonly answer: Answer
@@ -76,9 +73,9 @@ export class QueryStatistics {
   readonly #planReader: PlanReader
   readonly #options: StatisticsOptions
   /** The statistics of a shape live as long as the shape. */
-  readonly #statisticsOf = once((shape: ReadShape) => new ShapeStatistics(shape))
-  readonly #answerOf = once(answerOf)
-  readonly #queue: Sample[] = []
+  readonly #statisticsOf = memoised((shape: GuardedReadShape) => new ShapeStatistics(shape))
+  readonly #answerOf = memoised(answerOf)
+  readonly #queue: ReadSample[] = []
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
@@ -93,7 +90,7 @@ export class QueryStatistics {
   }
 
   /** Must be called after each read that the database answered. */
-  recordRun(plan: AnyRead, answer: Answer): void {
+  recordRun(plan: AnyGuardedRead, answer: Answer): void {
     const shape = this.#statisticsOf(plan.shape)
     const runs = ++shape.counter.runs
     if (runs < shape.next) return
@@ -101,7 +98,7 @@ export class QueryStatistics {
     this.#sample(shape, this.#inputs(plan), answer)
   }
 
-  #inputs({ args, principal }: AnyRead): Inputs {
+  #inputs({ args, principal }: AnyGuardedRead): Inputs {
     return { args, userId: principal.userId, slots: noSlots, actor: this.#planReader.actor?.(principal) }
   }
 
@@ -134,7 +131,7 @@ export class QueryStatistics {
       .finally(scheduleNext)
   }
 
-  #examine({ shape, inputs, answer }: Sample): Awaitable<void> {
+  #examine({ shape, inputs, answer }: ReadSample): Awaitable<void> {
     return then(this.#findings(shape, inputs, answer), findings => {
       for (const finding of findings) this.#record(finding, shape, answer)
     })
@@ -171,7 +168,7 @@ export class QueryStatistics {
   }
 
   /** See `QueryInsight.describe`. */
-  describe(plan: AnyRead): Awaitable<string | undefined> {
+  describe(plan: AnyGuardedRead): Awaitable<string | undefined> {
     return then(this.#findings(this.#statisticsOf(plan.shape), this.#inputs(plan)), findings => {
       const [first, ...rest] = findings
       if (first === undefined) return undefined
@@ -182,7 +179,7 @@ export class QueryStatistics {
   }
 
   /** Throws SCAN_TOO_LARGE if a list would scan more rows than allowed; synchronously if the plan reader is synchronous. */
-  require(plan: AnyRead): Awaitable<void> {
+  require(plan: AnyGuardedRead): Awaitable<void> {
     const { maxScan } = this.#options
     if (maxScan === undefined) return
     const shape = this.#statisticsOf(plan.shape)
@@ -269,7 +266,7 @@ function charactersOf(args: readonly JsonValue[]): number {
   return characters
 }
 
-function sizeOf({ reads }: ReadShape, totals: Totals): number {
+function sizeOf({ reads }: GuardedReadShape, totals: Totals): number {
   return reads.reduce((sum, collection) => sum + totals.of(collection), 0)
 }
 
@@ -287,7 +284,7 @@ function resultsOf(answer: Answer, planned: readonly PlannedUnit[]): Map<ListUni
 }
 
 class ShapeStatistics {
-  readonly shape: ReadShape
+  readonly shape: GuardedReadShape
   /** A separate object: the slow lists keep it, and must not keep the shape from garbage collection. */
   readonly counter = { runs: 0 }
   /** The number of runs at which the shape is examined again. */
@@ -296,7 +293,7 @@ class ShapeStatistics {
   /** The last sizes and windows that `require` accepted. */
   accepted: { readonly size: number; readonly windows: string } | undefined
 
-  constructor(shape: ReadShape) {
+  constructor(shape: GuardedReadShape) {
     this.shape = shape
   }
 }

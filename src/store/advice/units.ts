@@ -10,7 +10,7 @@ import type {
   GuardedSelectedList,
 } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
-import type { ReadShape } from '../read/answers.ts'
+import type { GuardedReadShape } from '../read/answers.ts'
 import { aggregatePath, listPath } from './list-paths.ts'
 
 /** One list within a read. */
@@ -27,7 +27,7 @@ export interface ListUnit {
 }
 
 /** At most `maxUnits`. `argCount`: how many arguments the read has; the one after them stands for the id of a parent. */
-export function unitsOf(shape: ReadShape, argCount: number, maxUnits: number): readonly ListUnit[] {
+export function unitsOf(shape: GuardedReadShape, argCount: number, maxUnits: number): readonly ListUnit[] {
   const units: ListUnit[] = []
   const context = { units, maxUnits, parent: argCount }
   if (shape.kind === 'list') {

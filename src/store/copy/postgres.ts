@@ -13,28 +13,28 @@ import {
   ownTables,
 } from '../schema/postgres/ddl.ts'
 import { planPostgres, storePostgresSchema } from '../schema/postgres/migrate.ts'
-import { fillWords } from '../schema/postgres/search.ts'
+import { fillSearchTable } from '../schema/postgres/search.ts'
 import { connect, tryLock } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
 import {
   begunKey,
-  type Claim,
+  type CopiedLogState,
   type CopiedState,
   CopyError,
   type CopyMark,
+  type CopySource,
+  type CopyTarget,
   type FinishedMark,
   finishedKey,
   finishedMark,
-  type LogState,
   nonEmptyTargetError,
   outdatedSourceError,
   requireSame,
-  type Source,
-  type Target,
+  type TargetState,
 } from './sides.ts'
-import { Batch, type CopyRow, type CopyTable, type CopyValue } from './tables.ts'
+import { type CopyRow, type CopyTable, type CopyValue, RowBatch } from './tables.ts'
 
 /** Rows per FETCH: each of them may be long. */
 const rowsPerFetch = 100
@@ -112,7 +112,7 @@ async function openSide<S>(url: string, open: (client: pg.Client) => Promise<S>)
 async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
   const text = `${select(table)} ORDER BY ${keyOf(table)}`
   await client.query(`DECLARE "copied" NO SCROLL CURSOR FOR ${text}`)
-  const batch = new Batch()
+  const batch = new RowBatch()
   for (let rows: readonly CopyRow[] | undefined; rows?.length !== 0; ) {
     rows = await readRows(client, `FETCH ${rowsPerFetch} FROM "copied"`)
     for (const row of rows) {
@@ -134,7 +134,7 @@ const beginSnapshot = 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY'
 /** The transaction id below which rows of `_touched` may have been pruned: see `floorRow`. */
 const floor = `coalesce((SELECT "names"::xid8 FROM "_touched" WHERE "xid" = '0'::xid8), '0'::xid8)`
 
-export class PostgresSource implements Source {
+export class PostgresSource implements CopySource {
   readonly #client: pg.Client
   /** The snapshot, and the floor in it. */
   readonly #snapshot: readonly [string, string]
@@ -171,7 +171,7 @@ export class PostgresSource implements Source {
     )
   }
 
-  async logState(): Promise<LogState> {
+  async logState(): Promise<CopiedLogState> {
     const rows = await readRows(this.#client, `SELECT "key", "value" FROM "_portico" WHERE ${copiedKeys}`)
     return new Map(rows.map(([key, value]) => [String(key), String(value)]))
   }
@@ -207,7 +207,7 @@ async function takeLock(client: pg.Client): Promise<boolean> {
   return false
 }
 
-export class PostgresTarget implements Target {
+export class PostgresTarget implements CopyTarget {
   readonly #client: pg.Client
 
   private constructor(client: pg.Client) {
@@ -225,7 +225,7 @@ export class PostgresTarget implements Target {
     })
   }
 
-  claim(mark: CopyMark, model: Model): Promise<Claim> {
+  claim(mark: CopyMark, model: Model): Promise<TargetState> {
     const client = this.#client
     return this.#transaction(async () => {
       const tables = await readRows(
@@ -331,7 +331,7 @@ export class PostgresTarget implements Target {
     if (search.length === 0) return
     await client.query(createSearch(table).join(';\n'))
     const sources = search.map(column => ({ column, expression: ident(column), text: '' }))
-    await fillWords(client, name, searchTable(name), sources)
+    await fillSearchTable(client, name, searchTable(name), sources)
   }
 
   async #transaction<T>(work: () => Promise<T>): Promise<T> {

@@ -7,24 +7,24 @@ export class CopyError extends Error {
   override readonly name = 'CopyError'
 }
 
-export type LogState = ReadonlyMap<string, string>
+export type CopiedLogState = ReadonlyMap<string, string>
 
 /** The state that is copied besides rows. */
 export interface CopiedState {
-  /** By table: see `Source.lastNumber`. */
+  /** By table: see `CopySource.lastNumber`. */
   readonly lastNumbers: ReadonlyMap<string, number>
-  readonly logState: LogState
+  readonly logState: CopiedLogState
 }
 
 /** A snapshot of a database. */
-export interface Source {
+export interface CopySource {
   count(table: CopyTable): Promise<number>
   /** All rows in the order of their keys, in batches. */
   batches(table: CopyTable): AsyncIterable<readonly CopyRow[]>
   /** The greatest id that was ever assigned to a row; 0 if none was. */
   lastNumber(table: CopyTable): Promise<number>
   /** The stored state of the event log besides its rows, by key. */
-  logState(): Promise<LogState>
+  logState(): Promise<CopiedLogState>
   /** Whether the database was written to since the snapshot was taken. Ends the snapshot. */
   hasChanged(): Promise<boolean>
   close(): Promise<void>
@@ -48,15 +48,15 @@ export interface CopiedTable extends CopyTotal {
 }
 
 /** The target was empty, an unfinished copy, or a finished one. */
-export type Claim = 'new' | 'begun' | FinishedMark
+export type TargetState = 'new' | 'begun' | FinishedMark
 
 /** The keys of the marks in `_portico`. */
 export const begunKey = 'copy'
 export const finishedKey = 'copied'
 
-export interface Target {
+export interface CopyTarget {
   /** Creates the tables in an empty database, or recognises this copy. Throws a `CopyError` for any other database. */
-  claim(mark: CopyMark, model: Model): Promise<Claim>
+  claim(mark: CopyMark, model: Model): Promise<TargetState>
   /** The rows whose keys are after one and not after another; undefined: from the first, to the last. */
   between(
     table: CopyTable,

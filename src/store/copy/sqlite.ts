@@ -15,25 +15,25 @@ import {
   storeSchema,
 } from '../schema/sqlite/migrate.ts'
 import { schemaOf } from '../schema/tables.ts'
-import { openDatabase } from '../sqlite/connection.ts'
+import { openDatabase } from '../sqlite/file/open.ts'
 import {
   alreadyFinishedError,
   begunKey,
-  type Claim,
+  type CopiedLogState,
   type CopiedState,
   CopyError,
   type CopyMark,
+  type CopySource,
+  type CopyTarget,
   type FinishedMark,
   finishedKey,
   finishedMark,
-  type LogState,
   nonEmptyTargetError,
   outdatedSourceError,
   requireSame,
-  type Source,
-  type Target,
+  type TargetState,
 } from './sides.ts'
-import { Batch, type CopyRow, type CopyTable } from './tables.ts'
+import { type CopyRow, type CopyTable, RowBatch } from './tables.ts'
 
 function open(file: string): DatabaseSync {
   return openDatabase({ file, busyTimeoutMs: 5000 })
@@ -77,7 +77,7 @@ function range(
 async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
   const statement = database.prepare(`${select(table)} ORDER BY ${keyColumns(table)}`)
   statement.setReturnArrays(true)
-  const batch = new Batch()
+  const batch = new RowBatch()
   for (const row of statement.iterate()) {
     const fullBatch = batch.add(rowOf(row))
     if (fullBatch !== undefined) yield fullBatch
@@ -86,7 +86,7 @@ async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenera
   if (remaining.length > 0) yield remaining
 }
 
-export class SqliteSource implements Source {
+export class SqliteSource implements CopySource {
   readonly #database: DatabaseSync
   readonly #version: unknown
 
@@ -122,7 +122,7 @@ export class SqliteSource implements Source {
     return Number(row?.seq ?? 0)
   }
 
-  async logState(): Promise<LogState> {
+  async logState(): Promise<CopiedLogState> {
     const rows = this.#database.prepare(`SELECT "key", "value" FROM "_portico" WHERE ${copiedKeys}`).all()
     return new Map(rows.map(({ key, value }) => [String(key), String(value)]))
   }
@@ -141,7 +141,7 @@ export class SqliteSource implements Source {
   }
 }
 
-export class SqliteTarget implements Target {
+export class SqliteTarget implements CopyTarget {
   readonly #database: DatabaseSync
 
   constructor(file: string) {
@@ -152,7 +152,7 @@ export class SqliteTarget implements Target {
     this.#database.exec('PRAGMA foreign_keys = OFF; PRAGMA synchronous = NORMAL')
   }
 
-  async claim(mark: CopyMark, model: Model): Promise<Claim> {
+  async claim(mark: CopyMark, model: Model): Promise<TargetState> {
     const database = this.#database
     return this.#transaction(() => {
       const finished = this.#finishedMark(mark)

@@ -82,7 +82,7 @@ const rowsPerBatch = 500
 const charactersPerBatch = 4_000_000
 
 /** Collects rows into batches. */
-export class Batch {
+export class RowBatch {
   #rows: CopyRow[] = []
   #characters = 0
 

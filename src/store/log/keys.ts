@@ -1,5 +1,5 @@
 /** The keys of `_portico` that belong to the log. Numbers are stored as decimal text. */
-import { quoted, type Sql, sql } from '../sql/writer.ts'
+import { type Sql, sql, textLiteral } from '../sql/writer.ts'
 
 /** The highest number of an event that was pruned, or that a restored backup has replaced. */
 export const prunedKey = 'events.pruned'
@@ -21,10 +21,10 @@ export function holdKey(name: string): string {
 }
 
 /** The SQL condition that a key is one of `holdKey`. */
-export const isHold: Sql = sql`"key" >= ${quoted(holdPrefix)} AND "key" < ${quoted('events.hold/')}`
+export const isHold: Sql = sql`"key" >= ${textLiteral(holdPrefix)} AND "key" < ${textLiteral('events.hold/')}`
 
 const number = sql`CAST("value" AS bigint)`
 
-export const prunedSql: Sql = sql`(SELECT ${number} FROM "_portico" WHERE "key" = ${quoted(prunedKey)})`
-export const basesSql: Sql = sql`(SELECT "value" FROM "_portico" WHERE "key" = ${quoted(basesKey)})`
+export const prunedSql: Sql = sql`(SELECT ${number} FROM "_portico" WHERE "key" = ${textLiteral(prunedKey)})`
+export const basesSql: Sql = sql`(SELECT "value" FROM "_portico" WHERE "key" = ${textLiteral(basesKey)})`
 export const lowestHoldSql: Sql = sql`(SELECT min(${number}) FROM "_portico" WHERE ${isHold})`

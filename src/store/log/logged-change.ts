@@ -1,6 +1,7 @@
-/** A row of the event log as a `Change`. */
+/** A row of the event log as a `LoggedChange`. */
+
+import type { LoggedChange } from '../../plan/change-feed.ts'
 import { slot, sql } from '../sql/writer.ts'
-import type { Change } from '../store.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
 /** In the order in which `loggedChange` reads them. */
@@ -20,14 +21,14 @@ export const afterSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > 
  */
 export const afterWithinSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} AND "id" <= (SELECT max("id") FROM (SELECT "id", sum("bytes") OVER (ORDER BY "id") - "bytes" AS "sum" FROM (SELECT "id", ${bytesSql} AS "bytes" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0) AS "some") AS "summed" WHERE "sum" < ${slot(2)}) ORDER BY "id"`
 
-export function loggedChange(row: ResultRow): Change {
+export function loggedChange(row: ResultRow): LoggedChange {
   const [event, collection, kind, id, data, before, changed, at, userId, appId, type, depth] = row
-  let parsed: readonly string[] | Change['values'] | undefined
+  let parsed: readonly string[] | LoggedChange['values'] | undefined
   const parse = () => (parsed ??= typeof changed === 'string' ? JSON.parse(changed) : null)
   return {
     event: Number(event),
     collection: String(collection),
-    kind: kind as Change['kind'],
+    kind: kind as LoggedChange['kind'],
     id: Number(id),
     row: String(data),
     before: textOf(before),
@@ -38,7 +39,7 @@ export function loggedChange(row: ResultRow): Change {
     },
     get values() {
       const values = parse()
-      return values === null || Array.isArray(values) ? null : (values as Change['values'])
+      return values === null || Array.isArray(values) ? null : (values as LoggedChange['values'])
     },
     at: String(at),
     userId: numberOf(userId),

@@ -3,8 +3,8 @@
  * database.
  */
 import { type Sql, slot, sql } from '../sql/writer.ts'
-import { noInputs, type ResultRow, type SqlValue, slotInputs } from '../values.ts'
-import type { Rows, Steps } from '../write/steps.ts'
+import { noInputs, type ResultRow, type ResultRows, type SqlValue, slotInputs } from '../values.ts'
+import type { QuerySteps } from '../write/steps.ts'
 import { basesSql, lowestHoldSql } from './keys.ts'
 import { bytesSql } from './logged-change.ts'
 
@@ -74,20 +74,20 @@ export interface Prunable {
   readonly byAge: number
 }
 
-export interface LogState {
+export interface PruningState {
   readonly extent: LogExtent
   readonly prunable: Prunable | undefined
 }
 
 const lastNumber = Number.MAX_SAFE_INTEGER
-const emptyLog: LogState = { extent: { oldest: 0, newest: 0, bytes: 0 }, prunable: undefined }
+const emptyLog: PruningState = { extent: { oldest: 0, newest: 0, bytes: 0 }, prunable: undefined }
 
 /** Finds the events to prune. `now`: in milliseconds. */
 export function* inspectLog<S>(
   statements: PruneStatements<S>,
   { maxAgeMs, maxBytes }: Retention,
   now: number,
-): Steps<S, LogState> {
+): QuerySteps<S, PruningState> {
   const [state] = yield [{ statement: statements.state, inputs: noInputs }]
   const [hold, bases, oldest, at] = state?.[0] ?? []
   if (oldest === null || oldest === undefined) return emptyLog
@@ -109,7 +109,10 @@ export function* inspectLog<S>(
 }
 
 /** Within a transaction. Returns how many events it has deleted. */
-export function* prune<S>(statements: PruneStatements<S>, { bySize, byAge }: Prunable): Steps<S, number> {
+export function* prune<S>(
+  statements: PruneStatements<S>,
+  { bySize, byAge }: Prunable,
+): QuerySteps<S, number> {
   const inputs = slotInputs([bySize, byAge])
   const [deleted] = yield statements.prune.map(statement => ({ statement, inputs }))
   return deleted?.length ?? 0
@@ -130,7 +133,7 @@ interface PruneLimits {
 }
 
 export function prunableOf(
-  rows: Rows,
+  rows: ResultRows,
   { before, hold, excessBytes }: PruneLimits,
   settled: number,
 ): Prunable | undefined {
@@ -147,7 +150,7 @@ export function prunableOf(
   return bySize === 0 && byAge === 0 ? undefined : { bySize, byAge }
 }
 
-function* extentOf<S>(statements: PruneStatements<S>, bases: readonly number[]): Steps<S, LogExtent> {
+function* extentOf<S>(statements: PruneStatements<S>, bases: readonly number[]): QuerySteps<S, LogExtent> {
   const bounds = [-1, ...bases]
   const ranges = yield bounds.map((after, index) => ({
     statement: statements.extent,
@@ -168,7 +171,7 @@ function* extentOf<S>(statements: PruneStatements<S>, bases: readonly number[]):
   }
 }
 
-function rangeOf(rows: Rows): { readonly first: number; readonly last: number } {
+function rangeOf(rows: ResultRows): { readonly first: number; readonly last: number } {
   const [first, last]: ResultRow = rows[0] ?? []
   return { first: Number(first ?? 0), last: Number(last ?? 0) }
 }

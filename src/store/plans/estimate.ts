@@ -74,7 +74,7 @@ interface Calculation {
   readonly outputs: Map<string, number>
 }
 
-interface Work {
+interface RowCounts {
   /** Rows visited. */
   readonly visited: number
   /** Rows returned to the enclosing block. */
@@ -95,14 +95,14 @@ function calculation(facts: PlanFacts, average: boolean): Calculation {
 }
 
 /** Nested loops: each access runs once for each row of the accesses before it. `limit`: the number of requested rows. */
-function blockWork(steps: readonly PlanStep[], limit: number | undefined, within: Calculation): Work {
+function blockWork(steps: readonly PlanStep[], limit: number | undefined, within: Calculation): RowCounts {
   let visited = 0
   let loops = 1
   let isFirst = true
   for (const [index, step] of steps.entries()) {
     if (step.kind === 'unknown') within.flags.bounded = false
     if (isSource(step)) {
-      const end: End = isFirst ? { limit, steps } : { limit: undefined, steps: [] }
+      const end: BlockEnd = isFirst ? { limit, steps } : { limit: undefined, steps: [] }
       const rowsPerLoop = sourceRows(step, keysOf(steps, index, within), end, within)
       isFirst = false
       if (!readsSubquery(step, within)) visited += times(loops, rowsPerLoop)
@@ -114,14 +114,14 @@ function blockWork(steps: readonly PlanStep[], limit: number | undefined, within
   return { visited, returned: limit === undefined ? loops : Math.min(limit, loops) }
 }
 
-type Source = PlanAccess | (PlanBlock & { readonly block: 'or' })
+type ScanStep = PlanAccess | (PlanBlock & { readonly block: 'or' })
 
-function isSource(step: PlanStep): step is Source {
+function isSource(step: PlanStep): step is ScanStep {
   return step.kind === 'access' || (step.kind === 'block' && step.block === 'or')
 }
 
 /** Whether it reads the result of a subquery in FROM, whose rows are already counted. */
-function readsSubquery(step: Source, { outputs }: Calculation): boolean {
+function readsSubquery(step: ScanStep, { outputs }: Calculation): boolean {
   return step.kind === 'access' && outputs.has(step.table)
 }
 
@@ -129,12 +129,12 @@ function times(loops: number, rowsPerLoop: number): number {
   return loops === 0 || rowsPerLoop === 0 ? 0 : loops * rowsPerLoop
 }
 
-function nextLoops(step: Source, loops: number, rowsPerLoop: number): number {
+function nextLoops(step: ScanStep, loops: number, rowsPerLoop: number): number {
   if (step.kind === 'access' && (step.access === 'constant' || step.exists)) return loops
   return times(loops, rowsPerLoop)
 }
 
-function nested(step: PlanBlock, within: Calculation): Work {
+function nested(step: PlanBlock, within: Calculation): RowCounts {
   const limits = { rows: within.facts.take, scalar: within.facts.counts === false ? 1 : undefined }
   const limit = step.block === 'rows' || step.block === 'scalar' ? limits[step.block] : undefined
   const work = blockWork(step.steps, limit, within)
@@ -162,7 +162,7 @@ function keysOf(steps: readonly PlanStep[], index: number, within: Calculation):
 }
 
 /** `end`: what can end the access before it has returned all its rows. */
-function sourceRows(step: Source, keys: Found, end: End, within: Calculation): number {
+function sourceRows(step: ScanStep, keys: Found, end: BlockEnd, within: Calculation): number {
   if (step.kind === 'block') return rowsUntilEnd(orRows(step, within), step, end, within)
   const rows = rowsUntilEnd(accessRows(step, keys, within), step, end, within)
   return step.automatic ? rows + tableRows(step, within) : rows
@@ -210,13 +210,13 @@ function tableRows({ table }: PlanAccess, { facts }: Calculation): number {
   return facts.rowsOf(table) ?? unknownRows
 }
 
-interface End {
+interface BlockEnd {
   readonly limit: number | undefined
   /** The steps of the block, in which a temporary b-tree collects all rows first. */
   readonly steps: readonly PlanStep[]
 }
 
-function rowsUntilEnd(found: Found, step: Source, { limit, steps }: End, within: Calculation): number {
+function rowsUntilEnd(found: Found, step: ScanStep, { limit, steps }: BlockEnd, within: Calculation): number {
   const { flags, facts } = within
   if (!found.grows) return found.rows
   const tree = steps.find(other => other.kind === 'tree')

@@ -15,7 +15,7 @@ import { WriteHealth } from '../write-health.ts'
 import type { Connection } from './connections/connection.ts'
 import { Connector, lockWaitOf } from './connections/connector.ts'
 import { Pool } from './connections/pool.ts'
-import type { Settings } from './connections/settings.ts'
+import type { PostgresSettings } from './connections/settings.ts'
 import { statementOf } from './connections/statement.ts'
 import { ChangeLog } from './log/change-log.ts'
 import { Cleaning } from './log/cleaning.ts'
@@ -28,7 +28,7 @@ import { Replicas } from './replicas/replicas.ts'
 import { lockedBy, type Security, unlocked } from './row-security/security.ts'
 import { SecuredWrites } from './row-security/writes.ts'
 import { Checks } from './versions/checks.ts'
-import { Lease } from './versions/lease.ts'
+import { CacheLease } from './versions/lease.ts'
 import { PostgresWrites } from './write/database.ts'
 import { TransactionReads } from './write/transaction.ts'
 import { Writer } from './write/writer.ts'
@@ -63,7 +63,7 @@ interface Signals {
   readonly change: []
 }
 
-export function partsOf(model: Model, settings: Settings): StoreParts {
+export function partsOf(model: Model, settings: PostgresSettings): StoreParts {
   const { url, rowSecurity, timeoutMs, lanes, maxWaiting, now, clock } = settings
   const signals = new EventEmitter<Signals>()
   const security = rowSecurity ? lockedBy(clock) : unlocked
@@ -72,7 +72,7 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
   const replicas = settings.replicas.length > 0 ? new Replicas() : undefined
   const watch = watchOf(settings, connector, signals)
   const onChange = () => signals.emit('change')
-  const lease = new Lease()
+  const lease = new CacheLease()
   const checks = new Checks({ pool: watch, versions, lease, observer: replicas, onChange })
   const pruning = new LogPruning(settings)
   const changes: ChangeLog = new ChangeLog({
@@ -125,7 +125,11 @@ export function partsOf(model: Model, settings: Settings): StoreParts {
 }
 
 /** The connection that checks for commits, and whether the database can be reached. */
-function watchOf({ url, maxWaiting }: Settings, connector: Connector, signals: EventEmitter<Signals>): Pool {
+function watchOf(
+  { url, maxWaiting }: PostgresSettings,
+  connector: Connector,
+  signals: EventEmitter<Signals>,
+): Pool {
   return new Pool({
     open: async () => {
       signals.emit('opening')
@@ -142,7 +146,7 @@ function watchOf({ url, maxWaiting }: Settings, connector: Connector, signals: E
 interface WriterParts {
   readonly connector: Connector
   readonly security: Security
-  readonly lease: Lease
+  readonly lease: CacheLease
   readonly checks: Checks
   readonly changes: ChangeLog
   readonly health: WriteHealth
@@ -152,7 +156,7 @@ interface WriterParts {
 
 function writerOf(
   model: Model,
-  settings: Settings,
+  settings: PostgresSettings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
   const { url, lanes, timeoutMs, maxWaiting, now, clock, onCascade, timeLimit } = settings
@@ -188,7 +192,10 @@ interface IdleParts {
 }
 
 /** Without a lease: no item and no record changes. */
-function idlePruningOf({ url, retention }: Settings, { connector, watch, pruning }: IdleParts): IdlePruning {
+function idlePruningOf(
+  { url, retention }: PostgresSettings,
+  { connector, watch, pruning }: IdleParts,
+): IdlePruning {
   const step = async () => {
     const prunable = await pruning.inspect(queries => watch.ask(queries))
     if (prunable === undefined) return false

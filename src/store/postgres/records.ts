@@ -4,12 +4,12 @@ import { RecordChanges, recordOf, recordSql, versionName } from '../records.ts'
 import { sql } from '../sql/writer.ts'
 import { type SqlValue, slotInputs } from '../values.ts'
 import type { Versions } from '../versions.ts'
-import type { Steps } from '../write/steps.ts'
+import type { QuerySteps } from '../write/steps.ts'
 import type { Pool } from './connections/pool.ts'
 import { type Statement, statementOf } from './connections/statement.ts'
 import type { Writer } from './write/writer.ts'
 
-interface Parts {
+interface RecordsParts {
   readonly pool: Pool
   readonly writer: Writer
   readonly versions: Versions
@@ -18,15 +18,15 @@ interface Parts {
 }
 
 export class PostgresRecords extends RecordChanges<Statement> implements Records {
-  readonly #parts: Parts
+  readonly #parts: RecordsParts
 
-  constructor(parts: Parts) {
+  constructor(parts: RecordsParts) {
     const { writer, now } = parts
     super({
       prepare: statementOf,
       now,
       work: (steps, key) => writer.work(steps, key),
-      *put(inputs): Steps<Statement, boolean> {
+      *put(inputs): QuerySteps<Statement, boolean> {
         const [rows] = yield [{ statement: put, inputs }]
         return rows?.[0]?.[0] !== 1
       },

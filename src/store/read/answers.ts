@@ -5,12 +5,12 @@
 import { Cache, CacheBound } from '../../cache.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
+import type { AnyGuardedRead } from '../../plan/guarded.ts'
 
-export type Key = number | string
+export type AnswerKey = number | string
 
 /** A read without its values, and its answer. */
-export type ReadShape = (GuardedRead | GuardedCompositeRead)['shape']
+export type GuardedReadShape = AnyGuardedRead['shape']
 export type Answer = ReadAnswer | CompositeAnswer
 
 interface CachedAnswer {
@@ -59,7 +59,7 @@ export class Answers {
 
 export class ShapeAnswers {
   readonly #answers: Answers
-  readonly #cache: Cache<Key, CachedAnswer>
+  readonly #cache: Cache<AnswerKey, CachedAnswer>
   /** Cached answers and cache hits since the shape was last judged. */
   #cached = 0
   #hits = 0
@@ -71,7 +71,7 @@ export class ShapeAnswers {
     this.#cache = new Cache(answers.bound)
   }
 
-  get(key: Key, stamp: number): Answer | undefined {
+  get(key: AnswerKey, stamp: number): Answer | undefined {
     const cached = this.#cache.get(key, stamp)
     if (cached === undefined) return undefined
     this.#hits++
@@ -80,7 +80,7 @@ export class ShapeAnswers {
   }
 
   /** Caches the answer, or skips it where the shape's answers are rarely read again. */
-  set(key: Key, stamp: number, answer: Answer): void {
+  set(key: AnswerKey, stamp: number, answer: Answer): void {
     if (this.#isSampled && ++this.#skipped % samplingInterval !== 0) return
     const characters = (answer.text?.length ?? 0) + (typeof key === 'string' ? key.length : 0)
     const bytes = entryBytes + 2 * characters
@@ -92,7 +92,7 @@ export class ShapeAnswers {
   }
 
   /** Adds the weight of the rendered response, once. */
-  #weigh(key: Key, cached: CachedAnswer): void {
+  #weigh(key: AnswerKey, cached: CachedAnswer): void {
     const { rendered } = cached.answer
     if (cached.isWeighed || rendered === undefined) return
     cached.isWeighed = true
@@ -107,7 +107,7 @@ export class ShapeAnswers {
 }
 
 /** A key that is equal only for equal arguments and, for a personal answer, the same user. */
-export function keyOf(args: readonly JsonValue[], userId: number | null, personal: boolean): Key {
+export function answerKey(args: readonly JsonValue[], userId: number | null, personal: boolean): AnswerKey {
   if (personal) return `${userId}:${JSON.stringify(args)}`
   const first = args[0]
   if (args.length === 1 && typeof first === 'number') return first

@@ -1,11 +1,9 @@
 /** Snapshots of asynchronous databases, which run several queries in one call. */
-import type { ResultRow } from '../values.ts'
+import type { ResultRow, ResultRows } from '../values.ts'
 import type { Snapshot } from './database.ts'
 
-type Rows = readonly ResultRow[]
-
 /** Runs queries in one snapshot, begun after the call. */
-export type RunQueries<Q> = (queries: readonly Q[]) => Promise<readonly Rows[]>
+export type RunQueries<Q> = (queries: readonly Q[]) => Promise<readonly ResultRows[]>
 
 /** Determines whether a snapshot is newer than the versions. */
 export interface Freshness<Q> {
@@ -44,6 +42,6 @@ export function batched<Q>(
   }
 }
 
-function withoutTotals(rows: Rows): Rows {
+function withoutTotals(rows: ResultRows): ResultRows {
   return rows.filter(([text]) => text !== null).map(row => row.slice(0, -1))
 }

@@ -8,7 +8,7 @@ import type { Slice } from '../sql/read.ts'
 import type { Sql } from '../sql/writer.ts'
 import type { Actor, Inputs, ResultRow } from '../values.ts'
 import type { Versions } from '../versions.ts'
-import type { Answer, Answers, ReadShape } from './answers.ts'
+import type { Answer, Answers, GuardedReadShape } from './answers.ts'
 import type { AnswerQuery } from './in-flight.ts'
 import type { Total } from './lists.ts'
 
@@ -24,11 +24,11 @@ export interface ReadDatabase {
   /** The value of `now` in rules, in milliseconds since 1970; undefined: the database's own clock. */
   now(): number | undefined
   actor(principal: Principal): Actor | undefined
-  runOf(shape: ReadShape): Run
+  runOf(shape: GuardedReadShape): RunRead
 }
 
 /** Answers synchronously, or returns a function that asks the database. */
-export type Run = (inputs: Inputs, principal: Principal) => Answer | AnswerQuery
+export type RunRead = (inputs: Inputs, principal: Principal) => Answer | AnswerQuery
 
 /** Prepares the statements of one shape, each compiled once. */
 export interface Statements<Q> {
@@ -59,7 +59,7 @@ export interface Snapshot<Q> {
 }
 
 /** `of`: reads the total from the query's row. */
-export interface Count<Q> {
+export interface CountQuery<Q> {
   readonly query: Q
   of(row: ResultRow | undefined): Total
 }
@@ -67,7 +67,7 @@ export interface Count<Q> {
 export interface ListQueries<Q> {
   readonly rows: Q
   readonly parent?: Q | undefined
-  readonly count?: Count<Q> | undefined
+  readonly count?: CountQuery<Q> | undefined
   /** Whether `ListRows.isNewer` will be called. */
   readonly isChecked: boolean
 }

@@ -1,5 +1,5 @@
 /** Reads in progress: an equal read with the same stamp shares the answer instead of querying the database again. */
-import type { Answer, Key } from './answers.ts'
+import type { Answer, AnswerKey } from './answers.ts'
 
 /** Queries the database. `signal`: aborted when the answer is no longer needed. */
 export type AnswerQuery = (signal: AbortSignal | undefined) => Promise<Answer>
@@ -11,10 +11,10 @@ interface RunningRead {
 }
 
 export class InFlight {
-  readonly #reads = new Map<Key, RunningRead>()
+  readonly #reads = new Map<AnswerKey, RunningRead>()
 
   /** The answer to an equal read of the same caller. */
-  get(key: Key, stamp: number, caller: string): Promise<Answer> | undefined {
+  get(key: AnswerKey, stamp: number, caller: string): Promise<Answer> | undefined {
     const read = this.#reads.get(key)
     return read?.stamp === stamp && read.caller === caller ? read.answer : undefined
   }
@@ -23,7 +23,7 @@ export class InFlight {
    * An equal read of another caller may be queued behind many reads of that caller. So this read is sent to the database
    * as well, and the first answer serves both.
    */
-  add(key: Key, stamp: number, caller: string, query: AnswerQuery): Promise<Answer> {
+  add(key: AnswerKey, stamp: number, caller: string, query: AnswerQuery): Promise<Answer> {
     const other = this.#reads.get(key)
     const answer = other?.stamp === stamp ? firstOf(query, other.answer) : query(undefined)
     const read = { caller, stamp, answer }

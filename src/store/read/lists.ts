@@ -1,8 +1,9 @@
 /** What lists have in common on every database. */
-import type { Cell } from '../../model/fields/encoding.ts'
+import type { StoredValue } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { ListAnswer } from '../../plan/answer.ts'
-import type { GuardedList, GuardedSort } from '../../plan/guarded.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { GuardedSort } from '../../plan/guarded-conditions.ts'
 import { maxCounted, type PageWindow } from '../../plan/plan.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Slice } from '../sql/read.ts'
@@ -27,7 +28,7 @@ export function cursorSlice({ sort }: GuardedList, window: CursorWindow, dialect
 /** A sort key's value as a cursor carries it. */
 function cursorKey({ field }: GuardedSort, value: SqlValue | undefined): JsonValue {
   if (value === null || value === undefined) return null
-  return field.field.type.encoding.decode(value as Cell) ?? null
+  return field.field.type.encoding.decode(value as StoredValue) ?? null
 }
 
 function sortAt(sort: readonly GuardedSort[], index: number): GuardedSort {
@@ -69,18 +70,18 @@ export function pageAnswer(
   if (window.total === 'exact') return { ...page, text: arrayText(rows, rows.length), total: count?.total }
   const size = Number(args[window.limit])
   const shown = Math.min(size, rows.length)
-  const more = rows.length > size
+  const hasMore = rows.length > size
   const text = arrayText(rows, shown)
-  if (count === undefined) return { ...page, text, total: undefined, more }
-  const { total, isEstimate } = corrected(count, Number(args[window.offset]), shown, more)
-  return { ...page, text, total, more, ...(isEstimate && { isEstimate }) }
+  if (count === undefined) return { ...page, text, total: undefined, hasMore }
+  const { total, isEstimate } = corrected(count, Number(args[window.offset]), shown, hasMore)
+  return { ...page, text, total, hasMore, ...(isEstimate && { isEstimate }) }
 }
 
 /** Corrects an estimated total by what the page shows: a minimum, a maximum, or the exact number. */
-function corrected(count: Total, offset: number, shown: number, more: boolean): Total {
+function corrected(count: Total, offset: number, shown: number, hasMore: boolean): Total {
   if (!count.isEstimate) return count
   if (shown === 0) return { ...count, total: Math.min(count.total, Math.max(offset, maxCounted + 1)) }
-  if (!more) return { total: offset + shown, isEstimate: false }
+  if (!hasMore) return { total: offset + shown, isEstimate: false }
   return { ...count, total: Math.max(count.total, offset + shown + 1) }
 }
 

@@ -8,22 +8,22 @@ import { estimated, estimateSql } from '../sql/estimate.ts'
 import { countSql, type Slice } from '../sql/read.ts'
 import { arg, type Bind, slot, sql } from '../sql/writer.ts'
 import { type Inputs, noSlots, type ResultRow, type SqlValue } from '../values.ts'
-import type { Count, ListRows, Snapshot, Statements } from './database.ts'
+import type { CountQuery, ListRows, Snapshot, Statements } from './database.ts'
 import { type CachedList, isCounted, isWholeById, type ListCache, shallowRows } from './list-cache.ts'
 import { absent, counted, pageAnswer, pageLimit, type Total } from './lists.ts'
 
-type Query<Q> = (inputs: Inputs) => Q
+type BindQuery<Q> = (inputs: Inputs) => Q
 
 interface PagesParts<Q> {
   readonly shape: GuardedList
   readonly window: PageWindow
   readonly statements: Statements<Q>
-  readonly parent: Query<Q> | undefined
+  readonly parent: BindQuery<Q> | undefined
   readonly lists: ListCache
 }
 
 /** A requested page. */
-interface Page<Q> {
+interface PageRequest<Q> {
   readonly inputs: Inputs
   readonly snapshot: Snapshot<Q>
   readonly offset: number
@@ -34,18 +34,18 @@ interface Page<Q> {
 
 interface DeepQueries<Q> {
   /** From the start of the list: the page, and the row before it, whose keys are an anchor for this page. */
-  readonly first: Query<Q>
+  readonly first: BindQuery<Q>
   /** From an anchor. */
-  readonly later: Query<Q>
+  readonly later: BindQuery<Q>
   /** The anchors before the page, if one statement finds them. */
-  readonly anchors: Query<Q> | undefined
+  readonly anchors: BindQuery<Q> | undefined
 }
 
 export class Pages<Q> {
   readonly #parts: PagesParts<Q>
-  readonly #count: ((inputs: Inputs) => Count<Q>) | undefined
-  readonly #first: Query<Q>
-  #shallow: Query<Q> | undefined
+  readonly #count: ((inputs: Inputs) => CountQuery<Q>) | undefined
+  readonly #first: BindQuery<Q>
+  #shallow: BindQuery<Q> | undefined
   #deep: DeepQueries<Q> | undefined
 
   constructor(parts: PagesParts<Q>) {
@@ -67,14 +67,14 @@ export class Pages<Q> {
   }
 
   /** The cached total of the page's list. */
-  #total({ key, stamp }: Page<Q>): Total | undefined {
+  #total({ key, stamp }: PageRequest<Q>): Total | undefined {
     const { lists } = this.#parts
     const total = lists.keepsTotals ? lists.get(key, stamp)?.total : undefined
     return total ?? lists.estimate(key)
   }
 
   /** `total`: if known. */
-  #readShallow(page: Page<Q>, total: Total | undefined): Awaitable<ListAnswer> {
+  #readShallow(page: PageRequest<Q>, total: Total | undefined): Awaitable<ListAnswer> {
     const query = page.offset === 0 ? this.#first : this.#shallowQuery()
     const { lists, window } = this.#parts
     const result = this.#ask(page, query, noSlots, total, lists.keepsTotals)
@@ -87,7 +87,7 @@ export class Pages<Q> {
   }
 
   /** `cached`: the anchors and the total that are cached. */
-  #readDeep(page: Page<Q>, cached: CachedList | undefined): Awaitable<ListAnswer> {
+  #readDeep(page: PageRequest<Q>, cached: CachedList | undefined): Awaitable<ListAnswer> {
     const { offset, key, stamp } = page
     const { lists } = this.#parts
     const anchor = cached?.anchors.before(offset)
@@ -111,7 +111,7 @@ export class Pages<Q> {
   }
 
   /** Finds the anchors before a page that is far from all known ones. */
-  #findAnchors(page: Page<Q>): Awaitable<void> {
+  #findAnchors(page: PageRequest<Q>): Awaitable<void> {
     const { inputs, offset, key, stamp, snapshot } = page
     const { lists } = this.#parts
     const { anchors } = this.#deepQueries()
@@ -129,8 +129,8 @@ export class Pages<Q> {
 
   /** `total`: if known. */
   #ask(
-    { inputs, snapshot }: Page<Q>,
-    query: Query<Q>,
+    { inputs, snapshot }: PageRequest<Q>,
+    query: BindQuery<Q>,
     slots: readonly SqlValue[],
     total: Total | undefined,
     isChecked: boolean,
@@ -142,24 +142,24 @@ export class Pages<Q> {
   }
 
   /** Whether what is cached of the list may be wrong for the snapshot that was read. */
-  #isNewer({ stamp }: Page<Q>, list: ListRows): boolean {
+  #isNewer({ stamp }: PageRequest<Q>, list: ListRows): boolean {
     return list.isNewer(() => this.#parts.lists.stamp === stamp)
   }
 
   #answer(
-    { inputs, key, stamp }: Page<Q>,
+    { inputs, key, stamp }: PageRequest<Q>,
     { count }: ListRows,
     rows: readonly ResultRow[],
-    known: Total | undefined,
+    knownTotal: Total | undefined,
     isNewer: boolean,
   ): ListAnswer {
     const { window, lists } = this.#parts
     if (count?.isEstimate) lists.addEstimate(key, count)
     else if (count !== undefined && !isNewer) lists.addTotal(key, stamp, count)
-    return pageAnswer(rows, known ?? count, window, inputs.args)
+    return pageAnswer(rows, knownTotal ?? count, window, inputs.args)
   }
 
-  #shallowQuery(): Query<Q> {
+  #shallowQuery(): BindQuery<Q> {
     this.#shallow ??= shallowQuery(this.#parts, arg(this.#parts.window.offset))
     return this.#shallow
   }
@@ -175,7 +175,7 @@ function countOf<Q>(
   shape: GuardedList,
   { total }: PageWindow,
   statements: Statements<Q>,
-): ((inputs: Inputs) => Count<Q>) | undefined {
+): ((inputs: Inputs) => CountQuery<Q>) | undefined {
   if (total === 'none') return undefined
   const isWhole = !isCounted(shape)
   const isExact = isWhole || total === 'exact'
@@ -186,7 +186,10 @@ function countOf<Q>(
   return inputs => ({ query: query(inputs), of })
 }
 
-function shallowQuery<Q>({ shape, window, statements }: PagesParts<Q>, offset: Bind | undefined): Query<Q> {
+function shallowQuery<Q>(
+  { shape, window, statements }: PagesParts<Q>,
+  offset: Bind | undefined,
+): BindQuery<Q> {
   const size = { rows: pageSize(window), skipped: ({ args }: Inputs) => Number(args[window.offset]) }
   return statements.slice(shape, dialect => fromStart(window, offset, dialect), size)
 }

@@ -1,13 +1,19 @@
 /** Runs guarded reads on any database. Answers are cached while they are valid. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
+import type { AnyGuardedRead, GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
-import { once } from '../once.ts'
+import { memoised } from '../memoised.ts'
 import { noSlots } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
-import { type Answer, type Key, keyOf, type ReadShape, type ShapeAnswers } from './answers.ts'
-import type { ReadDatabase, Run } from './database.ts'
+import {
+  type Answer,
+  type AnswerKey,
+  answerKey,
+  type GuardedReadShape,
+  type ShapeAnswers,
+} from './answers.ts'
+import type { ReadDatabase, RunRead } from './database.ts'
 import { type AnswerQuery, InFlight } from './in-flight.ts'
 
 interface ShapeReader {
@@ -17,19 +23,19 @@ interface ShapeReader {
   readonly isPersonal: boolean
   /** Whether answers are neither cached nor shared. */
   readonly isVolatile: boolean
-  readonly run: Run
+  readonly run: RunRead
 }
 
 export class Reader {
   readonly #database: ReadDatabase
-  readonly #readerOf: (shape: ReadShape) => ShapeReader
+  readonly #readerOf: (shape: GuardedReadShape) => ShapeReader
   /** Reads that were answered from the cache, and those that queried the database. */
   readonly counts = { hits: 0, misses: 0 }
 
   constructor(database: ReadDatabase) {
     this.#database = database
     const { answers, versions } = database
-    this.#readerOf = once(shape => ({
+    this.#readerOf = memoised(shape => ({
       answers: answers.shape(),
       inFlight: new InFlight(),
       reads: shape.reads.map(collection => versions.cell(collection)),
@@ -42,7 +48,7 @@ export class Reader {
   /** Synchronous if the answer is cached, or if the database is synchronous. */
   read(plan: GuardedRead): Awaitable<ReadAnswer>
   read(plan: GuardedCompositeRead): Awaitable<CompositeAnswer>
-  read({ shape, args, principal }: GuardedRead | GuardedCompositeRead): Awaitable<Answer> {
+  read({ shape, args, principal }: AnyGuardedRead): Awaitable<Answer> {
     const database = this.#database
     database.hold()
     const reader = this.#readerOf(shape)
@@ -50,7 +56,7 @@ export class Reader {
     const { userId } = principal
     // Read before the query. If the stamp is older than the answer, the cached answer is never used; it cannot be newer.
     const stamp = stampOf(reader.reads)
-    const key = keyOf(args, userId, reader.isPersonal)
+    const key = answerKey(args, userId, reader.isPersonal)
     const cached = reader.answers.get(key, stamp)
     if (cached !== undefined) {
       this.counts.hits++
@@ -83,7 +89,7 @@ export class Reader {
 
 function sharedAnswer(
   { answers, inFlight }: ShapeReader,
-  key: Key,
+  key: AnswerKey,
   stamp: number,
   caller: string,
   query: AnswerQuery,

@@ -6,7 +6,7 @@ import { aggregateSql } from '../sql/aggregate.ts'
 import { compositeSql } from '../sql/composite.ts'
 import { itemSql, parentSql } from '../sql/read.ts'
 import type { Inputs, ResultRow } from '../values.ts'
-import type { Answer, ReadShape } from './answers.ts'
+import type { Answer, GuardedReadShape } from './answers.ts'
 import type { ListRows, Snapshot, Statements } from './database.ts'
 import type { ListCache } from './list-cache.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from './lists.ts'
@@ -17,7 +17,7 @@ export type ShapeRun<Q> = (inputs: Inputs, snapshot: Snapshot<Q>) => Awaitable<A
 
 /** `lists`: for a shape that has pages by number. */
 export function shapeRun<Q>(
-  shape: ReadShape,
+  shape: GuardedReadShape,
   statements: Statements<Q>,
   lists: ListCache | undefined,
 ): ShapeRun<Q> {

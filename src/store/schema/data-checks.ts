@@ -31,7 +31,7 @@ export interface TableChecks {
   readonly checks: readonly DataCheck[]
 }
 
-interface Change {
+interface MigratedTable {
   readonly from: Table
   readonly to: Table
   readonly columns: readonly ColumnChange[]
@@ -41,7 +41,7 @@ interface Change {
   readonly after: Schema
 }
 
-export function checksOf({ from, to, columns, indexes, before, after }: Change): TableChecks {
+export function checksOf({ from, to, columns, indexes, before, after }: MigratedTable): TableChecks {
   const targetOf = ({ reference }: Column): string | undefined => {
     const target = after.tables.find(table => table.name === reference?.table)
     return target && predecessor(target, new Map(before.tables.map(table => [table.name, table])))?.name

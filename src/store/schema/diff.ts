@@ -4,7 +4,7 @@ import { type ColumnChange, columnsByName, isConverted, predecessor } from './ch
 import { checksOf, type TableChecks } from './data-checks.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
-export interface Step<S = readonly string[]> {
+export interface MigrationStep<S = readonly string[]> {
   /** A description for the operator. */
   readonly sentence: string
   readonly sql: S
@@ -15,7 +15,7 @@ export interface Step<S = readonly string[]> {
   /** A service of the new schema, such as an older version, runs without the step: a start that changes no tables skips it. */
   readonly surplus: boolean
   /** The parts of the sentence; omitted if there is one. */
-  readonly parts?: readonly Part[]
+  readonly parts?: readonly StepPart[]
   /** The checks of the data. */
   readonly checks?: TableChecks
   /** In a plan: the faults in the data that prevent the step. */
@@ -24,7 +24,7 @@ export interface Step<S = readonly string[]> {
   readonly allowsValuesOnly?: boolean
 }
 
-export interface Part {
+export interface StepPart {
   readonly sentence: string
   readonly destructive: boolean
 }
@@ -47,14 +47,14 @@ export interface TableChange {
   readonly searchChanged: boolean
 }
 
-type Described<T> = T &
-  Pick<Step<unknown>, 'sentence' | 'destructive' | 'additive' | 'surplus' | 'allowsValuesOnly'>
+type DescribedStep<T> = T &
+  Pick<MigrationStep<unknown>, 'sentence' | 'destructive' | 'additive' | 'surplus' | 'allowsValuesOnly'>
 
 /** The steps in the order in which they are applied. */
-export function diff<S>(before: Schema, after: Schema, dialect: MigrationDialect<S>): Step<S>[] {
+export function diff<S>(before: Schema, after: Schema, dialect: MigrationDialect<S>): MigrationStep<S>[] {
   const oldTables = new Map(before.tables.map(table => [table.name, table]))
   const predecessors = new Set<string>()
-  const steps: Step<S>[] = []
+  const steps: MigrationStep<S>[] = []
   for (const table of after.tables) {
     const from = predecessor(table, oldTables)
     if (from) predecessors.add(from.name)
@@ -66,12 +66,12 @@ export function diff<S>(before: Schema, after: Schema, dialect: MigrationDialect
   return [...dropped.map(table => dropTable(table, before, dialect)), ...steps]
 }
 
-function createTable<S>(table: Table, dialect: MigrationDialect<S>): Step<S> {
+function createTable<S>(table: Table, dialect: MigrationDialect<S>): MigrationStep<S> {
   const sentence = `Create the collection ${table.name}.`
   return { sentence, sql: dialect.createTable(table), destructive: false, additive: true, surplus: false }
 }
 
-function dropTable<S>(table: Table, before: Schema, dialect: MigrationDialect<S>): Step<S> {
+function dropTable<S>(table: Table, before: Schema, dialect: MigrationDialect<S>): MigrationStep<S> {
   const sentence = `Drop the collection ${table.name} with all its items.`
   return {
     sentence,
@@ -87,7 +87,12 @@ interface Schemas {
   readonly after: Schema
 }
 
-function alterTable<S>(from: Table, to: Table, schemas: Schemas, dialect: MigrationDialect<S>): Step<S>[] {
+function alterTable<S>(
+  from: Table,
+  to: Table,
+  schemas: Schemas,
+  dialect: MigrationDialect<S>,
+): MigrationStep<S>[] {
   const columns = [...columnChanges(from, to, schemas), ...droppedColumns(from, to, dialect)]
   const isRenamed = from.name !== to.name
   const indexes = indexChanges(from, to, dialect)
@@ -95,7 +100,7 @@ function alterTable<S>(from: Table, to: Table, schemas: Schemas, dialect: Migrat
   // Running nodes of the older model still write the former search columns.
   const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
-  const losslessPart = (sentence: string): Part => ({ sentence, destructive: false })
+  const losslessPart = (sentence: string): StepPart => ({ sentence, destructive: false })
   const parts = [
     ...(isRenamed ? [losslessPart(`Rename the collection ${from.name} to ${to.name}.`)] : []),
     ...columns.map(({ sentence, destructive }) => ({ sentence, destructive })),
@@ -127,7 +132,7 @@ function fillsSearched(from: Table, to: Table): boolean {
   })
 }
 
-function columnChanges(from: Table, to: Table, schemas: Schemas): Described<ColumnChange>[] {
+function columnChanges(from: Table, to: Table, schemas: Schemas): DescribedStep<ColumnChange>[] {
   const oldColumns = columnsByName(from)
   return to.columns.flatMap(column => {
     const oldColumn = predecessor(column, oldColumns)
@@ -135,7 +140,7 @@ function columnChanges(from: Table, to: Table, schemas: Schemas): Described<Colu
   })
 }
 
-function addColumn(newColumn: Column, table: Table): Described<ColumnChange> {
+function addColumn(newColumn: Column, table: Table): DescribedStep<ColumnChange> {
   const path = `${table.name}.${newColumn.name}`
   const needsValue = !newColumn.optional && newColumn.initial === null
   return {
@@ -150,7 +155,11 @@ function addColumn(newColumn: Column, table: Table): Described<ColumnChange> {
   }
 }
 
-function droppedColumns<S>(from: Table, to: Table, dialect: MigrationDialect<S>): Described<ColumnChange>[] {
+function droppedColumns<S>(
+  from: Table,
+  to: Table,
+  dialect: MigrationDialect<S>,
+): DescribedStep<ColumnChange>[] {
   const predecessors = new Set(
     to.columns.flatMap(column => predecessor(column, columnsByName(from))?.name ?? []),
   )
@@ -171,9 +180,9 @@ function changesOfColumn(
   newColumn: Column,
   table: Table,
   schemas: Schemas,
-): Described<ColumnChange>[] {
+): DescribedStep<ColumnChange>[] {
   const path = `${table.name}.${newColumn.name}`
-  const changes: Described<ColumnChange>[] = []
+  const changes: DescribedStep<ColumnChange>[] = []
   const addChange = (
     kind: Exclude<ColumnChange['kind'], 'add' | 'drop'>,
     sentence: string,
@@ -208,20 +217,21 @@ function changesOfAllowedValues(
   oldColumn: Column,
   newColumn: Column,
   path: string,
-  changes: readonly Described<ColumnChange>[],
-): Described<ColumnChange>[] {
+  changes: readonly DescribedStep<ColumnChange>[],
+): DescribedStep<ColumnChange>[] {
   const isRetyped = changes.some(change => change.kind === 'type')
   const base = { kind: 'values', oldColumn, newColumn, destructive: false } as const
-  const fewer = `Allow fewer values in ${path}.`
-  const more = `Allow more values in ${path}.`
+  const allowFewer = `Allow fewer values in ${path}.`
+  const allowMore = `Allow more values in ${path}.`
   if (isNarrowed(oldColumn, newColumn))
-    return [{ ...base, sentence: fewer, narrows: true, additive: false, surplus: false }]
-  if (isNarrowed(newColumn, oldColumn)) return [{ ...base, sentence: more, additive: true, surplus: false }]
+    return [{ ...base, sentence: allowFewer, narrows: true, additive: false, surplus: false }]
+  if (isNarrowed(newColumn, oldColumn))
+    return [{ ...base, sentence: allowMore, additive: true, surplus: false }]
   if (isRetyped || oldColumn.accepts === undefined || newColumn.accepts === undefined) return []
   const valuesOnly = { ...base, additive: true, surplus: true, allowsValuesOnly: true }
   if (!covers(newColumn.accepts, oldColumn.accepts))
-    return [{ ...valuesOnly, sentence: fewer, narrows: true }]
-  return covers(oldColumn.accepts, newColumn.accepts) ? [] : [{ ...valuesOnly, sentence: more }]
+    return [{ ...valuesOnly, sentence: allowFewer, narrows: true }]
+  return covers(oldColumn.accepts, newColumn.accepts) ? [] : [{ ...valuesOnly, sentence: allowMore }]
 }
 
 const upperBounds: ReadonlySet<string> = new Set(['maxLength', 'maximum', 'maxItems'])

@@ -1,12 +1,12 @@
 /** The errors of migrations. */
-import type { Step } from './diff.ts'
+import type { MigrationStep } from './diff.ts'
 
 /** The database cannot be migrated to the model. The message gives the reason and the remedy. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
-type StepSentences = readonly Pick<Step, 'sentence' | 'parts'>[]
+type StepSentences = readonly Pick<MigrationStep, 'sentence' | 'parts'>[]
 
 export function dataLossError(steps: StepSentences): MigrationError {
   const parts = steps.flatMap<{ readonly sentence: string }>(

@@ -1,5 +1,5 @@
 /** Whether a service may start on a database that differs from its model. */
-import type { Step } from './diff.ts'
+import type { MigrationStep } from './diff.ts'
 import { commandNeededError } from './refusal.ts'
 
 export interface Start {
@@ -9,10 +9,13 @@ export interface Start {
   readonly onSurplus?: ((sentences: readonly string[]) => void) | undefined
 }
 
-type PlannedStep = Pick<Step, 'sentence' | 'additive' | 'surplus' | 'allowsValuesOnly'>
+type PlannedStep = Pick<MigrationStep, 'sentence' | 'additive' | 'surplus' | 'allowsValuesOnly'>
 
 /** Whether a service of the model may start without any step, such as an older version after a newer one has migrated. */
-export function fits(steps: readonly PlannedStep[], { autoMigrate, onSurplus }: Start): boolean {
+export function mayStartWithoutSteps(
+  steps: readonly PlannedStep[],
+  { autoMigrate, onSurplus }: Start,
+): boolean {
   if (steps.length === 0) return true
   if (autoMigrate || !steps.every(step => step.surplus)) return false
   const reported = steps.filter(step => step.allowsValuesOnly !== true)

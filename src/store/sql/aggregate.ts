@@ -1,6 +1,5 @@
 /** The statements of aggregates: an inner query computes the values of each group, the outer one writes them as JSON. */
 import { datePartLengths } from '../../model/fields/date-parts.ts'
-import type { Encoding } from '../../model/fields/encoding.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import { realEncoding } from '../../model/fields/number.ts'
 import type {
@@ -11,18 +10,18 @@ import type {
   GuardedMeasure,
 } from '../../plan/guarded.ts'
 import type { FieldForm, GroupSort, SelectedFigure } from '../../plan/plan.ts'
-import { type RelatedForm, visible, where } from './condition.ts'
+import { type RelatedForm, visibleSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { conditionsOf } from './read.ts'
-import { Row } from './row.ts'
+import { RowAlias } from './row-alias.ts'
 import { readSearchIndexFirst } from './search.ts'
-import { textForm } from './select.ts'
+import { formSql } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
 /** One row per group: its text. Reads one row more than the limit, to tell whether others follow. */
 export function aggregateSql(shape: GuardedAggregate, dialect: Dialect, form?: RelatedForm): Sql {
   const { aggregation } = shape
-  const row = new Row(dialect, shape.collection.name)
+  const row = new RowAlias(dialect, shape.collection.name)
   const limit = sql`${dialect.limit(arg(aggregation.limit))} + 1`
   const groups = groupsSql(shape, aggregation, row, { limit, form })
   const text = dialect.text(figuresSql(aggregation.select, aggregation, row))
@@ -33,7 +32,7 @@ export function aggregateSql(shape: GuardedAggregate, dialect: Dialect, form?: R
 export function aggregateRootSql(
   rows: Pick<GuardedList, 'collection' | 'rows' | 'within'>,
   aggregation: GuardedAggregation,
-  row: Row,
+  row: RowAlias,
 ): Sql {
   const limit = row.dialect.limit(arg(aggregation.limit))
   const groups = groupsSql(rows, aggregation, row, { limit })
@@ -45,7 +44,7 @@ export function aggregateRootSql(
 function groupsSql(
   list: Pick<GuardedList, 'collection' | 'rows' | 'within'>,
   { groups, measures, sort, offset }: GuardedAggregation,
-  row: Row,
+  row: RowAlias,
   { limit, form }: { readonly limit: Sql; readonly form?: RelatedForm | undefined },
 ): Sql {
   const inner = row.inner()
@@ -54,7 +53,7 @@ function groupsSql(
     ...groups.map((group, index) => sql`${keySql(group, inner)} AS ${columnOf('group', index)}`),
     ...measures.map((measure, index) => sql`${measureSql(measure, inner)} AS ${columnOf('measure', index)}`),
   ]
-  const conditions = where(conditionsOf(list, inner, form))
+  const conditions = whereClause(conditionsOf(list, inner, form))
   // A selection without columns still has one group, hence one row.
   const columnList = columns.length === 0 ? sql`count(*)` : join(columns, ', ')
   const groupBy: Sql =
@@ -76,15 +75,15 @@ function orderSql(sort: readonly GroupSort[], groups: number, { nulls }: Dialect
   return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
 }
 
-function keySql({ field, part }: GuardedGroupKey, row: Row): Sql {
-  const value = visible(field, row)
+function keySql({ field, part }: GuardedGroupKey, row: RowAlias): Sql {
+  const value = visibleSql(field, row)
   return part === undefined ? value : sql`substr(${value}, 1, ${[String(datePartLengths[part])]})`
 }
 
-function measureSql(measure: GuardedMeasure, row: Row): Sql {
+function measureSql(measure: GuardedMeasure, row: RowAlias): Sql {
   if (measure.kind === 'count') return ['count(*)']
   const { kind, field } = measure
-  const value = visible(field, row)
+  const value = visibleSql(field, row)
   if (kind === 'sum') return row.dialect.exactSum(value, field.field)
   if (kind === 'avg') return average(row.dialect.exactSum(value, field.field), value)
   return row.dialect.extreme(kind, value, field.field)
@@ -95,13 +94,13 @@ function average(sum: Sql, value: Sql): Sql {
   return sql`CASE WHEN abs(${sum}) < 1e-290 THEN 0 ELSE ${sum} / nullif(count(${value}), 0) END`
 }
 
-function figuresSql(select: readonly SelectedFigure[], aggregation: GuardedAggregation, row: Row): Sql {
+function figuresSql(select: readonly SelectedFigure[], aggregation: GuardedAggregation, row: RowAlias): Sql {
   return row.dialect.object(
     select.map(selected => [selected.key, figureSql(selected, aggregation, row)] as const),
   )
 }
 
-function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, row: Row): Sql {
+function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, row: RowAlias): Sql {
   if (selected.kind === 'constant') return row.dialect.constant(selected.value)
   if (selected.kind === 'object') return figuresSql(selected.select, aggregation, row)
   const { kind, index, as } = selected
@@ -110,24 +109,18 @@ function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, ro
   const group = aggregation.groups[index]
   if (group === undefined) throw new TypeError('a selected key must be one of the groups')
   if (group.part !== undefined) return row.dialect.string(column)
-  return formed(column, group.field.field.type.encoding, as, row)
+  return formSql(column, group.field.field, as, row)
 }
 
 function measureJson(
   column: Sql,
   measure: GuardedMeasure | undefined,
   as: FieldForm | undefined,
-  row: Row,
+  row: RowAlias,
 ): Sql {
   if (measure === undefined) throw new TypeError('a selected measure must be one of the measures')
   if (measure.kind === 'count') return row.dialect.json(column, { type: { encoding: wholeEncoding } })
   if (measure.kind === 'sum' || measure.kind === 'avg')
     return row.dialect.json(column, { type: { encoding: realEncoding } })
-  return formed(column, measure.field.field.type.encoding, as, row)
-}
-
-function formed(column: Sql, encoding: Encoding, as: FieldForm | undefined, row: Row): Sql {
-  return as === undefined
-    ? row.dialect.json(column, { type: { encoding } })
-    : row.dialect.string(textForm(column, as))
+  return formSql(column, measure.field.field, as, row)
 }

@@ -4,20 +4,20 @@ import type { Collection } from '../../model/model.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot } from '../../plan/guarded.ts'
 import type { Param } from '../../plan/plan.ts'
 import { aggregateRootSql } from './aggregate.ts'
-import { conditionSql, where } from './condition.ts'
+import { conditionSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
-import { Row } from './row.ts'
+import { RowAlias } from './row-alias.ts'
 import { manySql, objectSql } from './select.ts'
 import { arg, join, name, type Sql, sql } from './writer.ts'
 
 export function compositeSql({ roots }: GuardedComposite, dialect: Dialect): Sql {
   // Only numbers the aliases: every root has its own table.
-  const statement = new Row(dialect, '')
+  const statement = new RowAlias(dialect, '')
   const entries = roots.map(root => [root.key, rootSql(root, statement)] as const)
   return sql`SELECT ${dialect.text(dialect.object(entries))}`
 }
 
-function rootSql(root: GuardedRoot, statement: Row): Sql {
+function rootSql(root: GuardedRoot, statement: RowAlias): Sql {
   if (root.kind === 'item') return itemRoot(root, statement)
   if (root.kind === 'list') return listRoot(root, statement)
   const { collection, rows, aggregation } = root
@@ -28,23 +28,23 @@ function rootSql(root: GuardedRoot, statement: Row): Sql {
   )
 }
 
-function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, statement: Row): Sql {
+function itemRoot({ collection, id, event, rows, select }: GuardedItemRoot, statement: RowAlias): Sql {
   const row = statement.another(collection.name)
   row.isLogged = event !== undefined
   const object = objectSql(select, row)
-  const conditions = where([sql`${row.column('id')} = ${arg(id)}`, conditionSql(rows, row)])
+  const conditions = whereClause([sql`${row.column('id')} = ${arg(id)}`, conditionSql(rows, row)])
   const from = event === undefined ? row.from() : row.of(loggedRow(collection, id, event, row))
   return sql`(SELECT ${object} FROM ${from}${conditions})`
 }
 
-function listRoot({ collection, rows, list, select }: GuardedListRoot, statement: Row): Sql {
+function listRoot({ collection, rows, list, select }: GuardedListRoot, statement: RowAlias): Sql {
   const another = () => statement.another(collection.name)
-  const matching = (row: Row) => [conditionSql(rows, row)]
+  const matching = (row: RowAlias) => [conditionSql(rows, row)]
   return manySql(list, select, matching, another, { collection, rows, isWhole: true })
 }
 
 /** Fields that no client may read are not in the log: they come from the stored row, if it still exists. */
-function loggedRow(collection: Collection, id: Param, event: Param, row: Row): Sql {
+function loggedRow(collection: Collection, id: Param, event: Param, row: RowAlias): Sql {
   const columns = row.usedColumns().map(column => {
     const field = collection.fields.get(column)
     if (!field) throw new Error(`${collection.name} has no field ${column}`)

@@ -2,25 +2,25 @@
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import { realEncoding } from '../../model/fields/number.ts'
 import { textEncoding } from '../../model/fields/textual.ts'
-import type { Computation, Condition, Path, VisibleField } from '../../plan/guarded.ts'
+import type { Computation, Condition, RelationPath, VisibleField } from '../../plan/guarded-conditions.ts'
 import type { Dialect } from './dialect.ts'
 import { orderBy } from './order-by.ts'
-import type { Row } from './row.ts'
+import type { RowAlias } from './row-alias.ts'
 import { join, type Sql, sql } from './writer.ts'
 
 type ComputationOf<Kind extends Computation['kind']> = Computation & { readonly kind: Kind }
 
 /** The SQL of the parts of computations. `condition.ts` passes it in, to avoid a circular import. */
 export interface RowSql {
-  condition(condition: Condition, row: Row): Sql
+  condition(condition: Condition, row: RowAlias): Sql
   /** Null in the rows where the field is hidden. */
-  field(field: VisibleField, row: Row): Sql
+  field(field: VisibleField, row: RowAlias): Sql
   /** FROM and WHERE of the rows to which `path` leads and for which `rows` holds. */
-  related(path: Path, rows: Condition, target: Row, row: Row): Sql
+  related(path: RelationPath, rows: Condition, target: RowAlias, row: RowAlias): Sql
 }
 
 /** `computation` over `row`. */
-export function computedSql(computation: Computation, row: Row, rowSql: RowSql): Sql {
+export function computedSql(computation: Computation, row: RowAlias, rowSql: RowSql): Sql {
   switch (computation.kind) {
     case 'column':
       return rowSql.field(computation.field, row)
@@ -53,7 +53,7 @@ export function computedSql(computation: Computation, row: Row, rowSql: RowSql):
 }
 
 /** Applies `write` to the value, which is computed only once, even if `write` repeats it. */
-export function once(value: Sql, write: (value: Sql) => Sql): Sql {
+export function evaluatedOnce(value: Sql, write: (value: Sql) => Sql): Sql {
   const placeholder: Sql = ['v.x']
   const text = write(placeholder)
   const useCount = text.join('').split('v.x').length - 1
@@ -61,26 +61,30 @@ export function once(value: Sql, write: (value: Sql) => Sql): Sql {
   return useCount > 1 ? sql`(SELECT ${text} FROM (SELECT ${value} AS x LIMIT 1) AS v)` : write(value)
 }
 
-function literalSql({ value, type }: ComputationOf<'literal'>, { dialect }: Row): Sql {
+function literalSql({ value, type }: ComputationOf<'literal'>, { dialect }: RowAlias): Sql {
   if (value === null) return ['NULL']
   return dialect.cast([{ from: 'constant', value, as: type.encoding }], type.encoding)
 }
 
 /** The part, cast to the type of the whole: an integer may occur where a real number is expected. */
-function castPart(part: Computation, { type }: Computation, row: Row, rowSql: RowSql): Sql {
+function castPart(part: Computation, { type }: Computation, row: RowAlias, rowSql: RowSql): Sql {
   const value = computedSql(part, row, rowSql)
   const isNull = part.kind === 'literal' && part.value === null
   return isNull || part.type.encoding === type.encoding ? value : row.dialect.cast(value, type.encoding)
 }
 
-function relatedSql({ path, when, rows, value }: ComputationOf<'related'>, row: Row, rowSql: RowSql): Sql {
+function relatedSql(
+  { path, when, rows, value }: ComputationOf<'related'>,
+  row: RowAlias,
+  rowSql: RowSql,
+): Sql {
   const target = row.another(path.target.name)
   const computed = computedSql(value, target, rowSql)
   const query = sql`(SELECT ${computed} FROM ${rowSql.related(path, rows, target, row)})`
   return when.kind === 'always' ? query : sql`CASE WHEN ${rowSql.condition(when, row)} THEN ${query} END`
 }
 
-function aggregateSql(computation: ComputationOf<'aggregate'>, row: Row, rowSql: RowSql): Sql {
+function aggregateSql(computation: ComputationOf<'aggregate'>, row: RowAlias, rowSql: RowSql): Sql {
   const { dialect } = row
   const target = row.another(computation.path.target.name)
   const { field, function: name } = computation
@@ -98,7 +102,7 @@ function aggregateSql(computation: ComputationOf<'aggregate'>, row: Row, rowSql:
   return sql`(SELECT CASE WHEN w.n = 0 THEN 0 ELSE ${total} END FROM ${totals})`
 }
 
-function firstSql(computation: ComputationOf<'first'>, row: Row, rowSql: RowSql): Sql {
+function firstSql(computation: ComputationOf<'first'>, row: RowAlias, rowSql: RowSql): Sql {
   const target = row.another(computation.path.target.name)
   const value = rowSql.field(computation.field, target)
   const rows = rowSql.related(computation.path, computation.rows, target, row)
@@ -112,7 +116,7 @@ function firstSql(computation: ComputationOf<'first'>, row: Row, rowSql: RowSql)
  */
 function arithmeticSql(
   { operator, left, right, type }: ComputationOf<'arithmetic'>,
-  row: Row,
+  row: RowAlias,
   rowSql: RowSql,
 ): Sql {
   const { dialect } = row
@@ -126,7 +130,7 @@ function arithmeticSql(
 }
 
 /** Halves away from zero. The databases' own functions differ there. */
-function roundSql({ of }: ComputationOf<'round'>, row: Row, rowSql: RowSql): Sql {
+function roundSql({ of }: ComputationOf<'round'>, row: RowAlias, rowSql: RowSql): Sql {
   const { dialect } = row
   const value = dialect.cast(computedSql(of, row, rowSql), realEncoding)
   const size = sql`abs(v.x)`
@@ -154,7 +158,7 @@ function realSql(value: Sql, dialect: Dialect): Sql {
   return withinRange(value, dialect.rounded)
 }
 
-function concatSql({ parts }: ComputationOf<'concat' | 'coalesce'>, row: Row, rowSql: RowSql): Sql {
+function concatSql({ parts }: ComputationOf<'concat' | 'coalesce'>, row: RowAlias, rowSql: RowSql): Sql {
   const texts = parts.map(part => {
     const text = row.dialect.cast(computedSql(part, row, rowSql), textEncoding)
     return sql`coalesce(${text}, '')`
@@ -162,7 +166,7 @@ function concatSql({ parts }: ComputationOf<'concat' | 'coalesce'>, row: Row, ro
   return sql`(${join(texts, ' || ')})`
 }
 
-function coalesceSql(computation: ComputationOf<'concat' | 'coalesce'>, row: Row, rowSql: RowSql): Sql {
+function coalesceSql(computation: ComputationOf<'concat' | 'coalesce'>, row: RowAlias, rowSql: RowSql): Sql {
   const parts = computation.parts.map(part => castPart(part, computation, row, rowSql))
   const [single] = parts
   return parts.length === 1 && single ? single : sql`coalesce(${join(parts, ', ')})`
@@ -171,12 +175,12 @@ function coalesceSql(computation: ComputationOf<'concat' | 'coalesce'>, row: Row
 /** The position and length of the parts in `YYYY-MM-DDTHH:MM:SS.sssZ`. */
 const partPositions = { year: [1, 4], month: [6, 2], day: [9, 2], hour: [12, 2] } as const
 
-function datePartSql({ part, of }: ComputationOf<'datePart'>, row: Row, rowSql: RowSql): Sql {
+function datePartSql({ part, of }: ComputationOf<'datePart'>, row: RowAlias, rowSql: RowSql): Sql {
   const { dialect } = row
   const value = computedSql(of, row, rowSql)
   const day = (text: Sql) => sql`substr(${text}, 1, 10)`
   if (part === 'date') return dialect.cast(day(value), textEncoding)
-  if (part === 'weekday') return once(value, text => dialect.weekday(day(text)))
+  if (part === 'weekday') return evaluatedOnce(value, text => dialect.weekday(day(text)))
   const [start, length] = partPositions[part]
   return dialect.cast(sql`substr(${value}, ${[String(start)]}, ${[String(length)]})`, wholeEncoding)
 }

@@ -7,22 +7,20 @@ import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type {
   Condition,
+  ConditionOfKind,
   ConditionOperator,
   FieldPath,
   Operand,
-  Path,
+  RelationPath,
   Value,
   VisibleField,
-} from '../../plan/guarded.ts'
+} from '../../plan/guarded-conditions.ts'
 import { beyondPrefix } from '../../plan/text-match.ts'
 import { addressRecord } from '../../records.ts'
 import { computedSql, type RowSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
-import type { Row } from './row.ts'
-import { arg, type Bind, type Conversion, join, quoted, type Sql, sql, userId } from './writer.ts'
-
-type Compare = Extract<Condition, { kind: 'compare' }>
-type Fields = Extract<Condition, { kind: 'fields' }>
+import type { RowAlias } from './row-alias.ts'
+import { arg, type Bind, type Conversion, join, type Sql, sql, textLiteral, userId } from './writer.ts'
 
 const symbols: Readonly<
   Record<Exclude<ConditionOperator, 'in' | 'contains' | 'icontains' | 'starts_with'>, Sql>
@@ -48,7 +46,7 @@ export type RelatedForm = 'exists' | 'check' | 'set'
 /** `condition` over `row`. `exact`: never unknown. */
 export function conditionSql(
   condition: Condition,
-  row: Row,
+  row: RowAlias,
   exact = false,
   form: RelatedForm = 'exists',
 ): Sql {
@@ -64,9 +62,9 @@ export function conditionSql(
     case 'values':
       return compareValues(condition, row, exact)
     case 'isNull':
-      return sql`${visible(condition.field, row)} IS NULL`
+      return sql`${visibleSql(condition.field, row)} IS NULL`
     case 'nullness':
-      return sql`(${visible(condition.field, row)} IS NULL) = ${arg(condition.param, booleanEncoding)}`
+      return sql`(${visibleSql(condition.field, row)} IS NULL) = ${arg(condition.param, booleanEncoding)}`
     case 'related':
       return form === 'set' && !exact ? inSet(condition, row) : related(condition, row, form)
     case 'search':
@@ -81,12 +79,12 @@ export function conditionSql(
 }
 
 /** The first condition of a statement that may scan many rows: see `Dialect.budgetCheck`. */
-export function budgetCheck(row: Row): Sql {
+export function budgetCheck(row: RowAlias): Sql {
   return row.dialect.budgetCheck === undefined ? isTrue : row.dialect.budgetCheck(row.sorted().column('id'))
 }
 
 /** A WHERE clause without conditions that are always true; empty if none is left. */
-export function where(parts: readonly Sql[]): Sql {
+export function whereClause(parts: readonly Sql[]): Sql {
   const conditions = parts.filter(part => part !== isTrue)
   return conditions.length === 0 ? [] : sql` WHERE ${join(conditions, ' AND ')}`
 }
@@ -95,7 +93,7 @@ function combined(
   conditions: readonly Condition[],
   operator: string,
   empty: Sql,
-  row: Row,
+  row: RowAlias,
   exact: boolean,
   form: RelatedForm,
 ): Sql {
@@ -106,36 +104,43 @@ function combined(
 }
 
 /** The field's value; null in rows where it is hidden. */
-export function visible(field: VisibleField, row: Row): Sql {
+export function visibleSql(field: VisibleField, row: RowAlias): Sql {
   const value = valueSql(field, row)
   if (field.when.kind === 'always') return value
   return sql`CASE WHEN ${conditionSql(field.when, row)} THEN ${value} END`
 }
 
 /** The field's value, whether or not it is hidden. */
-export function valueSql({ field, computation }: VisibleField, row: Row): Sql {
+export function valueSql({ field, computation }: VisibleField, row: RowAlias): Sql {
   return computation === undefined ? row.column(field.name) : computedSql(computation, row, rowSql)
 }
 
 /** The SQL of the parts of computed values. */
 const rowSql: RowSql = {
   condition: conditionSql,
-  field: visible,
+  field: visibleSql,
   related: (path, rows, target, row) => {
-    const conditions = [budgetCheck(target), linked(path, target, row), conditionSql(rows, target)]
-    return sql`${target.from()}${where(conditions)}`
+    const conditions = [budgetCheck(target), linkCondition(path, target, row), conditionSql(rows, target)]
+    return sql`${target.from()}${whereClause(conditions)}`
   },
 }
 
-type Values = Extract<Condition, { kind: 'values' }>
-
-function compareValues({ left, operator, right }: Values, row: Row, exact: boolean): Sql {
+function compareValues(
+  { left, operator, right }: ConditionOfKind<'values'>,
+  row: RowAlias,
+  exact: boolean,
+): Sql {
   const [a, b] = [left, right].map(value => computedSql(value, row, rowSql))
   const test = sql`${a ?? []} ${symbolOf(operator)} ${b ?? []}`
   return exact ? sql`(${test}) IS TRUE` : test
 }
 
-function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm): Sql {
+function compare(
+  condition: ConditionOfKind<'compare'>,
+  row: RowAlias,
+  exact: boolean,
+  form: RelatedForm,
+): Sql {
   const { field, when } = condition.field
   const mayUseIndex = condition.operand.kind !== 'literal' || !row.excludedFromIndexes.has(field.name)
   const value = valueSql(condition.field, row)
@@ -147,7 +152,11 @@ function compare(condition: Compare, row: Row, exact: boolean, form: RelatedForm
   return sql`(${conditionSql(when, row, exact, form)} AND ${twoValued})`
 }
 
-function comparison({ field, operator, operand }: Compare, column: Sql, row: Row): Sql {
+function comparison(
+  { field, operator, operand }: ConditionOfKind<'compare'>,
+  column: Sql,
+  row: RowAlias,
+): Sql {
   const { dialect } = row
   const { encoding } = field.field.type
   if (!isValue(operand)) return sql`${column} ${symbolOf(operator)} ${contextualSql(operand, encoding, row)}`
@@ -175,7 +184,7 @@ function isValue(operand: Operand): operand is Value {
 }
 
 /** The time of the request, or a property of its caller, as the other operand of a comparison. */
-function contextualSql(operand: Contextual, as: Encoding, row: Row): Sql {
+function contextualSql(operand: Contextual, as: Encoding, row: RowAlias): Sql {
   switch (operand.kind) {
     case 'now':
       return row.dialect.now(operand.shiftMs, as)
@@ -187,7 +196,10 @@ function contextualSql(operand: Contextual, as: Encoding, row: Row): Sql {
 }
 
 /** A field of the caller's own row, read once per statement. */
-function callerField({ users, field, isConfirmed, when }: Contextual & { kind: 'caller' }, row: Row): Sql {
+function callerField(
+  { users, field, isConfirmed, when }: Contextual & { kind: 'caller' },
+  row: RowAlias,
+): Sql {
   const caller = when ? row.another(users.name) : row.stored(users.name)
   const value = caller.column(field.name)
   const conditions = [
@@ -195,25 +207,29 @@ function callerField({ users, field, isConfirmed, when }: Contextual & { kind: '
     isConfirmed ? isConfirmedAddress(value, row) : isTrue,
   ]
   if (when) conditions.push(conditionSql(when, caller))
-  return sql`(SELECT ${value} FROM ${caller.from()}${where(conditions)})`
+  return sql`(SELECT ${value} FROM ${caller.from()}${whereClause(conditions)})`
 }
 
 /** The condition that the caller has confirmed the address: see `auth/accounts/addresses.ts`. */
-function isConfirmedAddress(address: Sql, { dialect }: Row): Sql {
+function isConfirmedAddress(address: Sql, { dialect }: RowAlias): Sql {
   const payload: Sql = ['"_records"."payload"']
-  const isOwn = sql`"_records"."kind" = ${quoted(addressRecord)} AND "_records"."id" = CAST(CAST(${userId} AS BIGINT) AS TEXT)`
+  const isOwn = sql`"_records"."kind" = ${textLiteral(addressRecord)} AND "_records"."id" = CAST(CAST(${userId} AS BIGINT) AS TEXT)`
   // In the select list, not in WHERE: the payloads of other records may not be JSON.
   const isProven = sql`${dialect.jsonTruth(payload, 'verified')} AND ${dialect.jsonText(payload, 'email')} = ${address}`
   return sql`(SELECT ${isProven} FROM "_records" WHERE ${isOwn})`
 }
 
-function compareFields({ left, operator, right }: Fields, row: Row, exact: boolean): Sql {
+function compareFields(
+  { left, operator, right }: ConditionOfKind<'fields'>,
+  row: RowAlias,
+  exact: boolean,
+): Sql {
   const test = sql`${fieldSql(left, row)} ${symbols[operator]} ${fieldSql(right, row)}`
   return exact ? sql`(${test}) IS TRUE` : test
 }
 
 /** The value of the field at the end of the path; null if a relation is empty. */
-function fieldSql({ steps, field }: FieldPath, row: Row): Sql {
+function fieldSql({ steps, field }: FieldPath, row: RowAlias): Sql {
   const [first, ...others] = steps
   if (first === undefined) return row.column(field.name)
   let last = row.stored(first.target.name)
@@ -253,29 +269,27 @@ export function bindOf(operand: Value, as: Conversion): Bind {
   return { from: 'constant', value: operand.value, as }
 }
 
-function search(condition: Extract<Condition, { kind: 'search' }>, row: Row): Sql {
+function search(condition: ConditionOfKind<'search'>, row: RowAlias): Sql {
   if (row.source?.search === condition) return row.source.matches
   const { fields, param, isWhole } = condition
-  const ids = row.dialect.search(row.table, { fields, words: [arg(param, row.dialect.searchTerms)], isWhole })
+  const ids = row.dialect.search(row.table, { fields, terms: [arg(param, row.dialect.searchTerms)], isWhole })
   return sql`${row.column('id')} IN (${ids})`
 }
 
-type Related = Extract<Condition, { kind: 'related' }>
-
 /** Whether a related row exists for which the condition holds. Never unknown. */
-function related({ path, rows, stored }: Related, row: Row, form: RelatedForm): Sql {
+function related({ path, rows, stored }: ConditionOfKind<'related'>, row: RowAlias, form: RelatedForm): Sql {
   const target = targetOf(path, row, stored)
   const { from, condition } = joinedTo(path, target, row, stored)
   const conditions = [budgetCheck(target), condition, conditionSql(rows, target)]
   // SQLite does not turn a subquery with a LIMIT into a join.
   const limit: Sql = form === 'check' ? [' LIMIT 1'] : []
-  return sql`EXISTS (SELECT 1 FROM ${from}${where(conditions)}${limit})`
+  return sql`EXISTS (SELECT 1 FROM ${from}${whereClause(conditions)}${limit})`
 }
 
 /** The same as a set of ids. Unknown if the row's reference is null. */
-function inSet({ path, rows, stored }: Related, row: Row): Sql {
+function inSet({ path, rows, stored }: ConditionOfKind<'related'>, row: RowAlias): Sql {
   const target = targetOf(path, row, stored)
-  const whereFound = where([budgetCheck(target), conditionSql(rows, target, false, 'set')])
+  const whereFound = whereClause([budgetCheck(target), conditionSql(rows, target, false, 'set')])
   const { relation } = path
   if (relation.kind === 'one') {
     return sql`${row.column(relation.field)} IN (SELECT ${target.column('id')} FROM ${target.from()}${whereFound})`
@@ -286,7 +300,7 @@ function inSet({ path, rows, stored }: Related, row: Row): Sql {
   }
   const { through, joinRows } = throughOf(path, target, stored)
   const ids = sql`SELECT ${target.column('id')} FROM ${target.from()}${whereFound}`
-  const joins = where([
+  const joins = whereClause([
     budgetCheck(through),
     sql`${through.column(relation.to)} IN (${ids})`,
     conditionSql(joinRows, through, false, 'set'),
@@ -294,22 +308,22 @@ function inSet({ path, rows, stored }: Related, row: Row): Sql {
   return sql`${id} IN (SELECT ${through.column(relation.from)} FROM ${through.from()}${joins})`
 }
 
-function targetOf({ target: { name } }: Path, row: Row, stored: true | undefined): Row {
+function targetOf({ target: { name } }: RelationPath, row: RowAlias, stored: true | undefined): RowAlias {
   return stored ? row.stored(name) : row.another(name)
 }
 
 /** A row of the join collection, and the condition on it. */
-function throughOf(path: Path, row: Row, stored: true | undefined) {
+function throughOf(path: RelationPath, row: RowAlias, stored: true | undefined) {
   if (!('through' in path)) throw new TypeError('a many-to-many path needs its join collection')
   const { name } = path.through
   return { through: stored ? row.stored(name) : row.another(name), joinRows: path.joinRows }
 }
 
 /** FROM and condition of the rows that `path` leads to from `row`, through the join collection where there is one. */
-function joinedTo(path: Path, target: Row, row: Row, stored: true | undefined) {
+function joinedTo(path: RelationPath, target: RowAlias, row: RowAlias, stored: true | undefined) {
   const { relation } = path
   if (relation.kind !== 'manyToMany') {
-    return { from: target.from(), condition: linked(path, target, row, stored) }
+    return { from: target.from(), condition: linkCondition(path, target, row, stored) }
   }
   const { through, joinRows } = throughOf(path, target, stored)
   const from = sql`${through.from()} JOIN ${target.from()} ON ${target.column('id')} = ${through.column(relation.to)}`
@@ -319,18 +333,18 @@ function joinedTo(path: Path, target: Row, row: Row, stored: true | undefined) {
 }
 
 /** The condition that `path` leads from `row` to `target`. */
-export function linked(path: Path, target: Row, row: Row, stored?: true): Sql {
+export function linkCondition(path: RelationPath, target: RowAlias, row: RowAlias, stored?: true): Sql {
   if (path.relation.kind === 'one') return sql`${target.column('id')} = ${row.column(path.relation.field)}`
   return isReachable(path, target, row.column('id'), stored)
 }
 
 /** The condition that a to-many `path` leads from the row with this id to `target`. */
-export function isReachable(path: Path, target: Row, id: Sql, stored?: true): Sql {
+export function isReachable(path: RelationPath, target: RowAlias, id: Sql, stored?: true): Sql {
   if (path.relation.kind === 'one') throw new TypeError('a list cannot follow a to-one relation')
   if (path.relation.kind === 'many') return sql`${target.column(path.relation.field)} = ${id}`
   const { from, to } = path.relation
   const { through, joinRows } = throughOf(path, target, stored)
-  const rows = where([
+  const rows = whereClause([
     budgetCheck(through),
     sql`${through.column(from)} = ${id}`,
     conditionSql(joinRows, through),

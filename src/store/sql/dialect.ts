@@ -1,11 +1,11 @@
 /** What differs between databases in the SQL of reads and writes. */
-import type { Cell, Encoding } from '../../model/fields/encoding.ts'
+import type { Encoding, StoredValue } from '../../model/fields/encoding.ts'
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { Field } from '../../model/model.ts'
 import type { Bind, Conversion, Sql } from './writer.ts'
 
 /** A field, or anything else with an encoding. */
-interface Encoded {
+export interface Encoded {
   readonly type: Pick<FieldType, 'encoding'>
 }
 
@@ -36,7 +36,7 @@ export interface Dialect {
   text(json: Sql): Sql
   isIn(column: Sql, list: Bind): Sql
   /** A list in the form that `isIn` takes. */
-  list(items: readonly (Cell | null)[]): string
+  list(items: readonly (StoredValue | null)[]): string
   /** Converts the text of a search into the form that `search` and `fieldMatches` take. */
   readonly searchTerms: Conversion
   /** The expression of a LIMIT clause. */
@@ -90,10 +90,10 @@ export interface Dialect {
   /** A query for the ids of the rows of `table` that match a search. */
   search(table: string, searched: SearchQuery): Sql
   /**
-   * Whether all the words occur in one field of the row with this id, which is at least `lowest`. `index`: the alias of
+   * Whether all the terms occur in one field of the row with this id, which is at least `lowest`. `index`: the alias of
    * the search index, if the statement reads it.
    */
-  fieldMatches(table: string, field: Field, words: Bind, row: SearchRow): Sql
+  fieldMatches(table: string, field: Field, terms: Bind, row: SearchRow): Sql
   /**
    * Joins a table to one that should be read first. PostgreSQL's planner decides for itself. `table`: the FROM item with its
    * alias.
@@ -106,12 +106,12 @@ export interface Dialect {
 export interface SearchQuery {
   /** Every word occurs in at least one of these fields. */
   readonly fields: readonly Field[]
-  readonly words: Sql
+  readonly terms: Sql
   /** Whether these are all fields of the search index. */
   readonly isWhole: boolean
 }
 
-/** The row of a sampled table: see `Row`. */
+/** The row of a sampled table: see `RowAlias`. */
 export interface SampledRow {
   /** Its FROM item. */
   from(): Sql

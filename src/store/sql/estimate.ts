@@ -8,14 +8,15 @@
  * correlated columns.
  */
 import { textEncoding } from '../../model/fields/textual.ts'
-import type { Condition, GuardedList } from '../../plan/guarded.ts'
+import type { GuardedList } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import { maxCounted } from '../../plan/plan.ts'
 import type { Total } from '../read/lists.ts'
 import type { SqlValue } from '../values.ts'
-import { isTrue, type RelatedForm, where } from './condition.ts'
+import { isTrue, type RelatedForm, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { conditionsOf } from './read.ts'
-import { Row } from './row.ts'
+import { RowAlias } from './row-alias.ts'
 import { type Bind, join, name, type Sql, sql } from './writer.ts'
 
 const windowCount = 1000
@@ -24,9 +25,9 @@ const rowsInWindow = 10
 
 /** One row: the count, up to `maxCounted` + 1; the estimate if there are more; the total of the whole collection. */
 export function estimateSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
-  const row = new Row(dialect, list.collection.name)
+  const row = new RowAlias(dialect, list.collection.name)
   const bound: Sql = [String(maxCounted + 1)]
-  const some = sql`SELECT 1 FROM ${row.from()}${where(conditionsOf(list, row, form))} LIMIT ${bound}`
+  const some = sql`SELECT 1 FROM ${row.from()}${whereClause(conditionsOf(list, row, form))} LIMIT ${bound}`
   const counted = sql`SELECT count(*) AS n FROM (${some}) AS c`
   const sample = sampleSql(list, dialect, form && sampleForm(list.rows))
   return sql`SELECT n, CASE WHEN n > ${[String(maxCounted)]} THEN (${sample}) END, ${wholeSql(list)} FROM (${counted}) AS m`
@@ -60,14 +61,14 @@ function wholeSql({ collection }: GuardedList): Sql {
 
 /** One column: the list's rows in all windows, multiplied by the ratio of the range of ids to the windows together. */
 function sampleSql(list: GuardedList, dialect: Dialect, form: RelatedForm | undefined): Sql {
-  const row = new Row(dialect, list.collection.name)
+  const row = new RowAlias(dialect, list.collection.name)
   const conditions = conditionsOf(list, row, form)
   const id = row.column('id')
   // No sum is computed here: under row security, PostgreSQL would not use an index for it.
   const range = sql`${id} >= w.start AND ${id} < w.stop`
   const { from, condition } = dialect.sampled(['w'], row, range)
   const factor = sql`CAST(max(w.span) AS DOUBLE PRECISION) / (${[String(windowCount)]} * max(w.size))`
-  const rows = where([condition, ...conditions].filter(part => part !== isTrue))
+  const rows = whereClause([condition, ...conditions].filter(part => part !== isTrue))
   return sql`WITH RECURSIVE ${windowsSql(list)} SELECT count(*) * (${factor}) FROM ${from}${rows}`
 }
 

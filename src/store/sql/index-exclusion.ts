@@ -1,7 +1,7 @@
 /** Which comparisons must not use an index. */
 import { indexOrder, isIndexed } from '../../model/indexes.ts'
 import type { Collection, Field, Index } from '../../model/model.ts'
-import type { Condition, GuardedSort } from '../../plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../plan/guarded-conditions.ts'
 
 /** Whether the field has so few values that a comparison usually holds for many rows. */
 function isFewValued({ type: { distinctValues } }: Field): boolean {
@@ -22,7 +22,8 @@ export function excludedFromIndexes(
     field => isFewValued(field) && isIndexed(collection, field.name),
   )
   const equalFields = equalIn(rows)
-  const isServed = (name: string) => collection.indexes.some(index => serves(index, name, equalFields, sort))
+  const isServed = (name: string) =>
+    collection.indexes.some(index => returnsInOrder(index, name, equalFields, sort))
   return new Set(fields.map(field => field.name).filter(name => !(equalFields.has(name) && isServed(name))))
 }
 
@@ -34,7 +35,7 @@ function equalIn(condition: Condition): ReadonlySet<string> {
 }
 
 /** Whether the index returns the rows with given values of these fields, including `name`, in the order of `sort`. */
-function serves(
+function returnsInOrder(
   { keys }: Index,
   name: string,
   equal: ReadonlySet<string>,

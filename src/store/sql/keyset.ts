@@ -1,15 +1,15 @@
 /** The rows after a position in a sort order whose smallest value is null. */
 import type { Field } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
-import type { GuardedSort } from '../../plan/guarded.ts'
-import { visible } from './condition.ts'
-import type { Row } from './row.ts'
+import type { GuardedSort } from '../../plan/guarded-conditions.ts'
+import { visibleSql } from './condition.ts'
+import type { RowAlias } from './row-alias.ts'
 import { join, type Operand, type Sql, sql } from './writer.ts'
 
 /** A statement with more ranges would take long to plan. */
 const maxRanges = 12
 
-interface Key {
+interface KeysetKey {
   readonly value: Sql
   readonly positionValue: Sql
   readonly descending: boolean
@@ -27,7 +27,7 @@ interface Key {
 export function afterPosition(
   sort: readonly GuardedSort[],
   position: readonly Operand[],
-  row: Row,
+  row: RowAlias,
   divided: boolean,
 ): readonly Sql[] {
   const keys = sort.map((sortKey, index) => keyOf(sortKey, position[index], row))
@@ -38,10 +38,10 @@ export function afterPosition(
   return ranges.length > maxRanges ? [undivided(keys, row)] : ranges
 }
 
-function keyOf({ field, descending }: GuardedSort, operand: Operand | undefined, row: Row): Key {
+function keyOf({ field, descending }: GuardedSort, operand: Operand | undefined, row: RowAlias): KeysetKey {
   if (operand === undefined) throw new TypeError('a position needs one value per sort key')
   const nullable = field.field.optional || field.when.kind !== 'always'
-  const value = visible(field, row)
+  const value = visibleSql(field, row)
   return {
     value,
     positionValue: sql`${operand}`,
@@ -52,11 +52,11 @@ function keyOf({ field, descending }: GuardedSort, operand: Operand | undefined,
   }
 }
 
-function isRowValue(keys: readonly Key[]): boolean {
+function isRowValue(keys: readonly KeysetKey[]): boolean {
   return keys.every(key => !key.nullable && key.descending === keys[0]?.descending)
 }
 
-function rowValue(keys: readonly Key[]): Sql {
+function rowValue(keys: readonly KeysetKey[]): Sql {
   const values = keys.map(key => key.value)
   const positionValues = keys.map(key => key.positionValue)
   const sign: Sql = keys[0]?.descending ? [' < '] : [' > ']
@@ -69,7 +69,7 @@ function tuple(values: readonly Sql[]): Sql {
 }
 
 /** `before`: the conditions on the keys before these. */
-function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): readonly Sql[] {
+function rangesOf(keys: readonly KeysetKey[], before: readonly Sql[], row: RowAlias): readonly Sql[] {
   const [key, ...rest] = keys
   if (key === undefined) return []
   const { value, positionValue, descending, field } = key
@@ -91,11 +91,11 @@ function rangesOf(keys: readonly Key[], before: readonly Sql[], row: Row): reado
 }
 
 /** Whether one comparison, which can use an index, finds all rows beyond the position. */
-function isOneRange(keys: readonly Key[], { dialect }: Row): boolean {
+function isOneRange(keys: readonly KeysetKey[], { dialect }: RowAlias): boolean {
   return isRowValue(keys) && (dialect.comparesRows || keys.length === 1)
 }
 
-function undivided(keys: readonly Key[], row: Row): Sql {
+function undivided(keys: readonly KeysetKey[], row: RowAlias): Sql {
   const steps = keys.map((key, index) => equalThenBeyond(keys.slice(0, index), key, row))
   const [first] = keys
   return first === undefined || first.nullable
@@ -104,19 +104,19 @@ function undivided(keys: readonly Key[], row: Row): Sql {
 }
 
 /** Does not affect the result: with it, the database can start at the position in an index. */
-function firstKeyBound({ value, positionValue, descending }: Key): Sql {
+function firstKeyBound({ value, positionValue, descending }: KeysetKey): Sql {
   return descending ? sql`${value} <= ${positionValue}` : sql`${value} >= ${positionValue}`
 }
 
 /** Equal in the keys before, and beyond the position in this one. */
-function equalThenBeyond(before: readonly Key[], key: Key, row: Row): Sql {
+function equalThenBeyond(before: readonly KeysetKey[], key: KeysetKey, row: RowAlias): Sql {
   const equal = before.map(({ nullable, value, positionValue, field }) =>
     nullable ? row.dialect.same(value, positionValue, field) : sql`${value} = ${positionValue}`,
   )
-  return sql`(${join([...equal, beyond(key)], ' AND ')})`
+  return sql`(${join([...equal, isPastPosition(key)], ' AND ')})`
 }
 
-function beyond({ value, positionValue, descending, nullable }: Key): Sql {
+function isPastPosition({ value, positionValue, descending, nullable }: KeysetKey): Sql {
   if (!nullable) return descending ? sql`${value} < ${positionValue}` : sql`${value} > ${positionValue}`
   if (descending)
     return sql`(${value} < ${positionValue} OR (${value} IS NULL AND ${positionValue} IS NOT NULL))`

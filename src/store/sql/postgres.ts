@@ -3,17 +3,17 @@
  * writes nested objects without spaces. Text columns are declared COLLATE "C", so they compare by
  * code point.
  */
-import type { Cell, Encoding } from '../../model/fields/encoding.ts'
+import type { Encoding, StoredValue } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type SearchQuery, type SearchRow, searchTable, storedTable } from './dialect.ts'
 import { sumFunction } from './sum-function.ts'
-import { aliasPrefix, applyToFragments, type Bind, join, name, quoted, type Sql, sql } from './writer.ts'
+import { aliasPrefix, applyToFragments, type Bind, join, name, type Sql, sql, textLiteral } from './writer.ts'
 
-/** The column of a search table with the words of all fields. Each field also has a column of its own, under its name. */
-export const allWords = '_all'
+/** The column of a search table with the terms of all fields. Each field also has a column of its own, under its name. */
+export const allTermsColumn = '_all'
 
 /** PostgreSQL functions take at most 100 arguments. */
 const maxArguments = 90
@@ -32,15 +32,15 @@ function nullable(json: Sql): Sql {
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
   const parts = entries.flatMap(([key, value], index) => [
-    quoted(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
+    textLiteral(`${index === 0 ? '{' : ','}${JSON.stringify(key)}:`),
     nullable(value),
   ])
-  return entries.length === 0 ? quoted('{}') : concat([...parts, quoted('}')])
+  return entries.length === 0 ? textLiteral('{}') : concat([...parts, textLiteral('}')])
 }
 
 function tuple(items: readonly Sql[]): Sql {
-  const parts = items.flatMap((item, index) => [quoted(index === 0 ? '[' : ','), nullable(item)])
-  return items.length === 0 ? quoted('[]') : concat([...parts, quoted(']')])
+  const parts = items.flatMap((item, index) => [textLiteral(index === 0 ? '[' : ','), nullable(item)])
+  return items.length === 0 ? textLiteral('[]') : concat([...parts, textLiteral(']')])
 }
 
 /** Casts take no collation. */
@@ -49,7 +49,7 @@ export function withoutCollation(type: string): string {
 }
 
 /** An array of PostgreSQL as text (https://www.postgresql.org/docs/15/arrays.html, 8.15.6). */
-export function arrayOf(items: readonly (Cell | null)[]): string {
+export function arrayOf(items: readonly (StoredValue | null)[]): string {
   const quoted = items.map(item =>
     item === null ? 'NULL' : `"${String(item).replaceAll('\\', '\\\\').replaceAll('"', '\\"')}"`,
   )
@@ -87,25 +87,25 @@ function comparableSql(value: Sql, { type }: Field): Sql {
   return write === undefined ? value : applyToFragments(write, value)
 }
 
-/** The index has the words of all fields together. A search of some fields filters its matches by their columns. */
-function matches(alias: Sql | undefined, _collection: string, { fields, words, isWhole }: SearchQuery): Sql {
-  const match = sql`${aliasPrefix(alias)}${name(allWords)} @> ${words}`
+/** The index has the terms of all fields together. A search of some fields filters its matches by their columns. */
+function matches(alias: Sql | undefined, _collection: string, { fields, terms, isWhole }: SearchQuery): Sql {
+  const match = sql`${aliasPrefix(alias)}${name(allTermsColumn)} @> ${terms}`
   if (isWhole) return match
   const columns = join(
     fields.map(field => sql`${aliasPrefix(alias)}${name(field.name)}`),
     ' || ',
   )
-  return sql`${match} AND ${columns} @> ${words}`
+  return sql`${match} AND ${columns} @> ${terms}`
 }
 
 function search(collection: string, searched: SearchQuery): Sql {
   return sql`SELECT "id" FROM ${name(searchTable(collection))} WHERE ${matches(undefined, collection, searched)}`
 }
 
-function searchedIn(collection: string, field: Field, words: Bind, { id, index }: SearchRow): Sql {
+function searchedIn(collection: string, field: Field, terms: Bind, { id, index }: SearchRow): Sql {
   const column = name(field.name)
-  if (index !== undefined) return sql`${index}.${column} @> ${words}`
-  return sql`(SELECT ${column} @> ${words} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
+  if (index !== undefined) return sql`${index}.${column} @> ${terms}`
+  return sql`(SELECT ${column} @> ${terms} FROM ${name(searchTable(collection))} WHERE "id" = ${id})`
 }
 
 /**
@@ -132,14 +132,14 @@ export const postgres: Dialect = {
   extreme: (which, column, { type }) =>
     sql`${[type.encoding.postgres.extremes?.[which] ?? which]}(${column})`,
   string: text => sql`to_json(${text})`,
-  constant: text => quoted(JSON.stringify(text)),
+  constant: text => textLiteral(JSON.stringify(text)),
   count: sql`count(*)::text`,
   logged: (event, field) =>
-    applyToFragments(field.type.encoding.postgres.logged, [event], quoted(field.name)),
+    applyToFragments(field.type.encoding.postgres.logged, [event], textLiteral(field.name)),
   text: value => sql`(${value})::text`,
   isIn: (column, list) => sql`${column} = ANY (${list})`,
   list: arrayOf,
-  searchTerms: { name: 'words', encode: searchArray },
+  searchTerms: { name: 'terms', encode: searchArray },
   limit: rows => [rows],
   // LIMIT keeps the planner from looking for the rows in another way.
   sampled: (windows, row, range) => ({
@@ -161,8 +161,8 @@ export const postgres: Dialect = {
     sql`${comparableSql(left, field)} IS NOT DISTINCT FROM ${comparableSql(right, field)}`,
   seeksNull: false,
   now: (shiftMs, as) => sql`coalesce(${{ from: 'now', shiftMs, as }}::text, ${[nowSql(shiftMs, as)]})`,
-  jsonTruth: (text, member) => sql`(${text}::json ->> ${quoted(member)})::boolean`,
-  jsonText: (text, member) => sql`${text}::json ->> ${quoted(member)}`,
+  jsonTruth: (text, member) => sql`(${text}::json ->> ${textLiteral(member)})::boolean`,
+  jsonText: (text, member) => sql`${text}::json ->> ${textLiteral(member)}`,
   nulls: descending => (descending ? [' NULLS LAST'] : [' NULLS FIRST']),
   stored: collection => collection,
   search,

@@ -1,11 +1,19 @@
 /** The statements of reads. */
 import type { Index } from '../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
-import type { Condition, GuardedItem, GuardedList } from '../../plan/guarded.ts'
-import { budgetCheck, conditionSql, isReachable, type RelatedForm, visible, where } from './condition.ts'
+import type { GuardedItem, GuardedList } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
+import {
+  budgetCheck,
+  conditionSql,
+  isReachable,
+  type RelatedForm,
+  visibleSql,
+  whereClause,
+} from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { excludedFromIndexes } from './index-exclusion.ts'
-import { Row } from './row.ts'
+import { RowAlias } from './row-alias.ts'
 import {
   isRanked,
   type RankedPart,
@@ -19,10 +27,10 @@ import { arg, join, type Operand, type Sql, sql } from './writer.ts'
 
 /** One column: the item's text. */
 export function itemSql({ collection, id, rows, select }: GuardedItem, dialect: Dialect): Sql {
-  const row = new Row(dialect, collection.name)
+  const row = new RowAlias(dialect, collection.name)
   const text = dialect.text(objectSql(select, row))
   const conditions = [sql`${row.column('id')} = ${arg(id)}`, conditionSql(rows, row)]
-  return sql`SELECT ${text} FROM ${row.from()}${where(conditions)}`
+  return sql`SELECT ${text} FROM ${row.from()}${whereClause(conditions)}`
 }
 
 /** Which rows of a list are requested: from a position or an offset, up to a limit. */
@@ -40,7 +48,7 @@ export interface Slice {
 export function listSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
   const skips = slice.offset !== undefined && dialect.computesSkippedRows
   const isFlat = isById(list) && !skips
-  const row = isFlat ? rowOf(list, slice, dialect) : new Row(dialect, list.collection.name)
+  const row = isFlat ? rowOf(list, slice, dialect) : new RowAlias(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
   if (isFlat) return slicedSql(list, slice, row, columns, [])
@@ -59,9 +67,9 @@ export function positionSql(list: GuardedList, slice: Slice, dialect: Dialect): 
 
 /** One column: how many rows there are. */
 export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm): Sql {
-  const row = new Row(dialect, list.collection.name)
+  const row = new RowAlias(dialect, list.collection.name)
   readSearchIndexFirst(row, searchedList(list))
-  const conditions = where(conditionsOf(list, row, form))
+  const conditions = whereClause(conditionsOf(list, row, form))
   return sql`SELECT count(*) FROM ${row.from()}${conditions}`
 }
 
@@ -70,11 +78,11 @@ export function countSql(list: GuardedList, dialect: Dialect, form?: RelatedForm
  * requested, more may still follow.
  */
 export function walkSql(list: GuardedList, slice: Slice, walkedRows: number, dialect: Dialect): Sql {
-  const row = new Row(dialect, list.collection.name)
+  const row = new RowAlias(dialect, list.collection.name)
   const text = dialect.text(objectSql(list.select, row))
   const columns = join([text, ...(slice.keys ? keysSql(list, row) : [])], ', ')
-  const conditions = where([conditionSql(list.rows, row, false, 'check')])
-  const inner = new Row(dialect, list.collection.name)
+  const conditions = whereClause([conditionSql(list.rows, row, false, 'check')])
+  const inner = new RowAlias(dialect, list.collection.name)
   const rows = sortedSql(
     {
       collection: list.collection,
@@ -94,14 +102,14 @@ export function walkSql(list: GuardedList, slice: Slice, walkedRows: number, dia
 
 /** One row if the parent exists and is visible. */
 export function parentSql(within: NonNullable<GuardedList['within']>, dialect: Dialect): Sql {
-  const row = new Row(dialect, within.collection.name)
+  const row = new RowAlias(dialect, within.collection.name)
   const conditions = [sql`${row.column('id')} = ${arg(within.id)}`, conditionSql(within.rows, row)]
-  return sql`SELECT 1 FROM ${row.from()}${where(conditions)}`
+  return sql`SELECT 1 FROM ${row.from()}${whereClause(conditions)}`
 }
 
 /** A row of the list, whose source is the search if that provides the list's order. */
-function rowOf(list: GuardedList, slice: Slice, dialect: Dialect): Row {
-  const row = new Row(dialect, list.collection.name)
+function rowOf(list: GuardedList, slice: Slice, dialect: Dialect): RowAlias {
+  const row = new RowAlias(dialect, list.collection.name)
   if (isById(list)) readSearchIndexFirst(row, searchedList(list))
   if (isRanked(list.sort)) readRankingFirst(row, searchedList(list), rankedPart(list, slice))
   return row
@@ -112,20 +120,20 @@ function searchedList({ collection, rows, within }: GuardedList): SearchedList {
 }
 
 function rankedPart(list: GuardedList, { after, limit, offset }: Slice): RankedPart {
-  const matching = (row: Row) => conditionsOf(list, row)
+  const matching = (row: RowAlias) => conditionsOf(list, row)
   const totalLimit = offset === undefined ? limit : sql`${limit} + CAST(${offset} AS bigint)`
   return { sort: list.sort, matching, after, limit: totalLimit }
 }
 
-function keysSql({ sort }: GuardedList, row: Row): Sql[] {
-  return sort.map(({ field }) => visible(field, row.sorted()))
+function keysSql({ sort }: GuardedList, row: RowAlias): Sql[] {
+  return sort.map(({ field }) => visibleSql(field, row.sorted()))
 }
 
 /** The slice's rows of `row`. `names`: the names of the columns, in order. */
 export function slicedSql(
   list: GuardedList,
   slice: Slice,
-  row: Row,
+  row: RowAlias,
   columns: Sql,
   names: readonly string[],
 ): Sql {
@@ -143,7 +151,7 @@ export function slicedSql(
  * relation and the first sort key, in which it can stop early. Otherwise it would use the index on the relation alone and
  * sort all rows that it finds.
  */
-function indexHint({ collection, rows, sort: [first] }: GuardedList, row: Row): Sql[] {
+function indexHint({ collection, rows, sort: [first] }: GuardedList, row: RowAlias): Sql[] {
   if (first === undefined || first.field.field.optional || !isColumn(first.field)) return []
   const key = first.field.field
   const links = (rows.kind === 'and' ? rows.conditions : [rows]).flatMap(linkOf)
@@ -160,13 +168,13 @@ function linkOf(condition: Condition): readonly string[] {
 
 export function conditionsOf(
   list: Pick<GuardedList, 'rows' | 'within'>,
-  row: Row,
+  row: RowAlias,
   form?: RelatedForm,
 ): Sql[] {
   return [budgetCheck(row), ...insideOf(list, row), conditionSql(list.rows, row, false, form)]
 }
 
 /** The condition that the row belongs to the parent, if there is one. */
-function insideOf({ within }: Pick<GuardedList, 'within'>, row: Row): Sql[] {
+function insideOf({ within }: Pick<GuardedList, 'within'>, row: RowAlias): Sql[] {
   return within === undefined ? [] : [isReachable(within.path, row, [arg(within.id)])]
 }

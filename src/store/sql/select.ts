@@ -1,28 +1,30 @@
 /** The selection as a JSON object that the database builds, with related rows nested in it. */
-import type { Field } from '../../model/model.ts'
-import type {
-  Condition,
-  GuardedRelation,
-  GuardedSelected,
-  GuardedSelectedList,
-  GuardedSort,
-  Path,
-} from '../../plan/guarded.ts'
+import type { GuardedRelation, GuardedSelected, GuardedSelectedList } from '../../plan/guarded.ts'
+import type { Condition, GuardedSort, RelationPath } from '../../plan/guarded-conditions.ts'
 import type { FieldForm } from '../../plan/plan.ts'
-import { once } from './computed.ts'
-import { budgetCheck, conditionSql, isTrue, linked, valueSql, visible, where } from './condition.ts'
+import { evaluatedOnce } from './computed.ts'
+import {
+  budgetCheck,
+  conditionSql,
+  isTrue,
+  linkCondition,
+  valueSql,
+  visibleSql,
+  whereClause,
+} from './condition.ts'
+import type { Encoded } from './dialect.ts'
 import { excludedFromIndexes } from './index-exclusion.ts'
-import type { Row } from './row.ts'
+import type { RowAlias } from './row-alias.ts'
 import { isRanked, readRankingFirst, readSearchIndexFirst, type SearchedList } from './search.ts'
 import { sortedSql } from './sorted.ts'
-import { arg, quoted, type Sql, sql } from './writer.ts'
+import { arg, type Sql, sql, textLiteral } from './writer.ts'
 
 /** The JSON object of `select` over `row`. */
-export function objectSql(select: readonly GuardedSelected[], row: Row): Sql {
+export function objectSql(select: readonly GuardedSelected[], row: RowAlias): Sql {
   return row.dialect.object(select.map(selected => [selected.key, selectedSql(selected, row)] as const))
 }
 
-function selectedSql(selected: GuardedSelected, row: Row): Sql {
+function selectedSql(selected: GuardedSelected, row: RowAlias): Sql {
   if (selected.kind === 'constant') return row.dialect.constant(selected.value)
   if (selected.kind === 'relation') {
     return selected.list === undefined ? toOne(selected, row) : toMany(selected, selected.list, row)
@@ -30,39 +32,45 @@ function selectedSql(selected: GuardedSelected, row: Row): Sql {
   const { field, when, computation } = selected.field
   const json =
     computation === undefined
-      ? formed(row.column(field.name), field, selected.as, row)
-      : once(valueSql(selected.field, row), value => formed(value, field, selected.as, row))
+      ? formSql(row.column(field.name), field, selected.as, row)
+      : evaluatedOnce(valueSql(selected.field, row), value => formSql(value, field, selected.as, row))
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
 }
 
-function formed(column: Sql, field: Field, form: FieldForm | undefined, row: Row): Sql {
+/** A field's column as JSON, in the form. */
+export function formSql(column: Sql, field: Encoded, form: FieldForm | undefined, row: RowAlias): Sql {
   if (form === undefined) return row.dialect.json(column, field)
   return row.dialect.string(textForm(column, form))
 }
 
 /** A value as text, in the form. */
-export function textForm(column: Sql, form: FieldForm): Sql {
+function textForm(column: Sql, form: FieldForm): Sql {
   if (form === 'name') return sql`upper(replace(${column}, '-', '_'))`
   const text = sql`CAST(${column} AS TEXT)`
-  return form === 'string' ? text : sql`${quoted(form.prefix)} || ${text}`
+  return form === 'string' ? text : sql`${textLiteral(form.prefix)} || ${text}`
 }
 
-function toOne({ path, rows, when, select }: GuardedRelation, row: Row): Sql {
+function toOne({ path, rows, when, select }: GuardedRelation, row: RowAlias): Sql {
   const query = isReferenceEnough(rows, select, row)
     ? referenceObject(path, select, row)
     : lookUpTarget(path, rows, select, row)
   return when.kind === 'always' ? query : sql`CASE WHEN ${conditionSql(when, row)} THEN ${query} END`
 }
 
-function lookUpTarget(path: Path, rows: Condition, select: readonly GuardedSelected[], row: Row): Sql {
+function lookUpTarget(
+  path: RelationPath,
+  rows: Condition,
+  select: readonly GuardedSelected[],
+  row: RowAlias,
+): Sql {
   const target = row.another(path.target.name)
   const object = objectSql(select, target)
-  const conditions = where([linked(path, target, row), conditionSql(rows, target)])
+  const conditions = whereClause([linkCondition(path, target, row), conditionSql(rows, target)])
   return sql`(SELECT ${object} FROM ${target.from()}${conditions})`
 }
 
 /** Whether the reference alone provides everything that is selected: the foreign key guarantees that its target exists. */
-function isReferenceEnough(rows: Condition, select: readonly GuardedSelected[], row: Row): boolean {
+function isReferenceEnough(rows: Condition, select: readonly GuardedSelected[], row: RowAlias): boolean {
   return (
     rows.kind === 'always' &&
     !row.isLogged &&
@@ -76,19 +84,19 @@ function isReferenceEnough(rows: Condition, select: readonly GuardedSelected[], 
   )
 }
 
-function referenceObject({ relation }: Path, select: readonly GuardedSelected[], row: Row): Sql {
+function referenceObject({ relation }: RelationPath, select: readonly GuardedSelected[], row: RowAlias): Sql {
   if (relation.kind !== 'one') throw new TypeError('a to-many relation is no reference')
   const id = row.column(relation.field)
   const entries = select.flatMap(selected => {
     if (selected.kind === 'constant') return [[selected.key, row.dialect.constant(selected.value)] as const]
     if (selected.kind !== 'field') return []
-    return [[selected.key, formed(id, selected.field.field, selected.as, row)] as const]
+    return [[selected.key, formSql(id, selected.field.field, selected.as, row)] as const]
   })
   return sql`CASE WHEN ${id} IS NOT NULL THEN ${row.dialect.object(entries)} END`
 }
 
-function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: Row): Sql {
-  const matching = (target: Row) => [linked(path, target, row), conditionSql(rows, target)]
+function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedList, row: RowAlias): Sql {
+  const matching = (target: RowAlias) => [linkCondition(path, target, row), conditionSql(rows, target)]
   const searchedList = { collection: path.target, rows, isWhole: false }
   return manySql(list, select, matching, () => row.another(path.target.name), searchedList)
 }
@@ -97,8 +105,8 @@ function toMany({ path, rows, select }: GuardedRelation, list: GuardedSelectedLi
 export function manySql(
   list: GuardedSelectedList,
   select: readonly GuardedSelected[],
-  matching: (target: Row) => readonly Sql[],
-  another: () => Row,
+  matching: (target: RowAlias) => readonly Sql[],
+  another: () => RowAlias,
   searchedList: SearchedList,
 ): Sql {
   const { sort, limit, after: position, connection } = list
@@ -109,7 +117,7 @@ export function manySql(
   // The inner query would build the objects for every row that it sorts.
   const inner = target.inner()
   const limitSql = target.dialect.limit(arg(limit))
-  const conditionsOf = (row: Row) => [budgetCheck(row), ...matching(row)]
+  const conditionsOf = (row: RowAlias) => [budgetCheck(row), ...matching(row)]
   if (isById(list)) readSearchIndexFirst(inner, searchedList)
   if (isRanked(sort))
     readRankingFirst(inner, searchedList, {
@@ -139,8 +147,8 @@ export function manySql(
 }
 
 /** A row of a connection: its object, and its sort keys in the form that cursors contain. */
-function rowWithKeys(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
-  const keys = sort.map(({ field }) => row.dialect.json(visible(field, row), field.field))
+function rowWithKeys(object: Sql, sort: readonly GuardedSort[], row: RowAlias): Sql {
+  const keys = sort.map(({ field }) => row.dialect.json(visibleSql(field, row), field.field))
   return row.dialect.object([
     ['node', object],
     ['keys', row.dialect.tuple(keys)],
@@ -149,8 +157,8 @@ function rowWithKeys(object: Sql, sort: readonly GuardedSort[], row: Row): Sql {
 
 function totalSql(
   isRequested: boolean,
-  matching: (target: Row) => readonly Sql[],
-  another: () => Row,
+  matching: (target: RowAlias) => readonly Sql[],
+  another: () => RowAlias,
   found: SearchedList,
 ): readonly (readonly [string, Sql])[] {
   if (!isRequested) return []
@@ -159,7 +167,7 @@ function totalSql(
   const conditions = matching(target).filter(condition => condition !== isTrue)
   // SQLite counts a whole table by its pages, unless there is a condition.
   const budgeted = conditions.length === 0 ? [] : [budgetCheck(target), ...conditions]
-  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${where(budgeted)})`]]
+  return [['total', sql`(SELECT ${target.dialect.count} FROM ${target.from()}${whereClause(budgeted)})`]]
 }
 
 /** Whether the list is in the order of ids, which needs no sorting. */

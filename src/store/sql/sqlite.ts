@@ -12,21 +12,21 @@ import {
   empty,
   join,
   name,
-  quoted,
   type Sql,
   sql,
+  textLiteral,
 } from './writer.ts'
 
 function object(entries: readonly (readonly [string, Sql])[]): Sql {
-  const parts = entries.map(([key, value]) => sql`${quoted(key)}, ${value}`)
+  const parts = entries.map(([key, value]) => sql`${textLiteral(key)}, ${value}`)
   return sql`json_object(${join(parts, ', ')})`
 }
 
-/** The words are bound as an FTS5 query. A column filter precedes it, unless all columns are searched. */
-function matches(alias: Sql | undefined, collection: string, { fields, words, isWhole }: SearchQuery): Sql {
+/** The terms are bound as an FTS5 query. A column filter precedes it, unless all columns are searched. */
+function matches(alias: Sql | undefined, collection: string, { fields, terms, isWhole }: SearchQuery): Sql {
   const columns = fields.map(field => `"${field.name}"`).join(' ')
-  const columnFilter = isWhole ? empty : sql`${quoted(`{${columns}} : `)} || `
-  return sql`${aliasPrefix(alias)}${name(searchTable(collection))} MATCH ${columnFilter}${words}`
+  const columnFilter = isWhole ? empty : sql`${textLiteral(`{${columns}} : `)} || `
+  return sql`${aliasPrefix(alias)}${name(searchTable(collection))} MATCH ${columnFilter}${terms}`
 }
 
 function search(collection: string, searched: SearchQuery): Sql {
@@ -34,8 +34,8 @@ function search(collection: string, searched: SearchQuery): Sql {
 }
 
 /** The matches are collected once for the whole statement: a lookup for each row takes ten times as long. */
-function searchedIn(collection: string, field: Field, words: Bind, { id, lowest }: SearchRow): Sql {
-  return sql`${id} IN (${search(collection, { fields: [field], words: [words], isWhole: false })} AND rowid >= ${lowest})`
+function searchedIn(collection: string, field: Field, terms: Bind, { id, lowest }: SearchRow): Sql {
+  return sql`${id} IN (${search(collection, { fields: [field], terms: [terms], isWhole: false })} AND rowid >= ${lowest})`
 }
 
 /** The SQL function that throws once the statement has run for too long: see `sqlite/read/budget.ts`. */
@@ -69,14 +69,14 @@ export const sqlite: Dialect = {
   exactSum: (column, { type }) => applyToFragments(sumFunction(type.encoding.sqlite), column),
   extreme: (which, column) => sql`${[which]}(${column})`,
   string: text => text,
-  constant: quoted,
+  constant: textLiteral,
   count: sql`count(*)`,
   logged: (event, field) =>
-    applyToFragments(field.type.encoding.sqlite.logged, [event], quoted(`$.${field.name}`)),
+    applyToFragments(field.type.encoding.sqlite.logged, [event], textLiteral(`$.${field.name}`)),
   text: value => value,
   isIn: (column, list) => sql`${column} IN (SELECT value FROM json_each(${list}))`,
   list: JSON.stringify,
-  searchTerms: { name: 'words', encode: searchQuery },
+  searchTerms: { name: 'terms', encode: searchQuery },
   // SQLite prepares the statement again for each value of a limit that is a bare parameter, which took longer than most lists.
   limit: rows => sql`${rows} + 0`,
   // CROSS JOIN keeps the order of the tables; with NOT INDEXED, rows can only be found by id.
@@ -100,8 +100,8 @@ export const sqlite: Dialect = {
   seeksNull: true,
   nulls: () => empty,
   now: (shiftMs, as) => [{ from: 'now', shiftMs, as }],
-  jsonTruth: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
-  jsonText: (text, member) => sql`${text} ->> ${quoted(`$.${member}`)}`,
+  jsonTruth: (text, member) => sql`${text} ->> ${textLiteral(`$.${member}`)}`,
+  jsonText: (text, member) => sql`${text} ->> ${textLiteral(`$.${member}`)}`,
   stored: collection => collection,
   search,
   fieldMatches: searchedIn,

@@ -3,39 +3,39 @@ import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import type {
   Check,
-  Condition,
   GuardedAssignment,
   GuardedCreate,
   GuardedSelected,
   GuardedUpdate,
   ReferenceCheck,
 } from '../../plan/guarded.ts'
-import { bindOf, conditionSql, where } from './condition.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
+import { bindOf, conditionSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
-import { Row } from './row.ts'
+import { RowAlias } from './row-alias.ts'
 import { objectSql } from './select.ts'
 import { arg, type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
 
 /** The row under its table's own name, as RETURNING refers to it. */
-export function returned(collection: Collection, dialect: Dialect): Row {
-  return new Row(dialect, collection.name, collection.name)
+export function returningRow(collection: Collection, dialect: Dialect): RowAlias {
+  return new RowAlias(dialect, collection.name, collection.name)
 }
 
 /** The item as the caller may read it; null for a row that the caller may not read. */
-export function answerSql(select: readonly GuardedSelected[], rows: Condition, row: Row): Sql {
+export function answerSql(select: readonly GuardedSelected[], rows: Condition, row: RowAlias): Sql {
   const text = row.dialect.text(objectSql(select, row))
   return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`
 }
 
 /** The item as the event log stores it: every field that any caller may read. */
-export function eventSql(collection: Collection, row: Row): Sql {
+export function eventSql(collection: Collection, row: RowAlias): Sql {
   const fields = publicFields(collection)
   const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
   return row.dialect.text(row.dialect.object(entries))
 }
 
 /** The item as the model's own code receives it. */
-export function itemSql(collection: Collection, row: Row): Sql {
+export function logicItemSql(collection: Collection, row: RowAlias): Sql {
   const fields = [...collection.fields.values()].filter(field => !field.internal)
   const entries = fields.map(field => [field.name, row.dialect.json(row.column(field.name), field)] as const)
   return row.dialect.text(row.dialect.object(entries))
@@ -45,7 +45,7 @@ export function publicFields(collection: Collection): readonly Field[] {
   return [...collection.fields.values()].filter(field => !field.internal && !field.writeOnly)
 }
 
-export function checksSql(checks: readonly Check[], row: Row): Sql[] {
+export function checksSql(checks: readonly Check[], row: RowAlias): Sql[] {
   return checks.map(check => sql`(${conditionSql(check.condition, row)})`)
 }
 
@@ -62,9 +62,13 @@ export function insertSql(collection: Collection, fields: readonly Field[], outp
 }
 
 /** Outputs over a row as it will be: `row` stands for it. The id of a new one is not known yet: 0, which no row has. */
-export function proposedSql(shape: GuardedCreate | GuardedUpdate, outputs: readonly Sql[], row: Row): Sql {
+export function proposedSql(
+  shape: GuardedCreate | GuardedUpdate,
+  outputs: readonly Sql[],
+  row: RowAlias,
+): Sql {
   const { collection, set } = shape
-  const stored = shape.kind === 'update' ? returned(collection, row.dialect) : undefined
+  const stored = shape.kind === 'update' ? returningRow(collection, row.dialect) : undefined
   const columns = [...collection.fields.values()].map(field => {
     const index = set.findIndex(assignment => assignment.field === field)
     const assignment = set[index]
@@ -86,7 +90,7 @@ export function updateSql(
   dialect: Dialect,
 ): Sql {
   const table = name(collection.name)
-  const storedRow = returned(collection, dialect)
+  const storedRow = returningRow(collection, dialect)
   const set = join(
     assignments.map(
       (assignment, index) =>
@@ -102,7 +106,7 @@ export function deleteSql(table: string, id: Bind): Sql {
 }
 
 /** Outputs over one stored row. */
-export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
+export function rowSql(row: RowAlias, id: Bind, outputs: readonly Sql[]): Sql {
   return sql`SELECT ${join(outputs, ', ')} FROM ${row.from()} WHERE ${row.column('id')} = ${id}`
 }
 
@@ -112,9 +116,9 @@ export function rowSql(row: Row, id: Bind, outputs: readonly Sql[]): Sql {
  */
 export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
   const columns = references.map(({ value, target, rows, self }, index) => {
-    const row = new Row(dialect, target.name, `t${index}`, { next: references.length })
+    const row = new RowAlias(dialect, target.name, `t${index}`, { next: references.length })
     const id = bindOf(value, wholeEncoding)
-    const conditions = where([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
+    const conditions = whereClause([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
     // In this order, so that PostgreSQL knows the parameter's type before `IS NULL`.
     const ownId = self ? sql` OR ${id} = ${userId}` : empty
     return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL${ownId}) AS ${name(`r${index}`)}`
@@ -126,7 +130,7 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
 function assignedValueSql(
   { field, when, withheld }: GuardedAssignment,
   index: number,
-  stored: Row | undefined,
+  stored: RowAlias | undefined,
 ): Sql {
   if (stored === undefined) return [slot(index)]
   if (withheld) return stored.column(field.name)
@@ -135,9 +139,14 @@ function assignedValueSql(
 }
 
 /** Whether the assignment of a slot changes the stored row, as far as the caller may know. */
-export function changesSql({ field, when, seen }: GuardedAssignment, index: number, row: Row): Sql {
+export function changesSql(
+  { field, when, readableWhen }: GuardedAssignment,
+  index: number,
+  row: RowAlias,
+): Sql {
   const same = row.dialect.same(row.column(field.name), [slot(index)], field)
-  const isKnownSame = seen === undefined ? same : sql`${same} AND ${conditionSql(seen, row, true)}`
+  const isKnownSame =
+    readableWhen === undefined ? same : sql`${same} AND ${conditionSql(readableWhen, row, true)}`
   const differs = sql`NOT (${isKnownSame})`
   return when === undefined ? differs : sql`(${conditionSql(when, row)} AND ${differs})`
 }

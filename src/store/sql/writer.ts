@@ -1,8 +1,8 @@
 /**
- * SQL as text with symbolic parameters. Only `name`, `quoted` and template texts become SQL; a value
+ * SQL as text with symbolic parameters. Only `name`, `textLiteral` and template texts become SQL; a value
  * from outside can only be a `Bind`.
  */
-import { type Cell, type Encoding, literal } from '../../model/fields/encoding.ts'
+import { type Encoding, literal, type StoredValue } from '../../model/fields/encoding.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 
@@ -10,7 +10,7 @@ import type { JsonValue } from '../../model/fields/type.ts'
 export interface Conversion {
   /** Binds of one value whose conversions share a name share a placeholder. */
   readonly name: string
-  encode(value: JsonValue): Cell
+  encode(value: JsonValue): StoredValue
 }
 
 export type Bind =
@@ -57,7 +57,7 @@ export function aliasPrefix(alias: Sql | undefined): Sql {
 }
 
 /** A string literal, for names that the model declares. */
-export function quoted(text: string): Sql {
+export function textLiteral(text: string): Sql {
   return [literal(text)]
 }
 

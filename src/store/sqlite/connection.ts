@@ -1,104 +1,13 @@
-/** One SQLite connection: its statements, the snapshot that reads share, and the detection of other connections' commits. */
-import { closeSync, existsSync } from 'node:fs'
+/** One SQLite connection: its transactions, the snapshot that reads share, and the detection of other connections' commits. */
 import { performance } from 'node:perf_hooks'
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
-import { openPrivate } from '../../private-files.ts'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { sqlite } from '../sql/sqlite.ts'
-import { type Bind, compile, type Sql } from '../sql/writer.ts'
-import { type Inputs, parameterValue, type ResultRow, type SqlValue } from '../values.ts'
-import { isConstraintFailure } from './failure.ts'
+import { compile, type Sql } from '../sql/writer.ts'
+import type { ResultRow } from '../values.ts'
 import { commitEmpty } from './file/empty-commit.ts'
+import type { ConnectionOptions } from './file/open.ts'
 import type { OtherThreads } from './file/other-threads.ts'
-
-/** How many statements of a connection may have changed something. */
-interface Changes {
-  count: number
-}
-
-/** A prepared statement whose rows are arrays. */
-export class Statement {
-  readonly #prepared: StatementSync
-  readonly #binds: readonly Bind[]
-  /** Undefined for a statement that only reads. */
-  readonly #changes: Changes | undefined
-
-  constructor(prepared: StatementSync, binds: readonly Bind[], changes: Changes | undefined) {
-    this.#prepared = prepared
-    this.#binds = binds
-    this.#changes = changes
-    prepared.setReturnArrays(true)
-  }
-
-  get(inputs: Inputs): ResultRow | undefined {
-    try {
-      const row: unknown = this.#prepared.get(...this.#values(inputs))
-      if (this.#changes !== undefined) this.#changes.count++
-      return row as ResultRow | undefined
-    } catch (cause) {
-      throw this.#countFailure(cause)
-    }
-  }
-
-  all(inputs: Inputs): readonly ResultRow[] {
-    try {
-      const rows: unknown = this.#prepared.all(...this.#values(inputs))
-      if (this.#changes !== undefined) this.#changes.count++
-      return rows as readonly ResultRow[]
-    } catch (cause) {
-      throw this.#countFailure(cause)
-    }
-  }
-
-  /**
-   * Not `StatementSync.run`: it reads the last inserted rowid. After the full-text index has merged its segments that is
-   * a rowid of the index, beyond 2^53, and Node throws.
-   */
-  run(inputs: Inputs): void {
-    this.get(inputs)
-  }
-
-  /**
-   * SQLite undoes a statement that fails by a constraint (https://sqlite.org/lang_conflict.html). A statement that fails
-   * otherwise, or whose result Node refuses, may have changed something.
-   */
-  #countFailure(cause: unknown): unknown {
-    if (this.#changes !== undefined && !isConstraintFailure(cause)) this.#changes.count++
-    return cause
-  }
-
-  #values(inputs: Inputs): SqlValue[] {
-    const values: SqlValue[] = []
-    for (const bind of this.#binds) values.push(parameterValue(bind, inputs))
-    return values
-  }
-}
-
-export interface ConnectionOptions {
-  readonly file: string
-  /** How long a write waits for the write lock of another process, in milliseconds. */
-  readonly busyTimeoutMs: number
-}
-
-/** Readable by its owner only: it will hold password hashes. SQLite gives the `-wal` and `-shm` files the same mode. */
-function createFile(file: string): void {
-  if (file === ':memory:' || existsSync(file)) return
-  try {
-    closeSync(openPrivate(file))
-  } catch {
-    // Another process has just created it, or SQLite will report why it cannot be created.
-  }
-}
-
-/** Opens a database file with the settings that every connection needs. */
-export function openDatabase({ file, busyTimeoutMs }: ConnectionOptions): DatabaseSync {
-  createFile(file)
-  const database = new DatabaseSync(file, { timeout: busyTimeoutMs, enableForeignKeyConstraints: true })
-  database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA cache_size = -32768;')
-  database.exec(
-    'PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;',
-  )
-  return database
-}
+import { type ChangeCounter, Statement } from './statement.ts'
 
 /** How long one attempt to take the write lock may block. `CommitQueue` retries, and the event loop runs in between. */
 const lockAttemptMs = 2
@@ -119,7 +28,7 @@ export class Connection {
   readonly #logState: StatementSync
   readonly #savepoint: StatementSync
   readonly #releaseSavepoint: StatementSync
-  readonly #changes: Changes = { count: 0 }
+  readonly #changes: ChangeCounter = { count: 0 }
   readonly #otherThreads: OtherThreads
   #lastDataVersion: unknown
   #isReading = false

@@ -23,7 +23,7 @@ import { SqliteReads } from './read/reads.ts'
 import { Totals } from './read/totals.ts'
 import { ReaderPool } from './reader-processes/pool.ts'
 import { SqliteRecords } from './records.ts'
-import type { Settings } from './settings.ts'
+import type { SqliteSettings } from './settings.ts'
 import { TransactionReads } from './write/transaction.ts'
 import { Writer } from './write/writer.ts'
 
@@ -44,7 +44,7 @@ export interface StoreParts {
 }
 
 /** `database`: open, and with the model's tables. */
-export function partsOf(model: Model, database: DatabaseSync, settings: Settings): StoreParts {
+export function partsOf(model: Model, database: DatabaseSync, settings: SqliteSettings): StoreParts {
   const { file, cacheBytes, walkedRows, otherThreads, busyTimeoutMs, now } = settings
   const versions = new Versions()
   const orders = new Versions()
@@ -99,7 +99,10 @@ export function partsOf(model: Model, database: DatabaseSync, settings: Settings
 }
 
 /** Undefined if reader processes are turned off, and for a database in memory, which no other process can read. */
-function poolOf(identity: FileIdentity, { file, readers, busyTimeoutMs }: Settings): ReaderPool | undefined {
+function poolOf(
+  identity: FileIdentity,
+  { file, readers, busyTimeoutMs }: SqliteSettings,
+): ReaderPool | undefined {
   if (readers === undefined || readers.count === 0 || file === ':memory:') return undefined
   const processOptions = { file, identities: identity.expected, busyTimeoutMs }
   const { count: size, timeoutMs, idleMs, onLost } = readers
@@ -109,7 +112,7 @@ function poolOf(identity: FileIdentity, { file, readers, busyTimeoutMs }: Settin
 function checkpointsOf(
   connection: Connection,
   pool: ReaderPool | undefined,
-  { onUnsafe }: Settings,
+  { onUnsafe }: SqliteSettings,
 ): Checkpoints {
   return new Checkpoints(connection, {
     onUnsafe(cause) {
@@ -125,7 +128,7 @@ type WriterParts = Pick<
   'connection' | 'versions' | 'changes' | 'health' | 'identity' | 'checkpoints'
 > & { readonly orders: Versions; readonly events: EventLog; readonly reads: TransactionReads }
 
-function writerOf(model: Model, settings: Settings, parts: WriterParts): Writer {
+function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): Writer {
   const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
   const { maxWaiting, busyTimeoutMs: lockWaitMs, otherThreads, now, onCascade, timeLimit } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()

@@ -3,7 +3,8 @@ import { Pause } from '../../pause.ts'
 import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotInputs } from '../values.ts'
-import type { Connection, Statement } from './connection.ts'
+import type { Connection } from './connection.ts'
+import type { Statement } from './statement.ts'
 
 /** How many records one transaction deletes, so that no write waits long. */
 const rowsPerPrune = 200

@@ -4,11 +4,12 @@ import { RecordChanges, recordOf, recordSql, versionName } from '../records.ts'
 import type { Sql } from '../sql/writer.ts'
 import { type SqlValue, slotInputs } from '../values.ts'
 import type { Version, Versions } from '../versions.ts'
-import type { Steps } from '../write/steps.ts'
-import type { Connection, Statement } from './connection.ts'
+import type { QuerySteps } from '../write/steps.ts'
+import type { Connection } from './connection.ts'
+import type { Statement } from './statement.ts'
 import type { Writer } from './write/writer.ts'
 
-interface Parts {
+interface RecordsParts {
   readonly connection: Connection
   readonly writer: Writer
   readonly versions: Versions
@@ -24,13 +25,13 @@ export class SqliteRecords extends RecordChanges<Statement> implements Records {
   /** Every request with a token reads a version. */
   readonly #cells = new Map<string, Version>()
 
-  constructor({ connection, writer, versions, now }: Parts) {
+  constructor({ connection, writer, versions, now }: RecordsParts) {
     const [addIfNew, replace] = [connection.prepare(recordSql.addIfNew), connection.prepare(recordSql.put)]
     super({
       prepare: fragment => connection.prepare(fragment),
       now,
       work: steps => writer.work(steps),
-      *put(inputs): Steps<Statement, boolean> {
+      *put(inputs): QuerySteps<Statement, boolean> {
         const [added = []] = yield [{ statement: addIfNew, inputs }]
         if (added.length > 0) return false
         yield [{ statement: replace, inputs }]

@@ -55,9 +55,9 @@ export interface ReadersOptions {
 
 const mebibyte = 1024 * 1024
 
-export type Settings = ReturnType<typeof withDefaults>
+export type SqliteSettings = ReturnType<typeof sqliteSettings>
 
-export function withDefaults(options: SqliteOptions) {
+export function sqliteSettings(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
   const { onSurplus, readers, onUnsafe, onCascade, queries, timeLimit = createTimeLimit() } = options

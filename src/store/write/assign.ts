@@ -8,11 +8,15 @@ import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
 import { encode, type SqlValue } from '../values.ts'
 
 /** In the order of `set`. `now`: ISO 8601 UTC. */
-export function valuesOf(set: readonly GuardedAssignment[], plan: GuardedPlan, now: string): SqlValue[] {
+export function assignedValues(
+  set: readonly GuardedAssignment[],
+  plan: GuardedPlan,
+  now: string,
+): SqlValue[] {
   return set.map(assignment => assignedValue(assignment, plan, now))
 }
 
-/** The value of one assignment. `now`: see `valuesOf`. */
+/** The value of one assignment. `now`: see `assignedValues`. */
 export function assignedValue(assignment: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
   return encode(jsonOf(assignment, plan, now), assignment.field.type.encoding)
 }

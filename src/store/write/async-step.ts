@@ -10,13 +10,13 @@ import type { GuardedPlanStep } from './transaction.ts'
 
 export type GuardedInnerStep = InnerStep<GuardedPlanStep>
 
-interface Call {
+interface StepCall {
   readonly step: GuardedInnerStep
   readonly resolve: (answer: StepAnswer) => void
   readonly reject: (error: unknown) => void
 }
 
-type Outcome = { readonly error: unknown } | 'done'
+type StepOutcome = { readonly error: unknown } | 'done'
 
 /** Runs the function to its end, synchronously. `run` returns the answer, or throws. */
 export function runAsyncStepSync(
@@ -34,7 +34,7 @@ export async function runAsyncStep(
   run: (step: GuardedInnerStep) => Promise<StepAnswer>,
 ): Promise<void> {
   const stepRun = new AsyncStepRun(asyncStep)
-  const calls: Call[] = []
+  const calls: StepCall[] = []
   const enqueue = (step: GuardedInnerStep) =>
     new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
   await stepRun.nextTurn(() => stepRun.start(enqueue))
@@ -58,7 +58,7 @@ function never(): Promise<never> {
 class AsyncStepRun {
   readonly #asyncStep: AsyncStep<GuardedPlanStep>
   readonly #deadline: number
-  #outcome: Outcome | undefined
+  #outcome: StepOutcome | undefined
   #hasEnded = false
   #steps = 0
 

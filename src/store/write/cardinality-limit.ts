@@ -3,21 +3,21 @@ import { ApiError } from '../../errors.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { Collection } from '../../model/model.ts'
 import type { GuardedLimit } from '../../plan/guarded.ts'
-import { conditionSql, where } from '../sql/condition.ts'
-import { Row } from '../sql/row.ts'
-import { name, quoted, type Sql, slot, sql } from '../sql/writer.ts'
-import { type SqlValue, slotInputs } from '../values.ts'
+import { conditionSql, whereClause } from '../sql/condition.ts'
+import { RowAlias } from '../sql/row-alias.ts'
+import { name, type Sql, slot, sql, textLiteral } from '../sql/writer.ts'
+import { type ResultRows, type SqlValue, slotInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
-import type { Rows, StepQueries, Steps } from './steps.ts'
+import type { QuerySteps, StepQueries } from './steps.ts'
 
 export interface CardinalityLimits<S> {
   /** Outputs of the stored row, before a write: for each limit the group in which the row counts, or null. */
-  groups(row: Row): readonly Sql[]
+  groups(row: RowAlias): readonly Sql[]
   /**
    * Throws CONFLICT if the write made the row with this id count, and the limit is exceeded. `before`: its `groups`; omitted
    * for a new row.
    */
-  require(id: number, before?: readonly (SqlValue | undefined)[]): Steps<S, void>
+  require(id: number, before?: readonly (SqlValue | undefined)[]): QuerySteps<S, void>
 }
 
 interface LimitStatements<S> {
@@ -60,7 +60,10 @@ function isNull(value: SqlValue | undefined): boolean {
   return value === undefined || value === null
 }
 
-function requireWithinLimits<S>(entering: readonly LimitStatements<S>[], answers: readonly Rows[]): void {
+function requireWithinLimits<S>(
+  entering: readonly LimitStatements<S>[],
+  answers: readonly ResultRows[],
+): void {
   for (const [index, { limit }] of entering.entries()) {
     const [enteredRows, countRows] = [answers[2 * index], answers[2 * index + 1]]
     if (enteredRows?.length === 0) continue
@@ -83,14 +86,17 @@ function statementsOf<S>(
   { dialect, prepare, locksGroup }: WriteDatabase<S>,
 ): LimitStatements<S> {
   const { per, count } = limit
-  const row = new Row(dialect, collection.name)
-  const lock = locksGroup?.(quoted(`${collection.name} ${per?.name ?? ''} `), per && row.column(per.name))
-  const countedRow = new Row(dialect, collection.name)
+  const row = new RowAlias(dialect, collection.name)
+  const lock = locksGroup?.(
+    textLiteral(`${collection.name} ${per?.name ?? ''} `),
+    per && row.column(per.name),
+  )
+  const countedRow = new RowAlias(dialect, collection.name)
   const enteringRow = countedRow.another(collection.name)
   // Evaluated once: where the row does not count, nothing else is read.
-  const isEntering = sql`EXISTS (SELECT 1 FROM ${enteringRow.from()}${where(enteringConditions(limit, enteringRow))})`
+  const isEntering = sql`EXISTS (SELECT 1 FROM ${enteringRow.from()}${whereClause(enteringConditions(limit, enteringRow))})`
   const value = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
-  const conditions = where([
+  const conditions = whereClause([
     isEntering,
     ...(per ? [sql`${countedRow.column(per.name)} = ${value}`] : []),
     conditionSql(limit.where, countedRow),
@@ -98,7 +104,9 @@ function statementsOf<S>(
   const maxCounted = dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
   return {
     limit,
-    enter: prepare(sql`SELECT ${lock ?? sql`1`} FROM ${row.from()}${where(enteringConditions(limit, row))}`),
+    enter: prepare(
+      sql`SELECT ${lock ?? sql`1`} FROM ${row.from()}${whereClause(enteringConditions(limit, row))}`,
+    ),
     count: prepare(
       sql`SELECT count(*) FROM (SELECT 1 FROM ${countedRow.from()}${conditions} LIMIT ${maxCounted}) AS "counted"`,
     ),
@@ -106,7 +114,7 @@ function statementsOf<S>(
 }
 
 /** Whether the row of the first slot counts, and did not in the group of the second. */
-function enteringConditions({ per, where: condition }: GuardedLimit, row: Row): readonly Sql[] {
+function enteringConditions({ per, where: condition }: GuardedLimit, row: RowAlias): readonly Sql[] {
   const conditions = [sql`${row.column('id')} = ${slot(0)}`, conditionSql(condition, row)]
   if (per === undefined) return conditions
   const group = row.column(per.name)
@@ -114,7 +122,7 @@ function enteringConditions({ per, where: condition }: GuardedLimit, row: Row): 
 }
 
 /** The value of `per` in the rows that count; without `per` a constant. */
-function groupSql({ per, where: condition }: GuardedLimit, row: Row): Sql {
+function groupSql({ per, where: condition }: GuardedLimit, row: RowAlias): Sql {
   const group = per === undefined ? sql`1` : row.column(per.name)
   return sql`CASE WHEN ${conditionSql(condition, row)} THEN ${group} END`
 }

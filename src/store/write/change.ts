@@ -1,26 +1,26 @@
 /** The change of an update, once the row is locked and its changes are known. */
 import { ApiError } from '../../errors.ts'
 import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
-import { Row } from '../sql/row.ts'
+import { RowAlias } from '../sql/row-alias.ts'
 import { answerSql, checksSql, eventSql, updateSql } from '../sql/write.ts'
 import { arg, name, type Sql, sql } from '../sql/writer.ts'
-import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import type { Inputs, ResultRow, ResultRows, SqlValue } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import { proposedChecks } from './proposed.ts'
-import type { Rows, StepQuery, Steps, WriteScope } from './steps.ts'
+import type { QuerySteps, StepQuery, WriteScope } from './steps.ts'
 
-export type Change<S> = (
+export type ChangeRow<S> = (
   id: number,
   changed: readonly GuardedAssignment[],
   inputs: Inputs & { readonly slots: readonly SqlValue[] },
   scope: WriteScope<S>,
-) => Steps<S, ResultRow>
+) => QuerySteps<S, ResultRow>
 
 /** Changes the row and reads the result: in one round trip, unless its search terms are stored in between. */
-export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Change<S> {
+export function rowChangeOf<S>(shape: GuardedUpdate, database: WriteDatabase<S>): ChangeRow<S> {
   const { collection, set } = shape
   const id = arg(shape.id)
-  const row = new Row(database.dialect, collection.name)
+  const row = new RowAlias(database.dialect, collection.name)
   const readBack = database.readBack({ row, id, outputs: changedOutputs(shape, row), answerIndex: TEXT })
   const index = set.some(({ field }) => field.searchable) ? database.searchIndex(collection) : undefined
   const returned = index === undefined ? [sql`1`] : collection.searchable.map(field => name(field.name))
@@ -37,7 +37,7 @@ export function changer<S>(shape: GuardedUpdate, database: WriteDatabase<S>): Ch
     }
     const update: StepQuery<S> = { statement, inputs, purpose: 'change' }
     const isIndexed = index !== undefined && changed.some(({ field }) => field.searchable)
-    let answers: readonly Rows[]
+    let answers: readonly ResultRows[]
     try {
       answers = yield isIndexed ? [update] : [update, ...readBack.queries(inputs)]
     } catch (cause) {
@@ -58,14 +58,14 @@ export const EVENT = 1
 export const CHECKS = 2
 
 /** The answer; the event; the checks. */
-function changedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
+function changedOutputs(shape: GuardedUpdate, row: RowAlias): Sql[] {
   const { select, rows, collection, after } = shape
-  const event: Sql = isLogged(shape) ? eventSql(collection, row) : ['NULL']
+  const event: Sql = mayLogEvent(shape) ? eventSql(collection, row) : ['NULL']
   return [answerSql(select, rows, row), event, ...checksSql(after, row)]
 }
 
 /** Whether an update may leave an event. */
-export function isLogged({ collection, set }: GuardedUpdate): boolean {
+export function mayLogEvent({ collection, set }: GuardedUpdate): boolean {
   return !collection.unlogged && set.some(({ field }) => !field.internal)
 }
 

@@ -1,17 +1,12 @@
 /** Creates: checks the references, inserts the row, and reads the result. */
 import { ApiError } from '../../errors.ts'
-import type {
-  Condition,
-  GuardedAssignment,
-  GuardedCreate,
-  GuardedPlan,
-  GuardedSelected,
-} from '../../plan/guarded.ts'
-import { Row } from '../sql/row.ts'
-import { answerSql, checksSql, eventSql, publicFields, returned } from '../sql/write.ts'
+import type { GuardedAssignment, GuardedCreate, GuardedPlan, GuardedSelected } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
+import { RowAlias } from '../sql/row-alias.ts'
+import { answerSql, checksSql, eventSql, publicFields, returningRow } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
 import { encode, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
-import { jsonOf, requireValues, valuesOf } from './assign.ts'
+import { assignedValues, jsonOf, requireValues } from './assign.ts'
 import { cardinalityLimits } from './cardinality-limit.ts'
 import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
@@ -19,15 +14,15 @@ import type { Author, ItemChange } from './event.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { proposedChecks } from './proposed.ts'
 import { References } from './references.ts'
-import { type Steps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
-import { none, textOf } from './written.ts'
+import { type QuerySteps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
+import { answerText, none } from './written.ts'
 
 export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): WriteRun<S> {
   const { collection, set, after } = shape
   const { searchable, name } = collection
   const positions = outputPositions(shape)
   const insert = inserter(shape, database)
-  const row = new Row(database.dialect, name)
+  const row = new RowAlias(database.dialect, name)
   const readBack = isReturnable(shape)
     ? undefined
     : database.readBack({ row, id: slot(0), outputs: createdOutputs(shape, row), answerIndex: TEXT })
@@ -56,7 +51,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     if (limits !== undefined) yield* limits.require(id)
     if (!collection.unlogged) scope.log(createdEvent(name, id, data, plan.principal))
     scope.count(name, 1)
-    return { id, text: textOf(result[TEXT]), changed: changedCollections, removed: none }
+    return { id, text: answerText(result[TEXT]), changed: changedCollections, removed: none }
   }
 }
 
@@ -67,7 +62,7 @@ function slotsMaker<S>({ collection, set }: GuardedCreate, { timeLimit }: WriteD
   const logic = writeLogicOf(collection, timeLimit)
   if (logic !== undefined) return (plan, now) => preparedSlots(set, logic, plan, now)
   return (plan, now) => {
-    const slots = valuesOf(set, plan, now)
+    const slots = assignedValues(set, plan, now)
     requireValues(set, slots)
     return slots
   }
@@ -99,12 +94,12 @@ function createdEvent(collection: string, itemId: number, data: SqlValue, by: Au
   return { collection, itemId, kind: 'created', data, before: null, changed: undefined, by }
 }
 
-type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => Steps<S, ResultRow>
+type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => QuerySteps<S, ResultRow>
 
 /** Inserts the row if the rows that it refers to exist. */
 function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S> {
   const { collection, set } = shape
-  const insertedRow = returned(collection, database.dialect)
+  const insertedRow = returningRow(collection, database.dialect)
   const outputs = isReturnable(shape) ? createdOutputs(shape, insertedRow) : [insertedRow.column('id')]
   const references = new References(shape.references, database)
   const { statement, checksReferences } = database.insertion(shape, references, outputs)
@@ -151,7 +146,7 @@ export function isReturnable({ select, rows, after }: GuardedCreate): boolean {
 }
 
 /** The id; the answer; the event, if its text is not that of the answer; the checks. */
-export function createdOutputs(shape: GuardedCreate, row: Row): Sql[] {
+export function createdOutputs(shape: GuardedCreate, row: RowAlias): Sql[] {
   const answer = answerSql(shape.select, shape.rows, row)
   const event = hasEventText(shape) ? [] : [eventSql(shape.collection, row)]
   return [row.column('id'), answer, ...event, ...checksSql(shape.after, row)]

@@ -3,12 +3,12 @@ import type { Collection, Model } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../plan/guarded.ts'
 import type { TimeLimit } from '../../time-limit.ts'
 import type { Dialect } from '../sql/dialect.ts'
-import type { Row } from '../sql/row.ts'
+import type { RowAlias } from '../sql/row-alias.ts'
 import type { Bind, Sql } from '../sql/writer.ts'
-import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import type { Inputs, ResultRow, ResultRows, SqlValue } from '../values.ts'
 import type { References } from './references.ts'
 import type { RemovalEffects } from './removal/cascade-set.ts'
-import type { Rows, StepQuery, Steps, WriteScope } from './steps.ts'
+import type { QuerySteps, StepQuery, WriteScope } from './steps.ts'
 
 export interface WriteDatabase<S> {
   readonly model: Model
@@ -25,7 +25,7 @@ export interface WriteDatabase<S> {
   /** A statement that returns a row if row security allows the caller to delete the row with this id. */
   permission?(collection: Collection): S
   /** Deletes the rows of the cascade set. `removalOf`: the statement that deletes the row with an id. */
-  remove(effects: RemovalEffects<S>, removalOf: RemovalOf<S>, scope: WriteScope<S>): Steps<S, void>
+  remove(effects: RemovalEffects<S>, removalOf: RemovalOf<S>, scope: WriteScope<S>): QuerySteps<S, void>
   /** Undefined for a collection without searchable fields. */
   searchIndex(collection: Collection): SearchIndex<S> | undefined
   /** The error for a change that the database refused. `values`: of the assignments. */
@@ -48,7 +48,7 @@ export interface Insertion<S> {
 }
 
 export interface ReadBackOptions {
-  readonly row: Row
+  readonly row: RowAlias
   readonly id: Bind
   readonly outputs: readonly Sql[]
   /** The position of the caller's answer among the outputs. */
@@ -59,7 +59,7 @@ export interface ReadBackOptions {
 export interface ReadBack<S> {
   queries(inputs: Inputs): readonly StepQuery<S>[]
   /** Receives the rows of each query; returns the outputs. */
-  row(answers: readonly Rows[]): ResultRow
+  row(answers: readonly ResultRows[]): ResultRow
 }
 
 export interface SearchIndex<S> {

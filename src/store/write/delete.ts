@@ -4,7 +4,7 @@ import { ApiError } from '../../errors.ts'
 import type { GuardedDelete } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
 import { conditionSql } from '../sql/condition.ts'
-import { Row } from '../sql/row.ts'
+import { RowAlias } from '../sql/row-alias.ts'
 import { objectSql } from '../sql/select.ts'
 import { checksSql, eventSql, rowSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
@@ -28,7 +28,7 @@ export function deleteRun<S>(
 ): WriteRun<S> {
   const { collection, before, ifMatch } = shape
   const id = arg(shape.id)
-  const row = new Row(database.dialect, collection.name)
+  const row = new RowAlias(database.dialect, collection.name)
   const lock = rowLock(collection, id, 'remove', database)
   const administrator = lastAdministrator(collection, database)
   const remaining = remainingAdministrator(collection, database)
@@ -74,7 +74,7 @@ function isSystemDeletion({ access, userId }: Principal): boolean {
 }
 
 /** Visible; the representation; the event; the checks. */
-function storedOutputs(shape: GuardedDelete, row: Row): Sql[] {
+function storedOutputs(shape: GuardedDelete, row: RowAlias): Sql[] {
   const { collection, before, ifMatch, rows, representation } = shape
   const visible = sql`(${conditionSql(rows, row)})`
   const representationSql =

@@ -1,20 +1,15 @@
 /** Patches of JSON documents, merged into the stored documents (RFC 7396, 2). */
-import type { JsonValue } from '../../model/fields/type.ts'
+import { isObject } from '../../json.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { requireDocuments } from '../../model/validate.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
-import type { Row } from '../sql/row.ts'
+import type { RowAlias } from '../sql/row-alias.ts'
 import { type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
-type Members = { readonly [key: string]: JsonValue }
-
-function isObject(value: JsonValue | undefined): value is Members {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function memberOf(members: Members, name: string): JsonValue {
+function memberOf(members: JsonObject, name: string): JsonValue {
   return Reflect.get(members, name)
 }
 
@@ -44,10 +39,11 @@ export interface MergedDocument {
 }
 
 /** The outputs of the stored row that `mergedDocuments` needs: two for each assignment that merges. */
-export function documentOutputs(set: readonly GuardedAssignment[], row: Row): Sql[] {
-  return set.flatMap(({ field, seen, merges }) => {
+export function documentOutputs(set: readonly GuardedAssignment[], row: RowAlias): Sql[] {
+  return set.flatMap(({ field, readableWhen, merges }) => {
     if (!merges) return []
-    const hidden = seen === undefined ? sql`FALSE` : sql`(${conditionSql(seen, row)}) IS NOT TRUE`
+    const hidden =
+      readableWhen === undefined ? sql`FALSE` : sql`(${conditionSql(readableWhen, row)}) IS NOT TRUE`
     return [row.dialect.text(row.dialect.json(row.column(field.name), field)), hidden]
   })
 }

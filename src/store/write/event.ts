@@ -1,5 +1,5 @@
 /** Changes as the event log keeps them. */
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 import type { Principal } from '../../principal.ts'
 import type { SqlValue } from '../values.ts'
 
@@ -18,7 +18,7 @@ export interface ItemChange {
   /** The item before an update, as `data`; null for others. */
   readonly before: SqlValue
   /** For an update only, the names of the fields that changed; of an emitted event, its values. */
-  readonly changed: readonly string[] | Readonly<Record<string, JsonValue>> | undefined
+  readonly changed: readonly string[] | JsonObject | undefined
   readonly by: Author
   /** The event's type where it is not the usual one of its kind. */
   readonly type?: string

@@ -1,25 +1,25 @@
 /** Keeps the last enabled administrator: without one, only the operator could grant the role or enable an account. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import { Row } from '../sql/row.ts'
-import { quoted, type Sql, sql } from '../sql/writer.ts'
-import { noInputs } from '../values.ts'
+import { RowAlias } from '../sql/row-alias.ts'
+import { type Sql, sql, textLiteral } from '../sql/writer.ts'
+import { noInputs, type ResultRows } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import { referencesTo } from './removal/cascade-set.ts'
-import type { Rows, StepQuery, Steps } from './steps.ts'
+import type { QuerySteps, StepQuery } from './steps.ts'
 
 const refusal =
   'This would leave the service without an enabled administrator. Give another enabled account the role `admin` first.'
 
 export interface LastAdministrator<S> {
   /** An output of the stored row, before the write: 1 for an enabled administrator. */
-  readonly stateSql: (row: Row) => Sql
+  readonly stateSql: (row: RowAlias) => Sql
   /** To be called after the write, with the output. Throws CONFLICT if it is 1 and no enabled administrator remains. */
-  require(state: unknown): Steps<S, void>
+  require(state: unknown): QuerySteps<S, void>
 }
 
-function isEnabledAdministrator(row: Row): Sql {
-  return sql`${row.column('role')} = ${quoted('admin')} AND NOT ${row.column('disabled')}`
+function isEnabledAdministrator(row: RowAlias): Sql {
+  return sql`${row.column('role')} = ${textLiteral('admin')} AND NOT ${row.column('disabled')}`
 }
 
 /**
@@ -46,7 +46,7 @@ export interface RemainingAdministrator<S> {
   /** To be sent before the deletion. */
   readonly before: StepQuery<S>
   /** To be called after it, if users were deleted. Throws CONFLICT if `before` found an administrator and none remains. */
-  require(before: Rows | undefined): Steps<S, void>
+  require(before: ResultRows | undefined): QuerySteps<S, void>
 }
 
 /** For deletions that may cascade to users; undefined for others. */
@@ -79,15 +79,15 @@ function canDeleteUsers(collection: Collection, model: Model): boolean {
 }
 
 function remaining<S>(users: Collection, { dialect, prepare, locksGroup }: WriteDatabase<S>) {
-  const lock = prepare(sql`SELECT ${locksGroup?.(quoted('users administrators'), undefined) ?? sql`1`}`)
-  const row = new Row(dialect, users.name)
+  const lock = prepare(sql`SELECT ${locksGroup?.(textLiteral('users administrators'), undefined) ?? sql`1`}`)
+  const row = new RowAlias(dialect, users.name)
   const remainingQuery: StepQuery<S> = {
     statement: prepare(sql`SELECT 1 FROM ${row.from()} WHERE ${isEnabledAdministrator(row)} LIMIT 1`),
     inputs: noInputs,
   }
   return {
     remainingQuery: remainingQuery,
-    *requireOne(): Steps<S, void> {
+    *requireOne(): QuerySteps<S, void> {
       const [, remainingRows] = yield [{ statement: lock, inputs: noInputs }, remainingQuery]
       if (remainingRows?.length === 0) throw new ApiError('CONFLICT', refusal)
     },

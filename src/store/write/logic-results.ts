@@ -6,7 +6,7 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import { canonicalOf } from '../../model/json-schema/faults.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { didYouMean } from '../../model/nearest.ts'
-import { refusal } from '../../model/validate.ts'
+import { validationError } from '../../model/validate.ts'
 
 /** A fault of the model's own code, for the operator: it begins with the code's place in the model. */
 export class LogicFault extends Error {}
@@ -69,7 +69,7 @@ export function requireNoFaults(
     throw new LogicFault(`${place} returned ${describe(returned)}: return a list of faults, or nothing.`)
   }
   const faults = returned.slice(0, maxFaults).map(fault => faultOf(fault, collection, place))
-  return faults.length === 0 ? undefined : refusal(faults)
+  return faults.length === 0 ? undefined : validationError(faults)
 }
 
 function faultOf(value: unknown, { fields }: Collection, place: string): FieldFault {

@@ -6,8 +6,8 @@ import type { LogicCaller, LogicItem, WriteContext } from '../../model/logic.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
 import { type TimeLimit, TimeLimitError } from '../../time-limit.ts'
-import type { Row } from '../sql/row.ts'
-import { itemSql } from '../sql/write.ts'
+import type { RowAlias } from '../sql/row-alias.ts'
+import { logicItemSql } from '../sql/write.ts'
 import type { Sql } from '../sql/writer.ts'
 import { LogicFault, preparedValues, requireNoFaults, settableFields } from './logic-results.ts'
 
@@ -26,7 +26,7 @@ export type PreparedValues = ReadonlyMap<Field, JsonValue>
 
 export interface WriteLogic {
   /** An output of the stored row: `previous` as JSON text. */
-  stored(row: Row): Sql
+  stored(row: RowAlias): Sql
   /** Throws VALIDATION_FAILED with the faults of `check`, and INTERNAL_ERROR, with its cause, if the code itself fails. */
   run(write: LogicWrite): PreparedValues
 }
@@ -52,7 +52,7 @@ export function writeLogicOf(collection: Collection, timeLimit: TimeLimit): Writ
     if (faults !== undefined) throw faults
   }
   return {
-    stored: row => itemSql(collection, row),
+    stored: row => logicItemSql(collection, row),
     run({ next, previous, principal, now }) {
       const context = deepFreeze<WriteContext>({ next, previous, caller: callerOf(principal), now })
       const stages = new Stages(`${name}.prepare`, `${name}.check`)

@@ -5,19 +5,19 @@
  */
 import { addCondition, noDependencies } from '../../plan/condition.ts'
 import type { Check, GuardedAssignment, GuardedCreate, GuardedUpdate } from '../../plan/guarded.ts'
-import { Row } from '../sql/row.ts'
+import { RowAlias } from '../sql/row-alias.ts'
 import { checksSql, proposedSql } from '../sql/write.ts'
-import type { Inputs } from '../values.ts'
+import type { Inputs, ResultRows } from '../values.ts'
 import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
-import type { Rows, StepQuery } from './steps.ts'
+import type { StepQuery } from './steps.ts'
 
 type CheckedWrite = GuardedCreate | GuardedUpdate
 
 export interface ProposedChecks<S> {
   query(inputs: Inputs): StepQuery<S>
   /** Throws FORBIDDEN if a check fails. `rows`: the answer to the query. */
-  require(rows: Rows | undefined): void
+  require(rows: ResultRows | undefined): void
 }
 
 /** Undefined if the checks may wait until the item is stored. */
@@ -28,7 +28,7 @@ export function proposedChecks<S>(
   const { after, collection } = shape
   if (after.length === 0 || !(setsUnique(shape) || after.some(check => readsOwnCollection(check, shape))))
     return undefined
-  const row = new Row(database.dialect, collection.name)
+  const row = new RowAlias(database.dialect, collection.name)
   const statement = database.prepare(proposedSql(shape, checksSql(after, row), row))
   return {
     query: inputs => ({ statement, inputs }),

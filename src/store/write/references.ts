@@ -5,9 +5,9 @@ import type { ReferenceCheck } from '../../plan/guarded.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import { referencesSql } from '../sql/write.ts'
 import type { Sql } from '../sql/writer.ts'
-import { type Inputs, noSlots } from '../values.ts'
+import { type Inputs, noSlots, type ResultRows } from '../values.ts'
 import { missingReferenceError, noFields } from './checks.ts'
-import type { Rows, StepQuery, Steps } from './steps.ts'
+import type { QuerySteps, StepQuery } from './steps.ts'
 
 interface StatementSource<S> {
   readonly dialect: Dialect
@@ -33,7 +33,7 @@ export class References<S> {
   }
 
   /** Throws VALIDATION_FAILED if a referenced row is missing. `rows`: the answer to `query`; `unchanged`: fields not to check. */
-  require(rows: Rows | undefined, unchanged: ReadonlySet<Field> = noFields): void {
+  require(rows: ResultRows | undefined, unchanged: ReadonlySet<Field> = noFields): void {
     if (this.checks.length === 0) return
     const row = rows?.[0] ?? []
     const missing = this.checks.filter(({ field }, index) => row[index] !== 1 && !unchanged.has(field))
@@ -41,7 +41,7 @@ export class References<S> {
   }
 
   /** After an INSERT that inserted nothing because a referenced row was missing. */
-  *fail(inputs: Inputs): Steps<S, never> {
+  *fail(inputs: Inputs): QuerySteps<S, never> {
     const [rows] = yield [this.query(inputs)]
     this.require(rows)
     // The row was created in the meantime.

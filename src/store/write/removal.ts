@@ -5,27 +5,27 @@
 import type { Collection, ToOne } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
 import { recordsOfItems } from '../../records.ts'
-import { once } from '../once.ts'
+import { memoised } from '../memoised.ts'
 import { recordSql, versionName } from '../records.ts'
-import { Row } from '../sql/row.ts'
-import { deleteSql, eventSql, referringSql, returned, rowSql } from '../sql/write.ts'
+import { RowAlias } from '../sql/row-alias.ts'
+import { deleteSql, eventSql, referringSql, returningRow, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
-import { type SqlValue, slotInputs } from '../values.ts'
+import { type ResultRows, type SqlValue, slotInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author } from './event.ts'
 import {
+  type CascadeItem,
   CascadeSet,
   clearedNames,
-  type Item,
-  type Reference,
   type Referrer,
+  type ReferringField,
   type RemovalEffects,
   referencesTo,
   stillReferencedError,
 } from './removal/cascade-set.ts'
 import type { Cascades } from './removal/cascades.ts'
 import { checkedClearing } from './removal/clearing.ts'
-import type { Rows, StepQueries, StepQuery, Steps, WriteScope } from './steps.ts'
+import type { QuerySteps, StepQueries, StepQuery, WriteScope } from './steps.ts'
 
 export class Removal<S> {
   readonly #database: WriteDatabase<S>
@@ -42,7 +42,12 @@ export class Removal<S> {
    * Deletes a locked row with everything that depends on it. Throws CONFLICT if a remaining row refers to a deleted one and
    * must not lose its reference. `data`: the row's text for the event.
    */
-  *remove(item: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, RemovalEffects<S>> {
+  *remove(
+    item: CascadeItem,
+    data: SqlValue,
+    by: Principal,
+    scope: WriteScope<S>,
+  ): QuerySteps<S, RemovalEffects<S>> {
     const startedAt = performance.now()
     const effects = yield* this.#walk.walk(item, data, by, scope)
     yield* this.#database.remove(effects, collection => this.#walk.statements(collection).remove, scope)
@@ -65,7 +70,7 @@ interface RowStatements<S> {
 
 /** An item, and a field by which others may refer to it. */
 interface ItemReferrer<S> {
-  readonly item: Item
+  readonly item: CascadeItem
   readonly referrer: Referrer<S>
 }
 
@@ -78,14 +83,19 @@ class RemovalWalk<S> {
   constructor(database: WriteDatabase<S>) {
     this.#removeOwner = database.prepare(recordSql.removeOwner)
     this.#removeRecord = database.prepare(recordSql.remove)
-    this.#referrersOf = once(target =>
+    this.#referrersOf = memoised(target =>
       referencesTo(target, database.model).map(reference => referrerOf(reference, database)),
     )
-    this.statements = once(collection => statementsOf(collection, database))
+    this.statements = memoised(collection => statementsOf(collection, database))
   }
 
   /** Throws CONFLICT if a remaining row refers to a deleted one and must not lose its reference. */
-  *walk(first: Item, data: SqlValue, by: Principal, scope: WriteScope<S>): Steps<S, RemovalEffects<S>> {
+  *walk(
+    first: CascadeItem,
+    data: SqlValue,
+    by: Principal,
+    scope: WriteScope<S>,
+  ): QuerySteps<S, RemovalEffects<S>> {
     const cascadeSet = yield* this.#collect(first)
     yield* this.#requireUnreferenced(cascadeSet)
     const cleared = yield* this.#clear(cascadeSet, by, scope)
@@ -96,7 +106,7 @@ class RemovalWalk<S> {
   }
 
   /** The row and all rows that are deleted with it by cascade, each once. */
-  *#collect(first: Item): Steps<S, CascadeSet<Referrer<S>>> {
+  *#collect(first: CascadeItem): QuerySteps<S, CascadeSet<Referrer<S>>> {
     const cascadeSet = new CascadeSet<Referrer<S>>()
     cascadeSet.add(first)
     for (let level = [first]; level.length > 0; ) {
@@ -114,7 +124,7 @@ class RemovalWalk<S> {
     return cascadeSet
   }
 
-  *#requireUnreferenced(cascadeSet: CascadeSet<Referrer<S>>): Steps<S, void> {
+  *#requireUnreferenced(cascadeSet: CascadeSet<Referrer<S>>): QuerySteps<S, void> {
     const referring = this.#referring(cascadeSet.items, 'restrict')
     // One more than the rows that are deleted: if a row remains, it is among them.
     const ids = yield* idsOf(referring, ({ collection }) => cascadeSet.countOf(collection) + 1)
@@ -130,7 +140,7 @@ class RemovalWalk<S> {
     cascadeSet: CascadeSet<Referrer<S>>,
     by: Principal,
     scope: WriteScope<S>,
-  ): Steps<S, ReadonlyMap<string, number>> {
+  ): QuerySteps<S, ReadonlyMap<string, number>> {
     const referring = this.#referring(cascadeSet.items, 'clear')
     const ids = yield* idsOf(referring, () => noLimit)
     const cleared = referring.flatMap(({ referrer }, index) => {
@@ -152,10 +162,10 @@ class RemovalWalk<S> {
 
   /** One after the other: a row that loses two references has an event after each. */
   *#clearUnchecked(
-    cleared: readonly (Referrer<S> & Item)[],
+    cleared: readonly (Referrer<S> & CascadeItem)[],
     by: Author,
     scope: WriteScope<S>,
-  ): Steps<S, void> {
+  ): QuerySteps<S, void> {
     const states = yield* rowsOf(
       cleared.flatMap(item => [
         this.#state(item),
@@ -178,7 +188,12 @@ class RemovalWalk<S> {
   }
 
   /** `first`: the first item's text for its event. */
-  *#log(items: readonly Item[], first: SqlValue, by: Author, scope: WriteScope<S>): Steps<S, void> {
+  *#log(
+    items: readonly CascadeItem[],
+    first: SqlValue,
+    by: Author,
+    scope: WriteScope<S>,
+  ): QuerySteps<S, void> {
     const states = yield* rowsOf(items.slice(1).map(item => this.#state(item)))
     for (const [index, { collection, id }] of items.entries()) {
       if (collection.unlogged) continue
@@ -189,7 +204,7 @@ class RemovalWalk<S> {
   }
 
   /** Deletes the records that belong to the items. Returns the names of the versions that increase. */
-  *#deleteRecords(items: readonly Item[]): Steps<S, ReadonlySet<string>> {
+  *#deleteRecords(items: readonly CascadeItem[]): QuerySteps<S, ReadonlySet<string>> {
     const users = items.filter(({ collection }) => collection.name === 'users')
     const ownerQueries = users.map(({ id }) => ({
       statement: this.#removeOwner,
@@ -208,11 +223,11 @@ class RemovalWalk<S> {
     return new Set([...kinds, ...itemRecords.map(({ kind }) => kind)].map(versionName))
   }
 
-  #state({ collection, id }: Item): StepQuery<S> {
+  #state({ collection, id }: CascadeItem): StepQuery<S> {
     return { statement: this.statements(collection).state, inputs: slotInputs([id]) }
   }
 
-  #referring(items: readonly Item[], onDelete: ToOne['onDelete']): readonly ItemReferrer<S>[] {
+  #referring(items: readonly CascadeItem[], onDelete: ToOne['onDelete']): readonly ItemReferrer<S>[] {
     return items.flatMap(item =>
       this.#referrersOf(item.collection)
         .filter(referrer => referrer.onDelete === onDelete)
@@ -221,7 +236,7 @@ class RemovalWalk<S> {
   }
 }
 
-function* rowsOf<S>(queries: StepQueries<S>): Steps<S, readonly Rows[]> {
+function* rowsOf<S>(queries: StepQueries<S>): QuerySteps<S, readonly ResultRows[]> {
   return queries.length === 0 ? [] : yield queries
 }
 
@@ -229,7 +244,7 @@ function* rowsOf<S>(queries: StepQueries<S>): Steps<S, readonly Rows[]> {
 function* idsOf<S>(
   referring: readonly ItemReferrer<S>[],
   limit: (referrer: Referrer<S>) => number,
-): Steps<S, readonly (readonly number[])[]> {
+): QuerySteps<S, readonly (readonly number[])[]> {
   const answers = yield* rowsOf(
     referring.map(({ item, referrer }) => ({
       statement: referrer.rows,
@@ -240,14 +255,14 @@ function* idsOf<S>(
 }
 
 function statementsOf<S>(collection: Collection, { dialect, prepare }: WriteDatabase<S>): RowStatements<S> {
-  const row = new Row(dialect, collection.name)
+  const row = new RowAlias(dialect, collection.name)
   return {
     state: prepare(rowSql(row, slot(0), [eventSql(collection, row)])),
     remove: prepare(deleteSql(collection.name, slot(0))),
   }
 }
 
-function referrerOf<S>(reference: Reference, database: WriteDatabase<S>): Referrer<S> {
+function referrerOf<S>(reference: ReferringField, database: WriteDatabase<S>): Referrer<S> {
   const { collection, field, onDelete } = reference
   const { dialect, prepare, locks } = database
   const touch = collection.fields.has('updated_at') ? sql`, "updated_at" = ${slot(1)}` : []
@@ -258,7 +273,7 @@ function referrerOf<S>(reference: Reference, database: WriteDatabase<S>): Referr
     rows: prepare(sql`${referring}${lock}`),
     checkedClear: onDelete === 'clear' ? checkedClearing(reference, database) : undefined,
     clear: prepare(
-      sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returned(collection, dialect))}`,
+      sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returningRow(collection, dialect))}`,
     ),
   }
 }

@@ -3,7 +3,7 @@
  * answers within the turn of the event loop, and PostgreSQL, which answers after a round trip.
  */
 import type { GuardedWrite } from '../../plan/guarded.ts'
-import type { Inputs, ResultRow, SqlValue } from '../values.ts'
+import type { Inputs, ResultRows, SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
 import type { WriteResult } from './written.ts'
 
@@ -22,10 +22,8 @@ export interface StepQuery<S> {
 /** Statements that may be sent in one round trip, in this order. `undefined` sends nothing and returns no rows. */
 export type StepQueries<S> = readonly (StepQuery<S> | undefined)[]
 
-export type Rows = readonly ResultRow[]
-
 /** Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. */
-export type Steps<S, T> = Generator<StepQueries<S>, T, readonly Rows[]>
+export type QuerySteps<S, T> = Generator<StepQueries<S>, T, readonly ResultRows[]>
 
 /** One write within its transaction. */
 export interface WriteScope<S> {
@@ -42,7 +40,7 @@ export interface WriteScope<S> {
   defer(statement: S, inputs: Inputs): void
 }
 
-export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => Steps<S, WriteResult>
+export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => QuerySteps<S, WriteResult>
 
 /** The inputs of a write's statements. */
 export function writeInputs<Slots extends readonly SqlValue[]>(

@@ -1,6 +1,6 @@
 /** A transaction of several steps as one write of a commit: the program's generator receives the answer to each step. */
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
+import type { AnyGuardedRead, GuardedWrite } from '../../plan/guarded.ts'
 import type {
   AsyncStep,
   Emission,
@@ -8,13 +8,13 @@ import type {
   IndependentWrites,
   RecordChange,
   StepAnswer,
-  Steps,
+  StepOf,
 } from '../../plan/transaction.ts'
 import type { ItemChange } from './event.ts'
 import type { WorkResult } from './work.ts'
 import type { WriteResult } from './written.ts'
 
-export type GuardedStep = Steps<GuardedRead | GuardedCompositeRead | GuardedWrite>
+export type GuardedStep = StepOf<AnyGuardedRead | GuardedWrite>
 
 /** The result of one step. */
 export type StepResult =

@@ -1,13 +1,13 @@
 /** The model's own code within an update: it may set fields that the caller did not set. */
 import { isDeepStrictEqual } from 'node:util'
-import type { JsonValue } from '../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
-import type { Row } from '../sql/row.ts'
+import type { RowAlias } from '../sql/row-alias.ts'
 import type { Sql } from '../sql/writer.ts'
 import { encode, type SqlValue } from '../values.ts'
 import { jsonOf } from './assign.ts'
-import { type Change, changer, realChanges } from './change.ts'
+import { type ChangeRow, realChanges, rowChangeOf } from './change.ts'
 import type { WriteDatabase } from './database.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from './logic.ts'
 
@@ -22,7 +22,7 @@ interface UpdateValues {
 
 /** An update with the values that `prepare` sets. */
 interface PreparedUpdate<S> {
-  readonly change: Change<S>
+  readonly change: ChangeRow<S>
   readonly changed: readonly GuardedAssignment[]
   /** The values of the assignments of `change`. */
   readonly slots: readonly SqlValue[]
@@ -30,7 +30,7 @@ interface PreparedUpdate<S> {
 
 export interface UpdateLogic<S> {
   /** See `WriteLogic`. */
-  stored(row: Row): Sql
+  stored(row: RowAlias): Sql
   valuesOf(plan: GuardedPlan, now: string): UpdateValues
   /** Undefined if `prepare` sets nothing. `stored`: the value of the output. Throws the errors of `WriteLogic.run`. */
   prepare(
@@ -44,7 +44,7 @@ export function updateLogic<S>(shape: GuardedUpdate, database: WriteDatabase<S>)
   const logic = writeLogicOf(shape.collection, database.timeLimit)
   if (logic === undefined) return undefined
   const { set } = shape
-  const changes = new Changes(shape, database)
+  const changes = new UpdateStatements(shape, database)
   return {
     stored: row => logic.stored(row),
     valuesOf(plan, now) {
@@ -73,7 +73,7 @@ function runLogic(
   set: readonly GuardedAssignment[],
   { plan, now, json, slots }: UpdateValues,
   changed: readonly GuardedAssignment[],
-  previous: Readonly<Record<string, JsonValue>>,
+  previous: JsonObject,
 ): PreparedValues {
   const assigned = changed
     .filter(({ field }) => !field.internal)
@@ -92,11 +92,11 @@ const maxChanges = 64
 
 interface CachedChange<S> {
   readonly set: readonly GuardedAssignment[]
-  readonly change: Change<S>
+  readonly change: ChangeRow<S>
 }
 
 /** The statements of an update, cached by the fields that `prepare` sets. */
-class Changes<S> {
+class UpdateStatements<S> {
   readonly #shape: GuardedUpdate
   readonly #database: WriteDatabase<S>
   readonly #cached = new Map<string, CachedChange<S>>()
@@ -109,7 +109,7 @@ class Changes<S> {
   update(
     values: PreparedValues,
     changed: readonly GuardedAssignment[],
-    previous: Readonly<Record<string, JsonValue>>,
+    previous: JsonObject,
     { slots }: UpdateValues,
   ): PreparedUpdate<S> {
     const { set, change } = this.#changeFor([...values.keys()])
@@ -136,7 +136,7 @@ class Changes<S> {
     if (this.#cached.size >= maxChanges) this.#cached.clear()
     const others = this.#shape.set.filter(({ field }) => !fields.includes(field))
     const set = [...others, ...fields.map(field => ({ field, value: noValue }))]
-    const change = { set, change: changer({ ...this.#shape, set }, this.#database) }
+    const change = { set, change: rowChangeOf({ ...this.#shape, set }, this.#database) }
     this.#cached.set(key, change)
     return change
   }

@@ -3,14 +3,14 @@ import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
-import { Row } from '../sql/row.ts'
+import { RowAlias } from '../sql/row-alias.ts'
 import { objectSql } from '../sql/select.ts'
 import { changesSql, checksSql, eventSql, rowSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
-import { requireValues, valuesOf } from './assign.ts'
+import { assignedValues, requireValues } from './assign.ts'
 import { cardinalityLimits } from './cardinality-limit.ts'
-import { CHECKS, changer, EVENT, isLogged, realChanges, TEXT } from './change.ts'
+import { CHECKS, EVENT, mayLogEvent, realChanges, rowChangeOf, TEXT } from './change.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
@@ -20,12 +20,12 @@ import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
 import { updateLogic } from './update-logic.ts'
-import { none, textOf } from './written.ts'
+import { answerText, none } from './written.ts'
 
 export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): WriteRun<S> {
   const { collection, set } = shape
   const id = arg(shape.id)
-  const row = new Row(database.dialect, collection.name)
+  const row = new RowAlias(database.dialect, collection.name)
   const lock = rowLock(collection, id, 'change', database)
   const limits = cardinalityLimits(collection, shape.limits, database)
   const logic = updateLogic(shape, database)
@@ -43,12 +43,12 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   ]
   const storedStatement = database.prepare(rowSql(row, id, [...outputs, ...additional]))
   const references = new References(shape.references, database)
-  const change = changer(shape, database)
+  const changeRow = rowChangeOf(shape, database)
   const changedCollections = new Set([collection.name])
   return function* update(plan, scope) {
     const { args } = plan
     const values = logic?.valuesOf(plan, scope.at)
-    const slots = values?.slots ?? valuesOf(set, plan, scope.at)
+    const slots = values?.slots ?? assignedValues(set, plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
     // The order matters: the later statements see commits that happened during the wait for the lock.
     const [, storedRows, referenceRows] = yield [
@@ -57,12 +57,12 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
       references.query(inputs),
     ]
     const stored = storedRows?.[0]
-    const decision = decide(shape, plan, stored, slots)
-    references.require(referenceRows, decision.unchanged)
+    const effective = requireAllowed(shape, plan, stored, slots)
+    references.require(referenceRows, effective.unchanged)
     const itemId = Number(args[shape.id])
-    const prepared = values && logic?.prepare(values, decision.changed, stored?.[outputs.length])
-    const changed = prepared?.changed ?? decision.changed
-    const result = yield* (prepared?.change ?? change)(
+    const prepared = values && logic?.prepare(values, effective.changed, stored?.[outputs.length])
+    const changed = prepared?.changed ?? effective.changed
+    const result = yield* (prepared?.change ?? changeRow)(
       itemId,
       changed,
       prepared ? { ...inputs, slots: prepared.slots } : inputs,
@@ -71,11 +71,11 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     requireChecks(shape.after, result, CHECKS, shape)
     if (limits !== undefined && changed.length > 0) yield* limits.require(itemId, stored?.slice(groupsAt))
     if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []
-    const event = eventOf(shape, plan.principal, itemId, changed, [stored?.[BEFORE], result[EVENT]])
+    const event = updateEventOf(shape, plan.principal, itemId, changed, [stored?.[BEFORE], result[EVENT]])
     if (event !== undefined) scope.log(event)
     return {
       id: itemId,
-      text: textOf(result[TEXT]),
+      text: answerText(result[TEXT]),
       changed: changed.length > 0 ? changedCollections : none,
       removed: none,
     }
@@ -86,12 +86,12 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
 const BEFORE = 2
 const STORED_CHECKS = 3
 /** Visible; the representation; the event's text; the checks; whether each assignment changes something; the documents. */
-function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
+function storedOutputs(shape: GuardedUpdate, row: RowAlias): Sql[] {
   const { collection, rows, representation, before, set, ifMatch } = shape
   return [
     sql`(${conditionSql(rows, row)})`,
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
-    isLogged(shape) ? eventSql(collection, row) : ['NULL'],
+    mayLogEvent(shape) ? eventSql(collection, row) : ['NULL'],
     ...checksSql(before, row),
     ...set.map((assignment, index) => changesSql(assignment, index, row)),
     ...documentOutputs(set, row),
@@ -99,7 +99,7 @@ function storedOutputs(shape: GuardedUpdate, row: Row): Sql[] {
 }
 
 /** The changes of an update. */
-interface Decision {
+interface EffectiveChanges {
   /** The assignments that change something. */
   readonly changed: readonly GuardedAssignment[]
   /** The fields that are set to the values that they already have. */
@@ -110,12 +110,12 @@ interface Decision {
  * Throws if the update is not allowed; references are checked elsewhere. `stored`: the outputs of the stored row. `values`:
  * of the assignments; merged documents replace their patches.
  */
-function decide(
+function requireAllowed(
   shape: GuardedUpdate,
   plan: GuardedPlan,
   stored: ResultRow | undefined,
   values: SqlValue[],
-): Decision {
+): EffectiveChanges {
   const { set, before, ifMatch } = shape
   if (stored === undefined || stored[0] !== 1) throw new ApiError('NOT_FOUND')
   const changesAt = STORED_CHECKS + before.length
@@ -151,7 +151,7 @@ function changedAssignments(
 }
 
 /** The event, with the row's text before and after; undefined if only internal fields changed. */
-export function eventOf(
+export function updateEventOf(
   { collection, eventType: type }: GuardedUpdate,
   by: Author,
   itemId: number,

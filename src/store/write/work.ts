@@ -1,6 +1,6 @@
 /** Work other than writes of items, in the same commits. */
 import { ApiError } from '../../errors.ts'
-import type { Steps, WriteScope } from './steps.ts'
+import type { QuerySteps, WriteScope } from './steps.ts'
 import { none, type WriteResult } from './written.ts'
 
 /** The result of work other than a write of items. */
@@ -10,10 +10,10 @@ export interface WorkResult<T> {
   readonly changed: ReadonlySet<string>
 }
 
-export type WorkSteps<S, T> = (scope: WriteScope<S>) => Steps<S, WorkResult<T>>
+export type WorkSteps<S, T> = (scope: WriteScope<S>) => QuerySteps<S, WorkResult<T>>
 
 /** No work: for a commit that only proves that changes can be stored. */
-export function* noWork<S>(): Steps<S, WorkResult<undefined>> {
+export function* noWork<S>(): QuerySteps<S, WorkResult<undefined>> {
   yield []
   return { value: undefined, changed: none }
 }
@@ -21,7 +21,7 @@ export function* noWork<S>(): Steps<S, WorkResult<undefined>> {
 /** Runs such work within the next commit, perhaps several times. `add` settles once the commit is durable. */
 export async function doWork<S, T>(
   steps: WorkSteps<S, T>,
-  add: (run: (scope: WriteScope<S>) => Steps<S, WriteResult>) => Promise<unknown>,
+  add: (run: (scope: WriteScope<S>) => QuerySteps<S, WriteResult>) => Promise<unknown>,
 ): Promise<T> {
   let result: WorkResult<T> | undefined
   await add(function* work(scope) {

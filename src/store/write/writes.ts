@@ -1,12 +1,12 @@
 /** Runs guarded writes as steps: see `steps.ts`. */
 import type { GuardedWrite } from '../../plan/guarded.ts'
-import { once } from '../once.ts'
+import { memoised } from '../memoised.ts'
 import { createRun } from './create.ts'
 import type { WriteDatabase } from './database.ts'
 import { deleteRun } from './delete.ts'
 import { Cascades, type OnCascade } from './removal/cascades.ts'
 import { Removal } from './removal.ts'
-import type { Steps, WriteRun, WriteScope } from './steps.ts'
+import type { QuerySteps, WriteRun, WriteScope } from './steps.ts'
 import { updateRun } from './update.ts'
 import type { WriteResult } from './written.ts'
 
@@ -17,10 +17,10 @@ export class Writes<S> {
   constructor(database: WriteDatabase<S>, onCascade: OnCascade | undefined) {
     this.#cascades = new Cascades(onCascade)
     const removal = new Removal(database, this.#cascades)
-    this.#runOf = once(shape => runOf(shape, database, removal))
+    this.#runOf = memoised(shape => runOf(shape, database, removal))
   }
 
-  run(plan: GuardedWrite, scope: WriteScope<S>): Steps<S, WriteResult> {
+  run(plan: GuardedWrite, scope: WriteScope<S>): QuerySteps<S, WriteResult> {
     return this.#runOf(plan.shape)(plan, scope)
   }
 

@@ -16,6 +16,6 @@ export interface WriteResult {
 export const none: ReadonlySet<string> = new Set()
 
 /** The answer's text, if the caller may see the item. */
-export function textOf(value: SqlValue | undefined): string | null {
+export function answerText(value: SqlValue | undefined): string | null {
   return typeof value === 'string' ? value : null
 }

@@ -8,14 +8,13 @@ import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { conditionKey } from '../../../src/plan/condition.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import type {
-  Condition,
   GuardedItemRoot,
   GuardedList,
   GuardedRelation,
   GuardedSelected,
   GuardedSelectedList,
-  GuardedSort,
 } from '../../../src/plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../../src/plan/guarded-conditions.ts'
 import type { CompositeShape, ItemShape, ListShape, Plan } from '../../../src/plan/plan.ts'
 import type { Run } from '../../../src/plan/run.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'

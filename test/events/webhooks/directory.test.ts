@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Webhook } from '../../../src/events/webhooks/delivery.ts'
-import { Directory } from '../../../src/events/webhooks/directory.ts'
+import { WebhookDirectory } from '../../../src/events/webhooks/directory.ts'
 
 function webhook(id: number, change: Partial<Webhook> = {}): Webhook {
   return {
@@ -42,7 +42,7 @@ for (const [name, before, after, started, stopped] of [
   ],
 ] as const) {
   test(name, () => {
-    const directory = new Directory(() => [])
+    const directory = new WebhookDirectory(() => [])
     directory.replace(before ? [before] : [])
     const changes = directory.replace(after ? [after] : [])
     assert.deepEqual([changes.started.map(({ id }) => id), changes.stopped], [started, stopped])

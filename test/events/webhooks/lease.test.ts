@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Lease } from '../../../src/events/consumer/lease.ts'
-import { LeaseLost, Position } from '../../../src/events/consumer/position.ts'
-import { leaseKey, type Place, positionKey } from '../../../src/events/webhooks/place.ts'
+import { LeaseLost, StoredPosition } from '../../../src/events/consumer/position.ts'
+import { leaseKey, positionKey, type SenderPosition } from '../../../src/events/webhooks/position.ts'
 import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
@@ -13,7 +13,7 @@ function holderOf({ store }: Fixture, holder: string, start: number) {
   return { clock, lease }
 }
 
-const start = async (): Promise<Place> => ({ event: 0, partial: null })
+const start = async (): Promise<SenderPosition> => ({ event: 0, partial: null })
 
 for (const database of databases) {
   describe(`the lease of the sender on ${database.name}`, () => {
@@ -85,17 +85,17 @@ for (const database of databases) {
         const { run, store, client, webhook, webhookRow } = fixture
         const id = await webhook({ position: 7 })
         const parts = { key: positionKey, run, records: store.records }
-        const former = await Position.take(parts, 1, start)
+        const former = await StoredPosition.take(parts, 1, start)
         await former.commit([], { event: 5, partial: null })
-        const present = await Position.take(parts, 2, start)
-        assert.equal(present.place.event, 5)
+        const present = await StoredPosition.take(parts, 2, start)
+        assert.equal(present.current.event, 5)
         const step = client.change('merge', 'webhooks', id, { position: 99 })
         await assert.rejects(former.commit([step], { event: 6, partial: null }), LeaseLost)
-        await assert.rejects(Position.take(parts, 1, start), LeaseLost)
+        await assert.rejects(StoredPosition.take(parts, 1, start), LeaseLost)
         assert.equal((await webhookRow(id))['position'], 7)
         await present.commit([step], { event: 9, partial: null })
         assert.equal((await webhookRow(id))['position'], 99)
-        assert.equal((await Position.take(parts, 3, start)).place.event, 9)
+        assert.equal((await StoredPosition.take(parts, 3, start)).current.event, 9)
       }),
     )
   })

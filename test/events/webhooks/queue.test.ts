@@ -7,7 +7,7 @@ import type { Run } from '../../../src/plan/run.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../src/plan/transaction.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'
-import type { Changes } from '../../../src/store/store.ts'
+import type { EventLog } from '../../../src/store/store.ts'
 import { databases } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
@@ -19,7 +19,7 @@ const eventsAt = ({ received }: Fixture, url: string) =>
   received.filter(message => message.url === url).map(({ event }) => Number(event['id']))
 
 /** All methods, so that tests can replace some. */
-const delegating = (changes: Changes): Changes => ({
+const delegating = (changes: EventLog): EventLog => ({
   last: () => changes.last(),
   bounds: () => changes.bounds(),
   hold: (name, event) => changes.hold(name, event),
@@ -315,7 +315,7 @@ for (const database of databases.slice(0, 2)) {
         await webhook({ url: two })
         await write()
         let most = 0
-        const log: Changes = {
+        const log: EventLog = {
           ...delegating(store.changes),
           async after(event, limit, maxBytes) {
             const changes = await store.changes.after(event, limit, maxBytes)

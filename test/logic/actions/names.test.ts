@@ -1,7 +1,7 @@
 /** Names of actions and queries that conflict with other GraphQL fields or REST paths, and their SDL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { schemaText } from '../../../src/graphql/schema/sdl.ts'
+import { sdlOf } from '../../../src/graphql/schema/sdl.ts'
 import { action, anyone, checkModel, collection, model, query, relation, text } from '../../../src/index.ts'
 import tracker from './tracker.ts'
 
@@ -34,13 +34,13 @@ test('an action and a query can share a name, and have separate types', () => {
   const checked = checkModel(
     model(collections, { actions: { report: action(both) }, queries: { report: query(both) } }),
   )
-  const sdl = schemaText(checked)
+  const sdl = sdlOf(checked)
   assert.match(sdl, /\n {2}report: ReportResult\n/)
   assert.match(sdl, /\n {2}report: ReportPayload!\n/)
 })
 
 test('the SDL contains queries with their arguments', () => {
-  const sdl = schemaText(checkModel(tracker))
+  const sdl = sdlOf(checkModel(tracker))
   assert.match(sdl, /\n {2}openTasks\(project: \w+!, least: Float\): OpenTasksResult\n/)
   assert.match(sdl, /\n {2}latest\(id: ID!, done: \w+!\): Task\n/)
 })

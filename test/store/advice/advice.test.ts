@@ -8,7 +8,7 @@ import { index } from '../../../src/index.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import type { GuardedCompositeRead, GuardedRead } from '../../../src/plan/guarded.ts'
+import type { AnyGuardedRead } from '../../../src/plan/guarded.ts'
 import { system, user } from '../../../src/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
@@ -72,7 +72,7 @@ async function reportsAll(place: Place): Promise<void> {
     await ask(query)
     const slow = await until(() => reported.shift())
     assert.deepEqual([slow.request, slow.advice], [request, advice])
-    assert.ok(slow.looked >= 1000, `${request}: ${slow.looked}`)
+    assert.ok(slow.scannedRows >= 1000, `${request}: ${slow.scannedRows}`)
   }
   const [first] = slowCases
   assert.ok(first)
@@ -112,7 +112,7 @@ interface LastRead {
 
 function watched(store: Store): { readonly runnable: Runnable; readonly last: () => LastRead } {
   let last: LastRead = { units: [], args: [] }
-  const note = ({ shape, args }: GuardedRead | GuardedCompositeRead): void => {
+  const note = ({ shape, args }: AnyGuardedRead): void => {
     last = { units: unitsOf(shape, args.length, Infinity), args: [...args, 1] }
   }
   const runnable: Runnable = {

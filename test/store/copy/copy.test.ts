@@ -9,7 +9,7 @@ import { anyone, collection, index, model, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Service } from '../../../src/serve/service.ts'
 import { serve } from '../../../src/serve.ts'
-import { copyDatabase, type Place } from '../../../src/store/copy.ts'
+import { copyDatabase, type DatabaseLocation } from '../../../src/store/copy.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
@@ -20,15 +20,19 @@ import { call } from '../../serve/service.ts'
 import { blog, Client, withFile } from '../blog.ts'
 import { postgresPlace, sqlitePlace } from './places.ts'
 
-function copyOf(model: typeof blog, from: Place, to: Place, live = false) {
+function copyOf(model: typeof blog, from: DatabaseLocation, to: DatabaseLocation, live = false) {
   return copyDatabase(model, { from, to, live, onProgress: () => {} })
 }
 
-function open(model: typeof blog, { location: at, kind }: Place): Store | Promise<Store> {
+function open(model: typeof blog, { location: at, kind }: DatabaseLocation): Store | Promise<Store> {
   return kind === 'sqlite' ? openSqlite(model, { file: at }) : openPostgres(model, { url: at })
 }
 
-async function withStore<T>(model: typeof blog, place: Place, use: (store: Store) => Promise<T>): Promise<T> {
+async function withStore<T>(
+  model: typeof blog,
+  place: DatabaseLocation,
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
   const store = await open(model, place)
   try {
     return await use(store)
@@ -38,7 +42,11 @@ async function withStore<T>(model: typeof blog, place: Place, use: (store: Store
 }
 
 /** Runs `use` with a service of the rich model. */
-async function serving<T>(place: Place, key: string, use: (url: string) => Promise<T>): Promise<T> {
+async function serving<T>(
+  place: DatabaseLocation,
+  key: string,
+  use: (url: string) => Promise<T>,
+): Promise<T> {
   const service: Service = await serve(rich, {
     port: 0,
     host: '127.0.0.1',
@@ -220,7 +228,7 @@ test('a copy to PostgreSQL and back returns the same responses as its source and
   ))
 
 /** Fills a source with 1,200 posts. */
-async function fillBlog(place: Place): Promise<void> {
+async function fillBlog(place: DatabaseLocation): Promise<void> {
   await withStore(blog, place, async store => {
     const client = new Client(store)
     const { id } = await client.create('users', {
@@ -237,7 +245,7 @@ async function fillBlog(place: Place): Promise<void> {
 
 const directions: readonly (readonly [
   string,
-  (use: (from: Place, to: Place) => Promise<void>) => Promise<void>,
+  (use: (from: DatabaseLocation, to: DatabaseLocation) => Promise<void>) => Promise<void>,
 ])[] = [
   [
     'from SQLite to PostgreSQL',
@@ -291,7 +299,7 @@ for (const [name, within] of directions) {
       await assert.rejects(async () => (await open(blog, to)).close(), /an unfinished copy/)
       const copied = await copyOf(blog, from, to)
       assert.equal(copied.find(({ table }) => table === 'posts')?.count, 1200)
-      const titles = (place: Place) =>
+      const titles = (place: DatabaseLocation) =>
         withStore(blog, place, otherStore =>
           Promise.all(
             [3, 1201].map(
@@ -348,7 +356,7 @@ for (const [name, within] of directions) {
       const first = await copyOf(blog, from, to)
       // As after a `kill -9` before the copy could report its success.
       assert.deepEqual(await copyOf(blog, from, to), first)
-      const rename = (place: Place) =>
+      const rename = (place: DatabaseLocation) =>
         withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
       await rename(from)
       await assert.rejects(

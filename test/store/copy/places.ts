@@ -1,9 +1,13 @@
 /** The sources and targets of copies. */
-import type { Place } from '../../../src/store/copy.ts'
+import type { DatabaseLocation } from '../../../src/store/copy.ts'
 
-export const sqlitePlace = (file: string): Place => ({ location: file, kind: 'sqlite', name: file })
+export const sqlitePlace = (file: string): DatabaseLocation => ({
+  location: file,
+  kind: 'sqlite',
+  name: file,
+})
 
-export const postgresPlace = (url: string): Place => ({
+export const postgresPlace = (url: string): DatabaseLocation => ({
   location: url,
   kind: 'postgres',
   name: new URL(url).pathname,

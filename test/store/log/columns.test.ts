@@ -1,8 +1,8 @@
 /** The columns of the change log: the row before, the changed fields, the time and the author; also after an upgrade. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { LoggedChange } from '../../../src/plan/change-feed.ts'
 import { app, type Principal, system, user } from '../../../src/principal.ts'
-import type { Change } from '../../../src/store/store.ts'
 import { blog, Client } from '../blog.ts'
 import { databases } from '../databases.ts'
 import { storage } from '../write/storage.ts'
@@ -13,7 +13,7 @@ const now = () => Date.parse('2026-01-02T03:04:05.678Z')
 
 /** The changes after an event, with their rows parsed. */
 async function changesOf({ store }: Client, after: number) {
-  const changes: readonly Change[] = await store.changes.after(after, 100)
+  const changes: readonly LoggedChange[] = await store.changes.after(after, 100)
   return changes.map(({ row, before, changed, ...others }) => ({
     ...others,
     row: JSON.parse(row),

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ItemAnswer } from '../../../src/plan/answer.ts'
-import { Answers, keyOf } from '../../../src/store/read/answers.ts'
+import { Answers, answerKey } from '../../../src/store/read/answers.ts'
 
 const item = (text: string | null): ItemAnswer => ({ kind: 'item', text })
 
@@ -54,7 +54,7 @@ test('a cache of size zero stores nothing, and a too large answer is not stored'
 
 test('adjacent numbers and texts that look alike have different keys', () => {
   const all = [[1, 23], [12, 3], [123], ['1,23'], [[1, 23]], [1, '23'], [1, 2, 3]]
-  assert.equal(new Set(all.map(args => keyOf(args, null, false))).size, all.length)
+  assert.equal(new Set(all.map(args => answerKey(args, null, false))).size, all.length)
 })
 
 test('an answer that is read often outlives answers that are read once', () => {
@@ -136,7 +136,7 @@ test('keys are equal only for equal arguments and, for personal answers, equal u
   fc.assert(
     fc.property(args, args, user, user, fc.boolean(), (a, b, ann, ben, personal) => {
       const equal = JSON.stringify(a) === JSON.stringify(b) && (!personal || ann === ben)
-      assert.equal(keyOf(a, ann, personal) === keyOf(b, ben, personal), equal)
+      assert.equal(answerKey(a, ann, personal) === answerKey(b, ben, personal), equal)
     }),
     {
       examples: [

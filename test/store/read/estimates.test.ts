@@ -111,27 +111,27 @@ for (const { name, within } of seededStores.filter(({ name }) => !name.includes(
         const guard = createGuard(declared)
         const ask = async (shape: ListShape, who: Principal, ...args: readonly (string | number)[]) => {
           const answer = (await store.read(guard({ shape, args }, who))) as ListAnswer
-          const { total = -1, isEstimate = false, more } = answer
-          return { total, isEstimate, more }
+          const { total = -1, isEstimate = false, hasMore } = answer
+          return { total, isEstimate, hasMore }
         }
         for (const { name, filter, value, matching } of cases) {
           const exact = await ask(shapeOf(filter, 'exact'), system, 0, 3, value)
-          assert.deepEqual(exact, { total: matching, isEstimate: false, more: undefined }, name)
-          const { total, isEstimate, more } = await ask(shapeOf(filter, 'estimate'), system, 0, 3, value)
-          assert.equal(more, true)
+          assert.deepEqual(exact, { total: matching, isEstimate: false, hasMore: undefined }, name)
+          const { total, isEstimate, hasMore } = await ask(shapeOf(filter, 'estimate'), system, 0, 3, value)
+          assert.equal(hasMore, true)
           assert.equal(isEstimate, matching > 10_000, name)
           if (!isEstimate) assert.equal(total, matching, name)
           assert.ok(total > matching * 0.95 && total < matching * 1.05, `${name}: ${total}, not ${matching}`)
           assert.ok(total > Math.min(matching - 1, 10_000) && total <= rowCount, `${name}: ${total}`)
         }
         const whole = await ask(shapeOf(undefined, 'estimate'), system, 0, 3)
-        assert.deepEqual(whole, { total: rowCount, isEstimate: false, more: true })
+        assert.deepEqual(whole, { total: rowCount, isEstimate: false, hasMore: true })
         const seen = await ask(shapeOf(undefined, 'estimate'), user(1, 'user', 'all'), 0, 3)
         assert.ok(seen.isEstimate && seen.total > 28_500 && seen.total < 31_500, String(seen.total))
         const last = await ask(shapeOf(cases[0]?.filter, 'estimate'), system, 23_998, 3, 40)
-        assert.deepEqual(last, { total: 24_000, isEstimate: false, more: false })
+        assert.deepEqual(last, { total: 24_000, isEstimate: false, hasMore: false })
         const without = await ask(shapeOf(cases[0]?.filter, 'none'), system, 23_998, 2, 40)
-        assert.deepEqual(without, { total: -1, isEstimate: false, more: false })
+        assert.deepEqual(without, { total: -1, isEstimate: false, hasMore: false })
       },
       now,
     )

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { always } from '../../../src/plan/condition.ts'
-import type { GuardedSort } from '../../../src/plan/guarded.ts'
+import type { GuardedSort } from '../../../src/plan/guarded-conditions.ts'
 import type { PageWindow, TotalMode } from '../../../src/plan/plan.ts'
 import { absent, cursorAnswer, pageAnswer } from '../../../src/store/read/lists.ts'
 import { estimated } from '../../../src/store/sql/estimate.ts'
@@ -44,7 +44,7 @@ test('a page contains all its rows, and a total if requested', () => {
   const three = [['1'], ['2'], ['3']]
   const none = windowOf('none')
   assert.deepEqual(pageAnswer(three, undefined, none, [0, 2]), { ...page, total: undefined, more: true })
-  assert.equal(pageAnswer(three, undefined, none, [0, 3]).more, false)
+  assert.equal(pageAnswer(three, undefined, none, [0, 3]).hasMore, false)
   assert.equal(pageAnswer(three, undefined, none, [0, 3]).text, '[1,2,3]')
 })
 
@@ -52,8 +52,11 @@ test('a page corrects an estimated total by its own rows', () => {
   const rows = (count: number) => Array.from({ length: count }, (_, index) => [String(index)])
   const correctedTotal = (offset: number, count: number) => {
     const estimate = { total: 50_000, isEstimate: true }
-    const { total, isEstimate, more } = pageAnswer(rows(count), estimate, windowOf('estimate'), [offset, 2])
-    return [total, isEstimate ?? false, more]
+    const { total, isEstimate, hasMore } = pageAnswer(rows(count), estimate, windowOf('estimate'), [
+      offset,
+      2,
+    ])
+    return [total, isEstimate ?? false, hasMore]
   }
   assert.deepEqual(correctedTotal(0, 3), [50_000, true, true])
   assert.deepEqual(correctedTotal(60_000, 3), [60_003, true, true])

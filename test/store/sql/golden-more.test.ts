@@ -22,7 +22,7 @@ import type { ItemShape, ListShape, Sort, UpdateShape } from '../../../src/plan/
 import { system, user } from '../../../src/principal.ts'
 import { postgres } from '../../../src/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, type Slice, walkSql } from '../../../src/store/sql/read.ts'
-import { Row } from '../../../src/store/sql/row.ts'
+import { RowAlias } from '../../../src/store/sql/row-alias.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import {
   changesSql,
@@ -208,7 +208,7 @@ test('an update sets its fields, and its checks cover rules, changes and referen
   )
   both(
     dialect => {
-      const row = new Row(dialect, 'notes')
+      const row = new RowAlias(dialect, 'notes')
       const changes = update.set.map((assignment, index) => changesSql(assignment, index, row))
       return rowSql(row, arg(0), [...checksSql(update.before, row), ...changes])
     },

@@ -11,10 +11,10 @@ import { searchedPageSql } from '../../../src/store/postgres/read/searched-pages
 import { cursorSlice } from '../../../src/store/read/lists.ts'
 import { postgres } from '../../../src/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, parentSql } from '../../../src/store/sql/read.ts'
-import { Row } from '../../../src/store/sql/row.ts'
+import { RowAlias } from '../../../src/store/sql/row-alias.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { answerSql, changesSql, insertSql, updateSql } from '../../../src/store/sql/write.ts'
-import { arg, compile, name, quoted, slot, sql } from '../../../src/store/sql/writer.ts'
+import { arg, compile, name, slot, sql, textLiteral } from '../../../src/store/sql/writer.ts'
 import { owner as ownedBy, signedIn, smallModel } from '../../plan/small-model.ts'
 import { blog, fields, listOfPosts } from '../blog.ts'
 import { prepareAll } from './prepared.ts'
@@ -199,7 +199,7 @@ test('an insert returns the selected fields', () => {
   both(
     dialect =>
       insertSql(create.collection, set, [
-        answerSql(create.select, create.rows, new Row(dialect, 'posts', 'posts')),
+        answerSql(create.select, create.rows, new RowAlias(dialect, 'posts', 'posts')),
       ]),
     `INSERT INTO "posts" ("title") VALUES (?1) RETURNING json_object('id', "posts"."id")`,
     `INSERT INTO "posts" ("title") VALUES ($1) RETURNING (concat('{"id":', coalesce(("posts"."id")::text, 'null'), '}'))::text`,
@@ -207,7 +207,7 @@ test('an insert returns the selected fields', () => {
 })
 
 test('names and literals are quoted, and equal binds share a placeholder', () => {
-  const text = compile(sql`${name('a"b')} = ${slot(0)} OR ${quoted("it's")} = ${slot(0)}`, '?')
+  const text = compile(sql`${name('a"b')} = ${slot(0)} OR ${textLiteral("it's")} = ${slot(0)}`, '?')
   assert.equal(text.text, `"a""b" = ?1 OR 'it''s' = ?1`)
   assert.deepEqual(text.binds, [{ from: 'slot', slot: 0 }])
 })
@@ -241,17 +241,17 @@ test('setting a field that the caller cannot read counts as a change, whatever i
   const { set } = createGuard(model)({ shape: update, args: [1, 'a'] }, user(1, 'user', 'all')).shape
   const assignmentTo = (name: string) => set.find(({ field }) => field.name === name) ?? assert.fail(name)
   both(
-    dialect => changesSql(assignmentTo('title'), 0, new Row(dialect, 'posts')),
+    dialect => changesSql(assignmentTo('title'), 0, new RowAlias(dialect, 'posts')),
     `NOT ("t0"."title" IS ?1)`,
     `NOT ("t0"."title" IS NOT DISTINCT FROM $1)`,
   )
   both(
-    dialect => changesSql(assignmentTo('note'), 1, new Row(dialect, 'posts')),
+    dialect => changesSql(assignmentTo('note'), 1, new RowAlias(dialect, 'posts')),
     `NOT ("t0"."note" IS ?1 AND ("t0"."author_id" = ?2) IS TRUE)`,
     `NOT ("t0"."note" IS NOT DISTINCT FROM $1 AND ("t0"."author_id" = $2) IS TRUE)`,
   )
   both(
-    dialect => changesSql(assignmentTo('pin'), 2, new Row(dialect, 'posts')),
+    dialect => changesSql(assignmentTo('pin'), 2, new RowAlias(dialect, 'posts')),
     `NOT ("t0"."pin" IS ?1 AND FALSE)`,
     `NOT ("t0"."pin" IS NOT DISTINCT FROM $1 AND FALSE)`,
   )

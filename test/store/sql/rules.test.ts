@@ -26,7 +26,7 @@ import { user } from '../../../src/principal.ts'
 import { conditionSql } from '../../../src/store/sql/condition.ts'
 import type { Dialect } from '../../../src/store/sql/dialect.ts'
 import { postgres } from '../../../src/store/sql/postgres.ts'
-import { Row } from '../../../src/store/sql/row.ts'
+import { RowAlias } from '../../../src/store/sql/row-alias.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { compile, sql } from '../../../src/store/sql/writer.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
@@ -84,7 +84,7 @@ function listOf(read: Rule): GuardedList {
 }
 
 function statement(rule: Rule, dialect: Dialect) {
-  const row = new Row(dialect, 'tasks')
+  const row = new RowAlias(dialect, 'tasks')
   return compile(
     sql`SELECT "t0"."id" FROM "tasks" AS "t0" WHERE ${conditionSql(listOf(rule).rows, row)}`,
     dialect.sign,

@@ -10,7 +10,7 @@ import { checkModel } from '../../../src/model/check.ts'
 import type { ListAnswer } from '../../../src/plan/answer.ts'
 import { orderById } from '../../../src/plan/order.ts'
 import type { ListShape, Plan, ReadShape, WriteShape } from '../../../src/plan/plan.ts'
-import type { StepAnswer, Steps } from '../../../src/plan/transaction.ts'
+import type { StepAnswer, StepOf } from '../../../src/plan/transaction.ts'
 import { user } from '../../../src/principal.ts'
 import { Client, fields, parsed } from '../blog.ts'
 import { databases } from '../databases.ts'
@@ -116,7 +116,7 @@ const listOf = (kind: Kind): ListShape => ({
 })
 const lists = { walls: listOf('walls'), doors: listOf('doors') }
 
-type Program = Generator<Steps<Plan<ReadShape> | Plan<WriteShape>>, string, StepAnswer>
+type Program = Generator<StepOf<Plan<ReadShape> | Plan<WriteShape>>, string, StepAnswer>
 
 /** One run, with its own items in a shared database. */
 class Run {

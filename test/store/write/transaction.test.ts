@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../../src/plan/answer.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import type { Plan, ReadShape, WriteShape } from '../../../src/plan/plan.ts'
-import type { RecordChange, StepAnswer, Steps } from '../../../src/plan/transaction.ts'
+import type { RecordChange, StepAnswer, StepOf } from '../../../src/plan/transaction.ts'
 import { user } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
@@ -13,7 +13,7 @@ import { blog, Client, fields, listOfPosts, parsed } from '../blog.ts'
 import { failure } from '../contract.ts'
 import { databases, type Place, postgres, sqlite, type TestDatabase } from '../databases.ts'
 
-type Step = Steps<Plan<ReadShape> | Plan<WriteShape>>
+type Step = StepOf<Plan<ReadShape> | Plan<WriteShape>>
 type Program<T> = Generator<Step, T, StepAnswer>
 
 interface OpenedStore {

@@ -7,14 +7,8 @@ import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { entityTag } from '../../../src/plan/answer.ts'
 import { always, and, not } from '../../../src/plan/condition.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
-import type {
-  Condition,
-  GuardedCreate,
-  GuardedPlan,
-  GuardedSelected,
-  GuardedUpdate,
-  Path,
-} from '../../../src/plan/guarded.ts'
+import type { GuardedCreate, GuardedPlan, GuardedSelected, GuardedUpdate } from '../../../src/plan/guarded.ts'
+import type { Condition, RelationPath } from '../../../src/plan/guarded-conditions.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'
 import { publicFields } from '../../../src/store/sql/write.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
@@ -22,7 +16,7 @@ import { requireValues } from '../../../src/store/write/assign.ts'
 import { requireChecks, requireMatch } from '../../../src/store/write/checks.ts'
 import { isReturnable, outputPositions, TEXT } from '../../../src/store/write/create.ts'
 import { mergedDocuments } from '../../../src/store/write/documents.ts'
-import { eventOf } from '../../../src/store/write/update.ts'
+import { updateEventOf } from '../../../src/store/write/update.ts'
 import { Client, fields } from '../blog.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -53,7 +47,7 @@ const named = (when: Condition = always): Condition => ({
   operator: 'eq',
   operand: { kind: 'literal', value: 'Ann' },
 })
-const path = { relation: toTeam, target: teams.collections.get('teams') } as Path
+const path = { relation: toTeam, target: teams.collections.get('teams') } as RelationPath
 const inTeam: Condition = { kind: 'related', path, rows: always }
 const found: Condition = { kind: 'search', fields: [name], param: 0, isWhole: true }
 
@@ -135,7 +129,7 @@ test('an event names the changed fields except unreadable ones, and a change of 
       field: collection.fields.get(field) ?? assert.fail(field),
       value: { kind: 'literal', value: null } as const,
     }))
-    return eventOf({ collection } as GuardedUpdate, system, 1, set, ['before', 'event'])
+    return updateEventOf({ collection } as GuardedUpdate, system, 1, set, ['before', 'event'])
   }
   assert.deepEqual(changed(players, 'name', 'secret', 'team_id')?.changed, ['name', 'team_id'])
   assert.deepEqual(changed(players, 'secret')?.changed, [])

@@ -1,7 +1,7 @@
 /** The bodies of the JSON operations on accounts, and their faults. */
 
 import { ApiError, type FieldFault } from '../../../errors.ts'
-import { isObject, type JsonObject } from '../../../json.ts'
+import { isObject, type UncheckedObject } from '../../../json.ts'
 
 /** `value`: a value of one of the model's fields. */
 type MemberKind = 'text' | 'flag' | 'object' | 'value'
@@ -35,7 +35,7 @@ function faultOf(name: string, value: unknown, kind: MemberKind | undefined): Fi
 
 /** The members of a body. Throws VALIDATION_FAILED for members that are not in `fields`, or of another type. */
 export class JsonBody {
-  readonly #members: JsonObject
+  readonly #members: UncheckedObject
 
   constructor(body: unknown, fields: Readonly<Record<string, MemberKind>>) {
     if (!isObject(body)) throw new ApiError('BAD_REQUEST', 'The body must be an object.')

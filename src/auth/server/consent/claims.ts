@@ -4,7 +4,7 @@
  */
 
 import type { Client, Context, Grant } from 'oidc-provider'
-import { isObject, type JsonObject } from '../../../json.ts'
+import { isObject, type UncheckedObject } from '../../../json.ts'
 import { scopeSet } from '../../../principal.ts'
 import { errors } from '../provider/load.ts'
 
@@ -27,7 +27,7 @@ const maxClaims = 100
 
 type ClaimsTarget = 'userinfo' | 'id_token'
 
-function membersOf(value: unknown): JsonObject {
+function membersOf(value: unknown): UncheckedObject {
   return isObject(value) ? value : {}
 }
 
@@ -38,7 +38,7 @@ function mayRequest(claim: string, client: Pick<Client, 'scope'> | undefined): b
   return client.scope.split(' ').includes(scope)
 }
 
-function allowedMembers(requested: unknown, target: ClaimsTarget, client: Client): JsonObject {
+function allowedMembers(requested: unknown, target: ClaimsTarget, client: Client): UncheckedObject {
   const isKnown = (claim: string) =>
     scopeOfClaim.has(claim) || (target === 'id_token' && idTokenClaims.has(claim))
   return Object.fromEntries(
@@ -52,7 +52,7 @@ function allowedMembers(requested: unknown, target: ClaimsTarget, client: Client
  * Removes unknown claims and those that the client may not request (Core 1.0, 5.5.1: they are ignored). Throws
  * `invalid_request` if the parameter is too large. For oidc-provider's option `assertClaimsParameter`.
  */
-export function narrowClaims(ctx: Context, claims: JsonObject, client: Client): void {
+export function narrowClaims(ctx: Context, claims: UncheckedObject, client: Client): void {
   const { params } = ctx.oidc
   const { userinfo, id_token: idToken } = claims
   const count = Object.keys(membersOf(userinfo)).length + Object.keys(membersOf(idToken)).length
@@ -70,7 +70,9 @@ export function narrowClaims(ctx: Context, claims: JsonObject, client: Client): 
 /** The claims about the user in a narrowed request, without `sub`, which every app gets. */
 function requestedClaims(claims: unknown): readonly string[] {
   if (typeof claims !== 'string') return []
-  const { userinfo, id_token: idToken } = JSON.parse(claims) as Readonly<Record<ClaimsTarget, JsonObject>>
+  const { userinfo, id_token: idToken } = JSON.parse(claims) as Readonly<
+    Record<ClaimsTarget, UncheckedObject>
+  >
   const names = new Set([...Object.keys(userinfo), ...Object.keys(idToken)])
   return [...names].filter(claim => claim !== 'sub' && scopeOfClaim.has(claim))
 }

@@ -1,7 +1,7 @@
 /** JWT access tokens (RFC 9068), signed and verified with our own keys, synchronously. */
 
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
-import { isObject, type JsonObject, parseJson } from '../../../json.ts'
+import { isObject, parseJson, type UncheckedObject } from '../../../json.ts'
 import { isTrusted, publicKey, type SigningKey } from './signing-keys.ts'
 
 export interface AccessClaims {
@@ -31,7 +31,7 @@ export function looksLikeJwt(text: string): boolean {
 }
 
 /** A part of a JWT as an object; undefined if it is not one. */
-export function jwtPart(text: string, index: 0 | 1): JsonObject | undefined {
+export function jwtPart(text: string, index: 0 | 1): UncheckedObject | undefined {
   const part = parseJson(Buffer.from(text.split('.')[index] ?? '', 'base64url').toString())
   return isObject(part) ? part : undefined
 }

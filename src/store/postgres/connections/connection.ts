@@ -5,7 +5,7 @@
 import pg from 'pg'
 import { withActors, withoutActors } from '../row-security/acting.ts'
 import { AnswerTimeout, ConnectionLost, isTermination, NotSent, Unreachable } from './failure.ts'
-import type { Outcome, Query, Rows, Statement } from './statement.ts'
+import type { BoundStatement, DataRows, PipelineResult, Statement } from './statement.ts'
 
 export interface ConnectionOptions {
   readonly url: string
@@ -110,14 +110,14 @@ export class Connection {
   }
 
   /** Runs the queries in order, until one fails. One pipeline at a time. Never rejects. */
-  run(queries: readonly Query[]): Promise<Outcome> {
+  run(queries: readonly BoundStatement[]): Promise<PipelineResult> {
     if (!this.#isLocked) return this.#run(queries)
     const sentQueries = withActors(queries)
     return this.#run(sentQueries).then(outcome => withoutActors(outcome, sentQueries))
   }
 
-  #run(queries: readonly Query[]): Promise<Outcome> {
-    const { promise, resolve } = Promise.withResolvers<Outcome>()
+  #run(queries: readonly BoundStatement[]): Promise<PipelineResult> {
+    const { promise, resolve } = Promise.withResolvers<PipelineResult>()
     if (this.#isClosed) {
       resolve({ results: [], tags: [], error: new NotSent('The connection to the database is closed.') })
       return promise
@@ -181,19 +181,19 @@ function channelOf(client: pg.Client): Channel {
 
 /** The driver treats it as a query: it receives every message until the connection is ready again. */
 class Pipeline {
-  readonly #queries: readonly Query[]
+  readonly #queries: readonly BoundStatement[]
   readonly #prepared: Map<string, Statement>
-  readonly #settle: (outcome: Outcome) => void
+  readonly #settle: (outcome: PipelineResult) => void
   readonly #parsing: Statement[] = []
-  readonly #results: Rows[] = []
+  readonly #results: DataRows[] = []
   readonly #tags: string[] = []
-  #rows: Rows[number][] = []
+  #rows: DataRows[number][] = []
   #isSettled = false
 
   constructor(
-    queries: readonly Query[],
+    queries: readonly BoundStatement[],
     prepared: Map<string, Statement>,
-    settle: (outcome: Outcome) => void,
+    settle: (outcome: PipelineResult) => void,
   ) {
     this.#queries = queries
     this.#prepared = prepared
@@ -203,7 +203,7 @@ class Pipeline {
   submit(channel: Channel): void {
     channel.stream.cork()
     // First, since the server skips everything after a failure.
-    for (const name of this.#surplus()) channel.close({ type: 'S', name })
+    for (const name of this.#evictPrepared()) channel.close({ type: 'S', name })
     const newStatements = new Set<Statement>()
     for (const { statement, values } of this.#queries) {
       const { name, text } = statement
@@ -222,7 +222,7 @@ class Pipeline {
   }
 
   /** The least recently used prepared statements beyond the maximum, without those of this pipeline. */
-  #surplus(): readonly string[] {
+  #evictPrepared(): readonly string[] {
     if (this.#prepared.size + this.#queries.length <= maxPrepared) return []
     const used = new Set(this.#queries.map(query => query.statement.name))
     const newCount = [...used].filter(name => !this.#prepared.has(name)).length

@@ -93,7 +93,7 @@ export function isLockTimeout(cause: unknown): boolean {
 }
 
 /** The tables of a prepared statement have changed, or a proxy has dropped the statement. */
-export function isOutdated(cause: unknown): boolean {
+export function isStatementOutdated(cause: unknown): boolean {
   const code = sqlState(cause)
   return code === '0A000' || code === '26000' || code === '42P05'
 }

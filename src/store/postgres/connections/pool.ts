@@ -10,10 +10,10 @@ import {
   ConnectionLost,
   failureOf,
   isLockTimeout,
-  isOutdated,
+  isStatementOutdated,
   Unreachable,
 } from './failure.ts'
-import type { Query, Rows, Statement } from './statement.ts'
+import type { BoundStatement, DataRows, Statement } from './statement.ts'
 
 export interface PoolOptions {
   readonly open: () => Promise<Connection>
@@ -21,7 +21,7 @@ export interface PoolOptions {
   /** How many reads may wait; more are refused as UNAVAILABLE. */
   readonly maxWaiting: number
   /** The first queries of each pipeline; every read's results begin with theirs. */
-  readonly firstQueries?: () => readonly Query[]
+  readonly firstQueries?: () => readonly BoundStatement[]
   /** How often a read is sent whose connection breaks, or whose prepared statement is outdated; 3 by default. */
   readonly tries?: number
   /** How long a read waits to be sent, e.g. while connections are busy or its table is locked, in milliseconds; 10,000 by default. */
@@ -66,19 +66,19 @@ export class Pool {
     this.#waitMs = options.waitMs ?? 10_000
   }
 
-  async rows(statement: Statement, inputs: Inputs): Promise<Rows> {
+  async rows(statement: Statement, inputs: Inputs): Promise<DataRows> {
     const [rows = []] = await this.ask([statement.with(inputs)])
     return rows
   }
 
   /** Runs the queries in one snapshot. Rejects with an `ApiError`. */
   ask(
-    queries: readonly Query[],
+    queries: readonly BoundStatement[],
     { isImmediate = false, caller = '' }: AskOptions = {},
-  ): Promise<readonly Rows[]> {
+  ): Promise<readonly DataRows[]> {
     const refusal = this.#refusalFor(caller)
     if (refusal !== undefined) return Promise.reject(refusal)
-    const { promise, resolve, reject } = Promise.withResolvers<readonly Rows[]>()
+    const { promise, resolve, reject } = Promise.withResolvers<readonly DataRows[]>()
     const deadline = performance.now() + this.#waitMs
     this.#queue.add({ queries, resolve, reject, caller, deadline, tries: 0 })
     if (isImmediate) this.#send()
@@ -191,7 +191,7 @@ export class Pool {
       }
       start = next
     }
-    if (error !== undefined && isOutdated(error)) connection.destroy()
+    if (error !== undefined && isStatementOutdated(error)) connection.destroy()
     this.#connections.release(connection)
     // Otherwise the reads would be sent again, on connections that are closed as soon as they open.
     if (this.#isClosed) this.#rejectAll(stoppingRefusal())
@@ -202,7 +202,7 @@ export class Pool {
   #fail(read: PendingRead, cause: unknown): void {
     read.tries++
     const isRepeatable =
-      (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isOutdated(cause)
+      (cause instanceof ConnectionLost && !(cause instanceof AnswerTimeout)) || isStatementOutdated(cause)
     if (isRepeatable && read.tries < this.#tries && !this.#connections.isUnreachable) this.#queue.add(read)
     else read.reject(failureOf(cause))
   }

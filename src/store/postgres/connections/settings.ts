@@ -43,9 +43,9 @@ export interface PostgresOptions {
 
 const mebibyte = 1024 * 1024
 
-export type Settings = ReturnType<typeof withDefaults>
+export type PostgresSettings = ReturnType<typeof postgresSettings>
 
-export function withDefaults(options: PostgresOptions) {
+export function postgresSettings(options: PostgresOptions) {
   const { url, connections = 8, replicas = [], timeoutMs = 10_000, cacheBytes = 64 * mebibyte } = options
   const { autoMigrate = true, rowSecurity = false } = options
   const { maxWaiting = 10_000, now = Date.now, queries, timeLimit = createTimeLimit() } = options

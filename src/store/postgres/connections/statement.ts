@@ -3,14 +3,14 @@ import { postgres } from '../../sql/postgres.ts'
 import { type Bind, compile, type Sql } from '../../sql/writer.ts'
 import { type Actor, type Inputs, parameterValue, type SqlValue } from '../../values.ts'
 
-export type Value = string | null
+export type ParameterText = string | null
 
 /** A value of a row: numbers as numbers, booleans as 1 and 0, all others as text. */
-export type Cell = string | number | null
-export type Row = readonly Cell[]
-export type Rows = readonly Row[]
+export type DataValue = string | number | null
+export type DataRow = readonly DataValue[]
+export type DataRows = readonly DataRow[]
 
-type Decoder = ((text: string) => Cell) | undefined
+type Decoder = ((text: string) => DataValue) | undefined
 
 export class Statement {
   /** Empty: the statement is planned separately for each execution (see `statementOf`). */
@@ -30,7 +30,7 @@ export class Statement {
     this.#binds = binds
   }
 
-  with(inputs: Inputs): Query {
+  with(inputs: Inputs): BoundStatement {
     const values = this.#binds.map(bind => textOf(parameterValue(bind, inputs)))
     return { statement: this, values, actor: inputs.actor }
   }
@@ -40,8 +40,8 @@ export class Statement {
     this.#decoders = types.map(type => decoders.get(type))
   }
 
-  row(fields: readonly (string | null)[]): Row {
-    const cells: Cell[] = []
+  row(fields: readonly (string | null)[]): DataRow {
+    const cells: DataValue[] = []
     for (const [index, field] of fields.entries()) {
       const decode = this.#decoders[index]
       cells.push(field === null || decode === undefined ? field : decode(field))
@@ -51,17 +51,17 @@ export class Statement {
 }
 
 /** A statement with its values. */
-export interface Query {
+export interface BoundStatement {
   readonly statement: Statement
-  readonly values: readonly Value[]
+  readonly values: readonly ParameterText[]
   readonly actor?: Actor | undefined
   /** Whether its rows end with the total of their list: see `searchedPageSql`. */
   readonly hasTotal?: true
 }
 
 /** The result of a batch: the rows of the statements that succeeded, and why the next one failed. */
-export interface Outcome {
-  readonly results: readonly Rows[]
+export interface PipelineResult {
+  readonly results: readonly DataRows[]
   readonly tags: readonly string[]
   readonly error: Error | undefined
 }
@@ -81,8 +81,8 @@ export function statementOf(fragment: Sql): Statement {
   return new Statement(isSearch ? '' : `p${count}`, text, binds, changes)
 }
 
-const number = (text: string): Cell => Number(text)
-const boolean = (text: string): Cell => (text === 't' ? 1 : 0)
+const number = (text: string): DataValue => Number(text)
+const boolean = (text: string): DataValue => (text === 't' ? 1 : 0)
 
 /** By the object id of the type (https://www.postgresql.org/docs/15/catalog-pg-type.html). */
 const decoders: ReadonlyMap<number, Decoder> = new Map([
@@ -94,6 +94,6 @@ const decoders: ReadonlyMap<number, Decoder> = new Map([
   [701, number],
 ])
 
-function textOf(value: SqlValue): Value {
+function textOf(value: SqlValue): ParameterText {
   return value === null ? null : String(value)
 }

@@ -5,11 +5,11 @@
 import { type Inputs, noInputs, type SqlValue } from '../../values.ts'
 import type { Connection } from './connection.ts'
 import { ConnectionLost, TransactionFailed } from './failure.ts'
-import type { Query, Rows, Statement } from './statement.ts'
+import type { BoundStatement, DataRows, Statement } from './statement.ts'
 
 interface PendingStatement {
-  readonly query: Query
-  readonly resolve: (rows: Rows) => void
+  readonly query: BoundStatement
+  readonly resolve: (rows: DataRows) => void
   readonly reject: (error: unknown) => void
 }
 
@@ -31,12 +31,12 @@ export class Transaction {
     return this.#failure
   }
 
-  rows(statement: Statement, inputs: Inputs = noInputs): Promise<Rows> {
+  rows(statement: Statement, inputs: Inputs = noInputs): Promise<DataRows> {
     return this.ask(statement.with(inputs))
   }
 
-  ask(query: Query): Promise<Rows> {
-    const { promise, resolve, reject } = Promise.withResolvers<Rows>()
+  ask(query: BoundStatement): Promise<DataRows> {
+    const { promise, resolve, reject } = Promise.withResolvers<DataRows>()
     this.#pending.push({ query, resolve, reject })
     this.#schedule()
     return promise
@@ -90,6 +90,6 @@ export class Transaction {
 }
 
 /** The first row, or an empty one. */
-export function firstRow(rows: Rows): readonly SqlValue[] {
+export function firstRow(rows: DataRows): readonly SqlValue[] {
   return rows[0] ?? []
 }

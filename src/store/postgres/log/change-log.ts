@@ -1,11 +1,13 @@
 /** Reads the log of committed changes: in order and without gaps, despite concurrent commits (see `event-log.ts`). */
+
+import type { LogBounds, LoggedChange } from '../../../plan/change-feed.ts'
 import type { Hold } from '../../log/holds.ts'
 import type { LogMetrics } from '../../log/log-metrics.ts'
 import { loggedChange } from '../../log/logged-change.ts'
-import type { Change, Changes, CommitListener, LogBounds, LogCounts } from '../../store.ts'
+import type { CommitListener, EventLog, LogCounts } from '../../store.ts'
 import { noInputs, slotInputs } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
-import type { Rows } from '../connections/statement.ts'
+import type { DataRows } from '../connections/statement.ts'
 import type { Checks } from '../versions/checks.ts'
 import { eventsAfter, eventsWithin, newest, pruned, readLastDrawn, readLowestHeld } from './event-log.ts'
 
@@ -20,7 +22,7 @@ interface ChangeLogParts {
   readonly metrics: LogMetrics
 }
 
-export class ChangeLog implements Changes {
+export class ChangeLog implements EventLog {
   readonly hold: Hold
   readonly #metrics: LogMetrics
   readonly #pool: Pool
@@ -53,7 +55,7 @@ export class ChangeLog implements Changes {
   }
 
   /** Polls the versions before it returns changes, so that a listener never reads cached data older than a change. */
-  async after(event: number, limit: number, maxBytes?: number): Promise<readonly Change[]> {
+  async after(event: number, limit: number, maxBytes?: number): Promise<readonly LoggedChange[]> {
     const events =
       maxBytes === undefined
         ? eventsAfter.with(slotInputs([event, limit]))
@@ -110,11 +112,11 @@ export class ChangeLog implements Changes {
 }
 
 /** The number up to which no commit can add an event. */
-function boundOf([last, lowest]: readonly Rows[]): number {
+function boundOf([last, lowest]: readonly DataRows[]): number {
   const lowestHeld = lowest?.[0]?.[0]
   return Math.min(numberIn(last), typeof lowestHeld === 'number' ? lowestHeld : Number.MAX_SAFE_INTEGER)
 }
 
-function numberIn(rows: Rows | undefined): number {
+function numberIn(rows: DataRows | undefined): number {
   return Number(rows?.[0]?.[0] ?? 0)
 }

@@ -34,7 +34,7 @@ const stateSql = (systemText: string) =>
 const stateSqls = [stateSql(systemIdSql), stateSql(literal(unknownPart))] as const
 const [readState, readStateWithoutSystem] = stateSqls.map(text => statementOf([text]))
 
-interface LogState {
+interface StoredLogState {
   /** The statement that read it. */
   readonly text: string
   readonly identity: string
@@ -77,7 +77,7 @@ export async function isOpenFor(connection: Connection): Promise<boolean> {
   return true
 }
 
-function isOpen({ identity, stored, pruned, isRestored }: LogState): boolean {
+function isOpen({ identity, stored, pruned, isRestored }: StoredLogState): boolean {
   return !isRestored && pruned !== null && stored !== null && isSame(stored, identity)
 }
 
@@ -89,7 +89,7 @@ function isSame(stored: string, identity: string): boolean {
   )
 }
 
-async function logState(client: pg.Client): Promise<LogState> {
+async function logState(client: pg.Client): Promise<StoredLogState> {
   try {
     return await logStateBy(client, stateSqls[0])
   } catch (error) {
@@ -98,12 +98,15 @@ async function logState(client: pg.Client): Promise<LogState> {
   }
 }
 
-async function logStateBy(client: pg.Client, text: string): Promise<LogState> {
+async function logStateBy(client: pg.Client, text: string): Promise<StoredLogState> {
   const [row] = await rows(client, text)
   return logStateIn(text, row ?? [])
 }
 
-function logStateIn(text: string, [identity, stored, pruned, isRestored]: readonly unknown[]): LogState {
+function logStateIn(
+  text: string,
+  [identity, stored, pruned, isRestored]: readonly unknown[],
+): StoredLogState {
   return {
     text,
     identity: String(identity),

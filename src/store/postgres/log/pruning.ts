@@ -3,20 +3,20 @@ import { lowestHoldSql, prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import {
   inspectLog,
-  type LogState,
   type Prunable,
   type PruneStatements,
+  type PruningState,
   prune,
   pruneSql,
   type Retention,
 } from '../../log/pruning.ts'
-import { quoted, slot, sql } from '../../sql/writer.ts'
-import type { Steps } from '../../write/steps.ts'
+import { slot, sql, textLiteral } from '../../sql/writer.ts'
+import type { QuerySteps } from '../../write/steps.ts'
 import type { Connection } from '../connections/connection.ts'
-import { type Query, type Rows, type Statement, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type DataRows, type Statement, statementOf } from '../connections/statement.ts'
 import { readLowestHeld } from './event-log.ts'
 
-const key = quoted(prunedKey)
+const key = textLiteral(prunedKey)
 const [bySize, byAge] = [sql`${slot(0)}::bigint`, sql`${slot(1)}::bigint`]
 
 /** Respects holds that were set after the inspection, too. */
@@ -34,9 +34,9 @@ const statements: PruneStatements<Statement> = {
 }
 
 /** Runs queries in order, each with a snapshot of its own. */
-type Run = (queries: readonly Query[]) => Promise<readonly Rows[]>
+type RunStatements = (queries: readonly BoundStatement[]) => Promise<readonly DataRows[]>
 
-async function runSteps<T>(steps: Steps<Statement, T>, run: Run): Promise<T> {
+async function runSteps<T>(steps: QuerySteps<Statement, T>, run: RunStatements): Promise<T> {
   let step = steps.next()
   while (!step.done) {
     const queries = step.value.filter(query => query !== undefined)
@@ -58,8 +58,8 @@ export class LogPruning {
   }
 
   /** The events to prune; undefined: none. */
-  async inspect(run: Run): Promise<Prunable | undefined> {
-    const steps: Steps<Statement, LogState> = inspectLog(statements, this.#retention, this.#now())
+  async inspect(run: RunStatements): Promise<Prunable | undefined> {
+    const steps: QuerySteps<Statement, PruningState> = inspectLog(statements, this.#retention, this.#now())
     const { extent, prunable } = await runSteps(steps, run)
     this.metrics.update(extent)
     return prunable
@@ -73,7 +73,10 @@ export class LogPruning {
   }
 }
 
-export async function runOn(connection: Connection, queries: readonly Query[]): Promise<readonly Rows[]> {
+export async function runOn(
+  connection: Connection,
+  queries: readonly BoundStatement[],
+): Promise<readonly DataRows[]> {
   const { results, error } = await connection.run(queries)
   if (error !== undefined) throw error
   return results

@@ -6,13 +6,16 @@ import type { Param } from '../../../plan/plan.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import type { Bind, Sql } from '../../sql/writer.ts'
 import type { Inputs } from '../../values.ts'
-import { type Query, type Statement, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type Statement, statementOf } from '../connections/statement.ts'
 
 /** Above this number of statements, limits are parameters. */
 const maxStatements = 100
 
 /** `build` calls the dialect's `limit` for every limit. */
-export function limited(dialect: Dialect, build: (dialect: Dialect) => Sql): (inputs: Inputs) => Query {
+export function limited(
+  dialect: Dialect,
+  build: (dialect: Dialect) => Sql,
+): (inputs: Inputs) => BoundStatement {
   const params = new Set<Param>()
   const bound = statementOf(
     build({

@@ -4,12 +4,12 @@
  * connections, until the lock is released or their time is over.
  */
 import { ApiError } from '../../../errors.ts'
-import type { Query, Rows, Statement } from '../connections/statement.ts'
+import type { BoundStatement, DataRows, Statement } from '../connections/statement.ts'
 
 /** Queries that see one snapshot. */
 export interface PendingRead {
-  readonly queries: readonly Query[]
-  readonly resolve: (rows: readonly Rows[]) => void
+  readonly queries: readonly BoundStatement[]
+  readonly resolve: (rows: readonly DataRows[]) => void
   readonly reject: (error: ApiError) => void
   /** See `Principal.budgetKey`; '': Portico itself. */
   readonly caller: string
@@ -83,8 +83,8 @@ export class LockedReads {
   }
 
   /** A read has waited in vain for a lock, at one of its queries. */
-  add(read: PendingRead, query: Query | undefined): void {
-    if (query !== undefined) this.#suspect(tablesOf(query.statement), performance.now())
+  add(read: PendingRead, query: BoundStatement | undefined): void {
+    if (query !== undefined) this.#markSuspects(tablesOf(query.statement), performance.now())
     this.#waiting.push(read)
   }
 
@@ -110,7 +110,7 @@ export class LockedReads {
   }
 
   /** Of several tables, only those that no other read has found free. */
-  #suspect(tables: readonly string[], now: number): void {
+  #markSuspects(tables: readonly string[], now: number): void {
     const unknown = tables.filter(table => (this.#free.get(table) ?? 0) < now)
     for (const table of unknown.length > 0 ? unknown : tables) this.#suspects.set(table, now + stateMs)
   }

@@ -2,6 +2,7 @@
  * Translates the plan of a list on PostgreSQL (https://www.postgresql.org/docs/15/using-explain.html, FORMAT JSON) to the same
  * steps as SQLite's plans. Only what decides how many rows are visited is kept.
  */
+import { isObject } from '../../../json.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { ListPlan } from '../../advice/findings.ts'
 import type { PlanAccess, PlanBlock, PlanStep, PlanTree } from '../../plans/steps.ts'
@@ -18,7 +19,7 @@ export function postgresPlan(text: string): ListPlan {
 }
 
 function isNode(value: unknown): value is Node {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+  return isObject(value)
 }
 
 function childrenOf({ Plans }: Node): readonly Node[] {
@@ -70,8 +71,8 @@ const scans: ReadonlySet<string> = new Set([
 function ownSteps(type: string, node: Node, inner: readonly Node[], tables: Tables): readonly PlanStep[] {
   if (scans.has(type)) return accessSteps(node, inner, tables)
   if (type === 'Sort' || type === 'Incremental Sort') return sorted(node, inner, tables)
-  if (type === 'Hash Join' || type === 'Merge Join') return joined(inner, tables)
-  if (type === 'Nested Loop') return looped(node, inner, tables)
+  if (type === 'Hash Join' || type === 'Merge Join') return joinSteps(inner, tables)
+  if (type === 'Nested Loop') return nestedLoopSteps(node, inner, tables)
   // A function such as `unnest`, or a constant: no table is read.
   if (inner.length === 0)
     return type.endsWith('Scan') || type === 'Result' ? [constant(type)] : [unknown(type)]
@@ -152,12 +153,16 @@ function sorted(node: Node, inner: readonly Node[], tables: Tables): readonly Pl
 }
 
 /** Both sides are read once. */
-function joined([outer, ...others]: readonly Node[], tables: Tables): readonly PlanStep[] {
+function joinSteps([outer, ...others]: readonly Node[], tables: Tables): readonly PlanStep[] {
   const first = outer === undefined ? [] : stepsOf(outer, tables)
   return [...first, ...others.map(other => block('branch', false, stepsOf(other, tables)))]
 }
 
-function looped(node: Node, [outer, ...others]: readonly Node[], tables: Tables): readonly PlanStep[] {
+function nestedLoopSteps(
+  node: Node,
+  [outer, ...others]: readonly Node[],
+  tables: Tables,
+): readonly PlanStep[] {
   const first = outer === undefined ? [] : stepsOf(outer, tables)
   const exists = ['Semi', 'Anti'].includes(textOf(node['Join Type']))
   const second = others.flatMap(other => stepsOf(other, tables))

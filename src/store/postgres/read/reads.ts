@@ -1,15 +1,15 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
 import type { Principal } from '../../../principal.ts'
-import type { Answers, ReadShape } from '../../read/answers.ts'
+import type { Answers, GuardedReadShape } from '../../read/answers.ts'
 import { batched, type Freshness, type RunQueries } from '../../read/batched.ts'
-import type { ReadDatabase, Run, Snapshot, Statements } from '../../read/database.ts'
+import type { ReadDatabase, RunRead, Snapshot, Statements } from '../../read/database.ts'
 import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type Actor, slotInputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
-import { type Query, type Rows, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type DataRows, statementOf } from '../connections/statement.ts'
 import type { Security } from '../row-security/security.ts'
 import { type Checks, isTouched } from '../versions/checks.ts'
 import { limited } from './limited.ts'
@@ -20,7 +20,11 @@ import { isSearchedPage, searchedPageSql } from './searched-pages.ts'
  * `Principal.budgetKey`; '': Portico itself.
  */
 export interface ReadSource {
-  ask(queries: readonly Query[], reads: readonly string[], caller: string): Promise<readonly Rows[]>
+  ask(
+    queries: readonly BoundStatement[],
+    reads: readonly string[],
+    caller: string,
+  ): Promise<readonly DataRows[]>
 }
 
 export interface PostgresReadsParts {
@@ -43,7 +47,7 @@ export class PostgresReads implements ReadDatabase {
   /** With row security, answers for one user are not cached for another, even if the guard had a fault. */
   readonly isPersonal: boolean
   readonly #parts: PostgresReadsParts
-  readonly #statements: Statements<Query>
+  readonly #statements: Statements<BoundStatement>
 
   constructor(parts: PostgresReadsParts) {
     const { answers, lists, security } = parts
@@ -64,13 +68,13 @@ export class PostgresReads implements ReadDatabase {
     return this.#parts.security.actor(principal)
   }
 
-  runOf(shape: ReadShape): Run {
+  runOf(shape: GuardedReadShape): RunRead {
     const { lists: memory, checks, primary, source } = this.#parts
     const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
     const lists = isPaged ? listCacheOf(shape, shape.window, memory) : undefined
     const run = shapeRun(shape, this.#statements, lists)
     const { reads, volatile } = shape
-    const freshness: Freshness<Query> = {
+    const freshness: Freshness<BoundStatement> = {
       query: () => checks.query,
       isNewer: row => isTouched(row, reads),
     }
@@ -88,11 +92,14 @@ export class PostgresReads implements ReadDatabase {
 }
 
 /** Snapshots that run the queries of `statementsOf`. */
-export function batchedQueries(run: RunQueries<Query>, freshness: Freshness<Query>): Snapshot<Query> {
+export function batchedQueries(
+  run: RunQueries<BoundStatement>,
+  freshness: Freshness<BoundStatement>,
+): Snapshot<BoundStatement> {
   return batched(run, freshness, ({ hasTotal }) => hasTotal === true)
 }
 
-export function statementsOf({ isOn, dialect }: Security): Statements<Query> {
+export function statementsOf({ isOn, dialect }: Security): Statements<BoundStatement> {
   return {
     prepare: build => limited(dialect, build),
     slice: (list, slice) => {

@@ -7,13 +7,14 @@
  */
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
-import type { Condition, GuardedList } from '../../../plan/guarded.ts'
-import { isTrue, where } from '../../sql/condition.ts'
+import type { GuardedList } from '../../../plan/guarded.ts'
+import type { Condition } from '../../../plan/guarded-conditions.ts'
+import { isTrue, whereClause } from '../../sql/condition.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { orderBy } from '../../sql/order-by.ts'
 import { postgres } from '../../sql/postgres.ts'
 import { conditionsOf, type Slice, slicedSql } from '../../sql/read.ts'
-import { Row } from '../../sql/row.ts'
+import { RowAlias } from '../../sql/row-alias.ts'
 import { partsOf, searchOf, searchSource } from '../../sql/search.ts'
 import { isById, objectSql } from '../../sql/select.ts'
 import { sortedSql } from '../../sql/sorted.ts'
@@ -69,7 +70,7 @@ export function searchedPageSql(list: GuardedList, slice: Slice, limiting: Diale
   const page = pageSql(list, hiddenSlice, dialect)
   const rows = sql`WITH _total AS MATERIALIZED (${total}), _walk AS MATERIALIZED (${walk}) SELECT _page.*, _total."n" FROM _total LEFT JOIN (${page}) AS _page ON TRUE`
   const id: Sql = keys ? ['_rows."id", '] : []
-  const order = orderBy(list.sort, new Row(dialect, ''), () => ['_rows."id"'])
+  const order = orderBy(list.sort, new RowAlias(dialect, ''), () => ['_rows."id"'])
   // It begins with SELECT, not WITH: see `Statement.changes`.
   return sql`SELECT _rows."text", ${id}_rows."n" FROM (${rows}) AS _rows${order}`
 }
@@ -86,7 +87,7 @@ function lookUp(table: Sql, alias: Sql, condition: Sql): Sql {
 
 function countSql(list: GuardedList, dialect: Dialect): Sql {
   const row = searchedRow(list, dialect)
-  const conditions = where(conditionsOf(list, row))
+  const conditions = whereClause(conditionsOf(list, row))
   return sql`SELECT count(*) FROM ${row.from()}${conditions}`
 }
 
@@ -99,7 +100,7 @@ function walkSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
 }
 
 /** The next rows of the search index in the order of the list, whether they match or not. */
-function nextSql({ collection, sort }: GuardedList, row: Row, after: Slice['after'], limit: Sql): Sql {
+function nextSql({ collection, sort }: GuardedList, row: RowAlias, after: Slice['after'], limit: Sql): Sql {
   const part = { collection, conditions: [], sort, after, limit, offset: undefined }
   return sortedSql(part, row, ['*'], [])
 }
@@ -117,17 +118,17 @@ function pageSql(list: GuardedList, slice: Slice, dialect: Dialect): Sql {
   return sql`SELECT ${columns} FROM ${row.from()}`
 }
 
-function idsSql(list: GuardedList, slice: Slice, row: Row): Sql {
+function idsSql(list: GuardedList, slice: Slice, row: RowAlias): Sql {
   return slicedSql(list, slice, row, idOf(row), ['id'])
 }
 
-function idOf(row: Row): Sql {
+function idOf(row: RowAlias): Sql {
   return row.sorted().column('id')
 }
 
 /** A row whose source is the search index, or a query in its place. `matches`: the condition that is left to apply. */
-function searchedRow(list: GuardedList, dialect: Dialect, query?: Sql, matches?: Sql): Row {
-  const row = new Row(dialect, list.collection.name)
+function searchedRow(list: GuardedList, dialect: Dialect, query?: Sql, matches?: Sql): RowAlias {
+  const row = new RowAlias(dialect, list.collection.name)
   const search = searchOf(list.rows)
   const source =
     search && searchSource(row, search, param => sql`(SELECT ${arg(param, hiddenTerms)}::text[])`)

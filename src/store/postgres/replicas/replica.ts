@@ -3,7 +3,7 @@ import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { Pool } from '../connections/pool.ts'
-import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type DataRow, type DataRows, statementOf } from '../connections/statement.ts'
 import { isTouched } from '../versions/checks.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -16,7 +16,7 @@ export interface ReplicaOptions {
   readonly maxWaiting: number
   readonly timeline: Timeline
   /** A query for commits that were not visible on the primary at the last check. */
-  readonly newCommits: () => Query
+  readonly newCommits: () => BoundStatement
   /** Called with the reason when the replica is no longer used, and with undefined when it is used again. */
   readonly onChange: (trouble: string | undefined) => void
 }
@@ -73,9 +73,9 @@ export class Replica {
    * that the last check of the primary did not see. Rejects with an `ApiError`.
    */
   async read(
-    queries: readonly Query[],
+    queries: readonly BoundStatement[],
     { reads, requiredPosition, caller }: ReplicaRead,
-  ): Promise<readonly Rows[] | undefined> {
+  ): Promise<readonly DataRows[] | undefined> {
     const [, replayed, , newCommits, ...rows] = await this.#pool.ask(queries, { caller })
     const position = positionIn(replayed?.[0])
     this.#position = this.isUp && position >= 0 ? Math.max(position, this.#position) : -1
@@ -145,6 +145,6 @@ export class Replica {
   }
 }
 
-function positionIn(row: Row | undefined): number {
+function positionIn(row: DataRow | undefined): number {
   return typeof row?.[0] === 'number' ? row[0] : -1
 }

@@ -8,8 +8,8 @@ import type { ReplicaCounts } from '../../store.ts'
 import { noInputs } from '../../values.ts'
 import type { Connector } from '../connections/connector.ts'
 import type { Pool } from '../connections/pool.ts'
-import type { Settings } from '../connections/settings.ts'
-import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
+import type { PostgresSettings } from '../connections/settings.ts'
+import { type BoundStatement, type DataRow, type DataRows, statementOf } from '../connections/statement.ts'
 import type { ReadSource } from '../read/reads.ts'
 import type { CheckObserver, Checks } from '../versions/checks.ts'
 import type { Writer } from '../write/writer.ts'
@@ -19,7 +19,7 @@ import { Timeline } from './timeline.ts'
 
 /** The parts of the store that replicas need. */
 export interface StoreForReplicas {
-  readonly settings: Settings
+  readonly settings: PostgresSettings
   readonly connector: Connector
   /** The pool for reads. */
   readonly primary: Pool
@@ -64,7 +64,11 @@ export class Replicas implements ReadSource, CheckObserver {
   }
 
   /** Rejects with an `ApiError`. */
-  async ask(queries: readonly Query[], reads: readonly string[], caller: string): Promise<readonly Rows[]> {
+  async ask(
+    queries: readonly BoundStatement[],
+    reads: readonly string[],
+    caller: string,
+  ): Promise<readonly DataRows[]> {
     const { primary } = this.#requireOpen()
     const requiredPosition = this.#positions.required(reads)
     const replica = this.#choose(requiredPosition)
@@ -85,7 +89,7 @@ export class Replicas implements ReadSource, CheckObserver {
     this.#positions.checkSent()
   }
 
-  onAnswered(row: Row | undefined, names: readonly string[] | undefined): void {
+  onAnswered(row: DataRow | undefined, names: readonly string[] | undefined): void {
     this.#positions.checkAnswered(Number(row?.[0]), names)
   }
 

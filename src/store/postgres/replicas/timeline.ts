@@ -7,7 +7,7 @@ import { randomUUID } from 'node:crypto'
 import { slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotInputs } from '../../values.ts'
 import type { Pool } from '../connections/pool.ts'
-import { type Query, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, statementOf } from '../connections/statement.ts'
 import type { Writer } from '../write/writer.ts'
 
 /** The key is that of earlier versions. */
@@ -43,7 +43,7 @@ export class Timeline {
   }
 
   /** Reads the position up to which a standby has replayed the WAL; null: it is no standby. Only later snapshots include it. */
-  get replayed(): Query {
+  get replayed(): BoundStatement {
     return readReplayed.with(slotInputs([this.#name]))
   }
 

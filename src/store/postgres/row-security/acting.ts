@@ -1,12 +1,12 @@
 /** Sets on whose behalf a statement runs, in the same round trip, if that differs from the previous statement. */
-import { join, quoted, slot, sql } from '../../sql/writer.ts'
+import { join, slot, sql, textLiteral } from '../../sql/writer.ts'
 import type { Actor } from '../../values.ts'
-import { type Outcome, type Query, statementOf } from '../connections/statement.ts'
-import { nobody, settings } from './security.ts'
+import { type BoundStatement, type PipelineResult, statementOf } from '../connections/statement.ts'
+import { noActor, settings } from './security.ts'
 
 const setActor = statementOf(
   sql`SELECT ${join(
-    settings.map((name, index) => sql`set_config(${quoted(name)}, ${slot(index)}, true)`),
+    settings.map((name, index) => sql`set_config(${textLiteral(name)}, ${slot(index)}, true)`),
     ', ',
   )}`,
 )
@@ -19,11 +19,11 @@ function isSame(actor: Actor, other: Actor): boolean {
  * The queries with the necessary settings between them. Settings from before a batch are set again: they may have been
  * rolled back.
  */
-export function withActors(queries: readonly Query[]): readonly Query[] {
-  const result: Query[] = []
+export function withActors(queries: readonly BoundStatement[]): readonly BoundStatement[] {
+  const result: BoundStatement[] = []
   let current: Actor | undefined
   for (const query of queries) {
-    const { actor = nobody, statement } = query
+    const { actor = noActor, statement } = query
     if (statement.isControl) current = undefined
     else if (current === undefined || !isSame(actor, current)) {
       result.push({ statement: setActor, values: actor })
@@ -35,7 +35,7 @@ export function withActors(queries: readonly Query[]): readonly Query[] {
 }
 
 /** The outcome of the queries alone. */
-export function withoutActors(outcome: Outcome, sent: readonly Query[]): Outcome {
+export function withoutActors(outcome: PipelineResult, sent: readonly BoundStatement[]): PipelineResult {
   const isRequested = (_: unknown, index: number) => sent[index]?.statement !== setActor
   return { ...outcome, results: outcome.results.filter(isRequested), tags: outcome.tags.filter(isRequested) }
 }

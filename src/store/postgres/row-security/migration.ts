@@ -1,7 +1,7 @@
 /** The row security of a database, and the steps that create, replace or remove it. */
 import type { ClientBase } from 'pg'
 import type { Model } from '../../../model/model.ts'
-import type { Step } from '../../schema/diff.ts'
+import type { MigrationStep } from '../../schema/diff.ts'
 import { noStatements, type PostgresSql } from '../../schema/postgres/sql.ts'
 import { ident } from '../../schema/quoted.ts'
 import { MigrationError } from '../../schema/refusal.ts'
@@ -81,17 +81,17 @@ export function securitySql(model: Model): readonly string[] {
  * dropped before the tables change, and created again in the same transaction. `isRequested` undefined: it stays on or off.
  */
 export function withSecurity(
-  steps: readonly Step<PostgresSql>[],
+  steps: readonly MigrationStep<PostgresSql>[],
   stored: StoredSecurity,
   model: Model,
   isRequested: boolean | undefined,
-): readonly Step<PostgresSql>[] {
+): readonly MigrationStep<PostgresSql>[] {
   const changesTables = steps.some(step => step.allowsValuesOnly !== true)
   const exists = stored.fingerprint !== undefined || stored.objects.length > 0
   const target = (isRequested ?? exists) ? rowSecurity(model) : undefined
   if (target === undefined && !exists) return steps
   if (target !== undefined && !changesTables && isUpToDate(stored, target)) return steps
-  const removal: Step<PostgresSql> = {
+  const removal: MigrationStep<PostgresSql> = {
     sentence:
       target === undefined
         ? 'Remove the policies of row security: every row is visible to whoever may read its table.'
@@ -104,7 +104,7 @@ export function withSecurity(
   }
   const before = exists ? [removal] : []
   if (target === undefined) return [...before, ...steps]
-  const creation: Step<PostgresSql> = {
+  const creation: MigrationStep<PostgresSql> = {
     sentence: 'Lock the rows by policies made of the access rules (row security).',
     sql: { ...noStatements, after: securitySql(model) },
     destructive: false,

@@ -10,18 +10,18 @@ import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../model/model.ts'
 import { followPath, pathsOf } from '../../../model/rule/paths.ts'
 import { rulesOf } from '../../../model/rule/rules-of.ts'
-import type { Rule } from '../../../model/rule.ts'
+import type { Rule, RuleOfKind } from '../../../model/rule.ts'
 import { shortened } from '../../schema/postgres/ddl.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { searchTable, storedTable } from '../../sql/dialect.ts'
 import {
-  collectionOf,
-  hasScope,
-  once,
+  collectionNamed,
+  hasScopeSql,
+  oncePerStatement,
   ownAddressSql,
   relationOf,
   ruleSql,
-  setting,
+  sessionSetting,
   unconditionalSql,
 } from './rule-sql.ts'
 
@@ -37,7 +37,7 @@ export interface RowSecurity {
   readonly fingerprint: string
 }
 
-interface Part {
+interface SecurityObjects {
   readonly sql: readonly string[]
   readonly objects: readonly string[]
 }
@@ -68,18 +68,18 @@ export function rowSecurity(model: Model): RowSecurity {
 
 // --- policies
 
-const serviceCondition = `${setting('service')} = 'on'`
-const isService = once(serviceCondition)
-const actorCondition = `${setting('actor')} IN ('anonymous', 'user', 'app')`
+const serviceCondition = `${sessionSetting('service')} = 'on'`
+const isService = oncePerStatement(serviceCondition)
+const actorCondition = `${sessionSetting('actor')} IN ('anonymous', 'user', 'app')`
 
 function mayAccess(action: 'read' | 'write', { singular }: Collection): string {
-  return `${actorCondition} AND ${hasScope(`${action}:${singular}`)}`
+  return `${actorCondition} AND ${hasScopeSql(`${action}:${singular}`)}`
 }
 
 /** A write may refer to rows that its scopes do not allow it to read. */
 function mayRead({ singular }: Collection): string {
-  const isWriting = `${setting('writing')} <> ''`
-  return `${actorCondition} AND (${isWriting} OR ${hasScope(`read:${singular}`)})`
+  const isWriting = `${sessionSetting('writing')} <> ''`
+  return `${actorCondition} AND (${isWriting} OR ${hasScopeSql(`read:${singular}`)})`
 }
 
 function ruleCondition(
@@ -105,7 +105,7 @@ function deletion(collection: Collection, model: Model): string {
 function changing(rule: Rule, collection: Collection, model: Model): string {
   const { read } = collection.access
   const isAllowed = `${ruleCondition(read, collection, model)} AND ${ruleCondition(rule, collection, model)}`
-  return `${isService} OR (${once(mayAccess('write', collection))} AND ${isAllowed})`
+  return `${isService} OR (${oncePerStatement(mayAccess('write', collection))} AND ${isAllowed})`
 }
 
 interface Policy {
@@ -117,11 +117,11 @@ interface Policy {
 /** `portico.writing`: a statement may return the row that it wrote even if its caller cannot read it. */
 function policies(collection: Collection, model: Model): readonly Policy[] {
   const { name, access } = collection
-  const isWriting = once(`${actorCondition} AND ${setting('writing')} = ${literal(name)}`)
-  const isRead = `${once(mayRead(collection))} AND ${ruleCondition(access.read, collection, model)}`
+  const isWriting = oncePerStatement(`${actorCondition} AND ${sessionSetting('writing')} = ${literal(name)}`)
+  const isRead = `${oncePerStatement(mayRead(collection))} AND ${ruleCondition(access.read, collection, model)}`
   const check = (rule: Rule) => {
     const isAllowed = readsOwnTable(rule, collection, model) ? 'TRUE' : ruleCondition(rule, collection, model)
-    return `(${isService} OR (${once(mayAccess('write', collection))} AND ${isAllowed}))`
+    return `(${isService} OR (${oncePerStatement(mayAccess('write', collection))} AND ${isAllowed}))`
   }
   const update = changing(access.update, collection, model)
   return [
@@ -133,7 +133,7 @@ function policies(collection: Collection, model: Model): readonly Policy[] {
 }
 
 /** Forced, so that it applies to the owner too, which is Portico. */
-function lockedTable(table: string, policies: readonly Policy[]): Part {
+function lockedTable(table: string, policies: readonly Policy[]): SecurityObjects {
   return {
     sql: [
       ...policies.map(({ name, text }) => `CREATE POLICY ${ident(name)} ON ${ident(table)} ${text}`),
@@ -144,7 +144,7 @@ function lockedTable(table: string, policies: readonly Policy[]): Part {
 }
 
 /** Not forced: with a policy, a statement could not use the index of the search terms. */
-function searchOf({ name }: Collection): Part {
+function searchOf({ name }: Collection): SecurityObjects {
   const table = searchTable(name)
   return {
     sql: [`ALTER TABLE ${ident(table)} ENABLE ROW LEVEL SECURITY`],
@@ -157,7 +157,7 @@ function totalsSql(collections: readonly Collection[], model: Model): string {
   const whens = collections.map(collection => {
     const { name, access } = collection
     const isForAll = unconditionalSql(access.read, { collection, name: '' }, model)
-    return `WHEN ${literal(name)} THEN ${once(`${mayAccess('read', collection)} AND ${isForAll}`)}`
+    return `WHEN ${literal(name)} THEN ${oncePerStatement(`${mayAccess('read', collection)} AND ${isForAll}`)}`
   })
   return `CASE "collection" ${whens.join(' ')} ELSE FALSE END`
 }
@@ -174,7 +174,7 @@ function readsOwnTable(rule: Rule, written: Collection, model: Model): boolean {
 }
 
 /** A policy is evaluated before the row is stored, a trigger afterwards. */
-function triggers(collection: Collection, model: Model): readonly Part[] {
+function triggers(collection: Collection, model: Model): readonly SecurityObjects[] {
   return (['create', 'update'] as const)
     .filter(operation => readsOwnTable(collection.access[operation], collection, model))
     .map(operation => {
@@ -223,7 +223,7 @@ function walk(
     case 'compare':
       for (const path of pathsOf(rule)) walkPath(path, collection, model, isOwn, visit)
       if (rule.operand.kind === 'caller') {
-        visit({ collection: collectionOf(model, 'users'), isOwn: false, columns: [rule.operand.field] })
+        visit({ collection: collectionNamed(model, 'users'), isOwn: false, columns: [rule.operand.field] })
       }
       break
     case 'related':
@@ -240,7 +240,7 @@ function walkPath(
   isOwn: boolean,
   visit: (columns: ReadColumns) => void,
 ): void {
-  const { steps, field } = followPath(path, collection, name => collectionOf(model, name))
+  const { steps, field } = followPath(path, collection, name => collectionNamed(model, name))
   let from: Pick<ReadColumns, 'collection' | 'isOwn'> = { collection, isOwn }
   for (const { relation, target } of steps) {
     visit({ ...from, columns: [relation.field] })
@@ -250,7 +250,7 @@ function walkPath(
 }
 
 function walkRelated(
-  { relation: name, rule }: Rule & { readonly kind: 'related' },
+  { relation: name, rule }: RuleOfKind<'related'>,
   collection: Collection,
   model: Model,
   isOwn: boolean,
@@ -288,13 +288,16 @@ function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
   return columnsByTable
 }
 
-function parentOf(name: string, columns: ReadonlySet<string>, { collections }: Model): Part {
+function parentOf(name: string, columns: ReadonlySet<string>, { collections }: Model): SecurityObjects {
   const table = storedTable(name)
   const [parent, child] = [ident(table), ident(name)]
   const fields = [...(collections.get(name)?.fields.values() ?? [])].filter(field => columns.has(field.name))
   const definitions = fields.map(field => `${ident(field.name)} ${field.type.encoding.postgres.type}`)
   const lockedParent = lockedTable(table, [
-    { name: 'portico_rules', text: `FOR SELECT USING (${once(`${serviceCondition} OR ${actorCondition}`)})` },
+    {
+      name: 'portico_rules',
+      text: `FOR SELECT USING (${oncePerStatement(`${serviceCondition} OR ${actorCondition}`)})`,
+    },
   ])
   return {
     sql: [

@@ -5,7 +5,13 @@
 import type { Encoding } from '../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../model/model.ts'
 import { followPath } from '../../../model/rule/paths.ts'
-import { claimTypeOf, type Rule, type RuleOperand, type Scalar } from '../../../model/rule.ts'
+import {
+  claimTypeOf,
+  type Rule,
+  type RuleOfKind,
+  type RuleOperand,
+  type Scalar,
+} from '../../../model/rule.ts'
 import { addressRecord } from '../../../records.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { storedTable } from '../../sql/dialect.ts'
@@ -13,33 +19,31 @@ import { nowSql, withoutCollation } from '../../sql/postgres.ts'
 import { encode } from '../../values.ts'
 
 /** As a subquery it is evaluated once per statement rather than once per row. */
-export function once(expression: string): string {
+export function oncePerStatement(expression: string): string {
   return `(SELECT ${expression})`
 }
 
-export function setting(name: string): string {
+export function sessionSetting(name: string): string {
   return `current_setting('portico.${name}', true)`
 }
 
-const isSignedIn = `${setting('actor')} = 'user'`
-const userId = once(`nullif(${setting('user_id')}, '')::bigint`)
+const isSignedIn = `${sessionSetting('actor')} = 'user'`
+const userId = oncePerStatement(`nullif(${sessionSetting('user_id')}, '')::bigint`)
 
 function literalList(texts: readonly string[]): string {
   return texts.map(literal).join(', ')
 }
 
-/** Like `hasScope` of the guard: `write:x` covers `read:x`, and `*` covers everything. */
-export function hasScope(scope: string): string {
+/** Like `hasScope` of `principal.ts`: `write:x` covers `read:x`, and `*` covers everything. */
+export function hasScopeSql(scope: string): string {
   const covering = scope.startsWith('read:') ? [`write:${scope.slice('read:'.length)}`] : []
-  return `string_to_array(${setting('scopes')}, ' ') && ARRAY[${literalList(['*', scope, ...covering])}]`
+  return `string_to_array(${sessionSetting('scopes')}, ' ') && ARRAY[${literalList(['*', scope, ...covering])}]`
 }
 
 /** Never NULL. */
 function neverNull(expression: string): string {
-  return once(`coalesce(${expression}, FALSE)`)
+  return oncePerStatement(`coalesce(${expression}, FALSE)`)
 }
-
-type RuleOf<K extends Rule['kind']> = Rule & { readonly kind: K }
 
 /** The row to which a rule applies. */
 export interface RuleRow {
@@ -112,7 +116,7 @@ export function unconditionalSql(rule: Rule, row: RuleRow, model: Model, not = f
   }
 }
 
-function neverSql({ operand, comparison }: RuleOf<'compare'>): string {
+function neverSql({ operand, comparison }: RuleOfKind<'compare'>): string {
   if (operand.kind === 'now' || operand.kind === 'field') return comparison === 'in' ? 'TRUE' : 'FALSE'
   if (operand.kind !== 'literal') return `NOT coalesce(${isSignedIn}, FALSE)`
   const { value } = operand
@@ -122,13 +126,14 @@ function neverSql({ operand, comparison }: RuleOf<'compare'>): string {
 
 /** A condition on the caller, independent of the row. */
 function callerSql(
-  rule: RuleOf<'signedIn'> | RuleOf<'firstParty'> | RuleOf<'role'> | RuleOf<'scope'>,
+  rule: RuleOfKind<'signedIn'> | RuleOfKind<'firstParty'> | RuleOfKind<'role'> | RuleOfKind<'scope'>,
 ): string {
   if (rule.kind === 'signedIn') return isSignedIn
-  if (rule.kind === 'firstParty') return `coalesce(${setting('third_party')}, '') = ''`
-  if (rule.kind === 'scope') return `${setting('actor')} IN ('user', 'app') AND ${hasScope(rule.scope)}`
+  if (rule.kind === 'firstParty') return `coalesce(${sessionSetting('third_party')}, '') = ''`
+  if (rule.kind === 'scope')
+    return `${sessionSetting('actor')} IN ('user', 'app') AND ${hasScopeSql(rule.scope)}`
   if (rule.roles.length === 0) return 'FALSE'
-  return `${isSignedIn} AND ${setting('role')} IN (${literalList(rule.roles)})`
+  return `${isSignedIn} AND ${sessionSetting('role')} IN (${literalList(rule.roles)})`
 }
 
 function combined(
@@ -144,13 +149,13 @@ function combined(
 
 const symbols = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=', in: '=' } as const
 
-function compareSql(rule: RuleOf<'compare'>, row: RuleRow, { model, exact }: Context): string {
+function compareSql(rule: RuleOfKind<'compare'>, row: RuleRow, { model, exact }: Context): string {
   const test = testSql(rule, row, model)
   return exact ? `coalesce(${test}, FALSE)` : test
 }
 
 function testSql(
-  { field: path, comparison, operand }: RuleOf<'compare'>,
+  { field: path, comparison, operand }: RuleOfKind<'compare'>,
   row: RuleRow,
   model: Model,
 ): string {
@@ -172,7 +177,7 @@ function testSql(
 
 /** The value of a field along a path: NULL if a relation of the path is empty. */
 function valueSql(path: string, row: RuleRow, model: Model): { readonly field: Field; readonly sql: string } {
-  const { steps, field } = followPath(path, row.collection, name => collectionOf(model, name))
+  const { steps, field } = followPath(path, row.collection, name => collectionNamed(model, name))
   const rows = steps.map((step, index) => ({ ...step, alias: ident(`_p${index}`) }))
   const [first, ...others] = rows
   if (first === undefined) return { field, sql: `${row.name}.${ident(field.name)}` }
@@ -190,7 +195,7 @@ function tableSql({ name }: Collection, alias: string): string {
   return `${ident(storedTable(name))} AS ${alias}`
 }
 
-const clock = `coalesce(nullif(${setting('now')}, '')::timestamptz, transaction_timestamp())`
+const clock = `coalesce(nullif(${sessionSetting('now')}, '')::timestamptz, transaction_timestamp())`
 
 /** The value that the field is compared with. Only `field` depends on the row. */
 function operandSql(
@@ -203,19 +208,19 @@ function operandSql(
     case 'userId':
       return userId
     case 'now':
-      return once(nowSql(operand.shiftMs, encoding, clock))
+      return oncePerStatement(nowSql(operand.shiftMs, encoding, clock))
     case 'field':
       return valueSql(operand.field, row, model).sql
     case 'caller':
       return callerFieldSql(operand.field)
     case 'claim':
-      return once(claimSql(operand.claim, encoding))
+      return oncePerStatement(claimSql(operand.claim, encoding))
   }
 }
 
 /** Whether a row of `_records` is the caller's address record. */
-const isOwnAddress = `"kind" = ${literal(addressRecord)} AND "id" = ${setting('user_id')}`
-export const ownAddressSql = `${once(isSignedIn)} AND ${isOwnAddress}`
+const isOwnAddress = `"kind" = ${literal(addressRecord)} AND "id" = ${sessionSetting('user_id')}`
+export const ownAddressSql = `${oncePerStatement(isSignedIn)} AND ${isOwnAddress}`
 
 /** A field of the caller's own row. The email address only if it is confirmed. */
 function callerFieldSql(field: string): string {
@@ -228,7 +233,7 @@ function callerFieldSql(field: string): string {
 
 /** NULL if the type of the claim differs from that of the field. */
 function claimSql(claim: string, encoding: Encoding): string {
-  const claims = `nullif(${setting('claims')}, '')::json`
+  const claims = `nullif(${sessionSetting('claims')}, '')::json`
   const type = claimTypeOf(encoding) ?? 'null'
   const hasType = `json_typeof(${claims} -> ${literal(claim)}) = ${literal(type)}`
   return `CASE WHEN ${hasType} THEN (${claims} ->> ${literal(claim)})${claimCasts[type]} END`
@@ -242,13 +247,13 @@ function constant(value: Scalar | readonly Scalar[], { type }: Field): string {
 }
 
 /** The rows at the other end of a relation, without a qualifier. */
-function targetOf(rule: RuleOf<'related'>, { collection }: RuleRow, model: Model): RuleRow {
+function targetOf(rule: RuleOfKind<'related'>, { collection }: RuleRow, model: Model): RuleRow {
   const target = model.collections.get(relationOf(collection, rule.relation).target)
   if (!target) throw new Error(`${collection.name}.${rule.relation} leads nowhere`)
   return { collection: target, name: '' }
 }
 
-function relatedSql(rule: RuleOf<'related'>, row: RuleRow, { model, depth }: Context): string {
+function relatedSql(rule: RuleOfKind<'related'>, row: RuleRow, { model, depth }: Context): string {
   const relation = relationOf(row.collection, rule.relation)
   const target = { ...targetOf(rule, row, model), name: ident(`_r${depth}`) }
   const from = `${ident(storedTable(relation.target))} AS ${target.name}`
@@ -270,7 +275,7 @@ export function relationOf(collection: Collection, name: string) {
   return relation
 }
 
-export function collectionOf({ collections }: Model, name: string): Collection {
+export function collectionNamed({ collections }: Model, name: string): Collection {
   const collection = collections.get(name)
   if (collection === undefined) throw new Error(`a rule names the collection ${name}, which is not there`)
   return collection

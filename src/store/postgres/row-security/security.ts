@@ -23,7 +23,7 @@ const names = ['service', 'actor', 'user_id', 'role', 'scopes', 'writing', 'clai
 export const settings = names.map(name => `portico.${name}`)
 const WRITING = 5
 
-export const nobody: Actor = settings.map(() => '')
+export const noActor: Actor = settings.map(() => '')
 /** No collection has this name. */
 const noCollection = '-'
 

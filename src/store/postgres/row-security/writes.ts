@@ -1,14 +1,14 @@
 /** PostgreSQL's part of writes with row security: policies hide some of the rows. */
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
-import { once } from '../../once.ts'
+import { memoised } from '../../memoised.ts'
 import { lockedPostgres } from '../../sql/postgres.ts'
 import { deleteSql, rowSql } from '../../sql/write.ts'
 import { name, type Sql, slot, sql } from '../../sql/writer.ts'
-import { slotInputs } from '../../values.ts'
+import { type ResultRows, slotInputs } from '../../values.ts'
 import { noRow, type ReadBack, type ReadBackOptions, type RemovalOf } from '../../write/database.ts'
 import { type RemovalEffects, unknownReferenceError } from '../../write/removal/cascade-set.ts'
-import type { Rows, Steps, WriteScope } from '../../write/steps.ts'
+import type { QuerySteps, WriteScope } from '../../write/steps.ts'
 import { isForeignKeyFailure } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 import { PostgresWrites } from '../write/database.ts'
@@ -17,7 +17,7 @@ import { deleteRule } from './policies.ts'
 export class SecuredWrites extends PostgresWrites {
   override readonly dialect = lockedPostgres
   /** Returns a row if it deletes one. */
-  readonly #remove = once((collection: Collection) =>
+  readonly #remove = memoised((collection: Collection) =>
     statementOf(sql`${deleteSql(collection.name, slot(0))} RETURNING 1`),
   )
 
@@ -48,13 +48,13 @@ export class SecuredWrites extends PostgresWrites {
     effects: RemovalEffects<Statement>,
     removalOf: RemovalOf<Statement>,
     scope: WriteScope<Statement>,
-  ): Steps<Statement, void> {
+  ): QuerySteps<Statement, void> {
     const { cascadeSet, cleared } = effects
     const [item, ...others] = cascadeSet.items
     if (item === undefined || others.length > 0 || cascadeSet.repeated.length > 0 || cleared.size > 0) {
       return yield* super.remove(effects, removalOf, scope)
     }
-    let deletedRows: Rows | undefined
+    let deletedRows: ResultRows | undefined
     try {
       const inputs = { ...slotInputs([item.id]), actor: undefined }
       ;[deletedRows] = yield [{ statement: this.#remove(item.collection), inputs }]

@@ -8,9 +8,9 @@ import { slot, sql } from '../../sql/writer.ts'
 import { type ResultRow, slotInputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'
 import type { Pool } from '../connections/pool.ts'
-import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type DataRow, type DataRows, statementOf } from '../connections/statement.ts'
 import { floorRow } from '../log/event-log.ts'
-import type { Lease } from './lease.ts'
+import type { CacheLease } from './lease.ts'
 
 /** After more commits since the last check, everything counts as changed. */
 const maxCommits = 1000
@@ -25,14 +25,14 @@ const check = sql`SELECT now."s"::text, CASE WHEN now."s"::text <> ${slot(0)}::t
 /** Is notified of checks and of this node's commits. With an observer, leases are not used. */
 export interface CheckObserver {
   /** Sent after the snapshot of each check is taken. */
-  readonly query: Query
+  readonly query: BoundStatement
   /** A check is sent: its snapshot sees all commits of this node until now. */
   onSent(): void
   /**
    * The check was answered; the versions will count its commits. `names`: those that the newly visible commits touched;
    * undefined: unknown, perhaps all.
    */
-  onAnswered(row: Row | undefined, names: readonly string[] | undefined): void
+  onAnswered(row: DataRow | undefined, names: readonly string[] | undefined): void
   /** A commit of this node is counted. */
   onCommitted(names: readonly string[]): void
   /** Another server may answer from now on. */
@@ -42,7 +42,7 @@ export interface CheckObserver {
 export interface ChecksParts {
   readonly pool: Pool
   readonly versions: Versions
-  readonly lease: Lease
+  readonly lease: CacheLease
   /** A commit of another node was noticed. */
   readonly onChange: () => void
   readonly observer?: CheckObserver | undefined
@@ -82,7 +82,7 @@ export class Checks {
   }
 
   /** A query to be sent with others: `isTouched` then shows whether their snapshot contains new commits. */
-  get query(): Query {
+  get query(): BoundStatement {
     return this.#statement.with(slotInputs([this.#snapshot, maxCommits + 1]))
   }
 
@@ -149,7 +149,7 @@ export class Checks {
     } else this.#apply((await pool.ask([this.query], { isImmediate: true }))[0])
   }
 
-  #apply(rows: Rows | undefined, observerRows?: Rows): void {
+  #apply(rows: DataRows | undefined, observerRows?: DataRows): void {
     const { observer, onChange } = this.#parts
     const row = rows?.[0]
     if (row === undefined) throw new ApiError('UNAVAILABLE')

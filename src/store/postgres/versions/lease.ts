@@ -10,7 +10,7 @@ import { slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionLost } from '../connections/failure.ts'
-import { type Query, type Row, type Rows, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type DataRow, type DataRows, statementOf } from '../connections/statement.ts'
 
 /** How often to ask who may write: while no other node may, and while one may. */
 const renewalMs = leaseMs / 2
@@ -25,11 +25,11 @@ const writers = statementOf(
 )
 
 interface Renewal {
-  readonly query: Query
-  readonly onAnswer: (rows: Rows) => void
+  readonly query: BoundStatement
+  readonly onAnswer: (rows: DataRows) => void
 }
 
-export class Lease {
+export class CacheLease {
   /** Beside the process id, which another server may give to another node's session. */
   readonly #node = randomInt(1, 2 ** 31)
   /** The connections of this node that may write, or are about to, by their process ids. */
@@ -110,7 +110,7 @@ export class Lease {
     this.#admitted.set(pid, connection)
   }
 
-  #isOneOf(connections: ReadonlyMap<number, Connection>, [node, pid]: Row): boolean {
+  #isOneOf(connections: ReadonlyMap<number, Connection>, [node, pid]: DataRow): boolean {
     return node === this.#node && connections.has(Number(pid))
   }
 }

@@ -22,14 +22,14 @@ export class AsyncStepLocks {
   begin({ places }: AsyncSteps, serial: readonly string[]): HeldLocks {
     const modes = new Map(this.#locks.modesOf(serial))
     for (const place of places) addAll(modes, this.#needed.get(place) ?? new Map())
-    return new HeldLocks(modes, this.#locks, more => {
-      for (const place of places) this.#learn(place, more)
+    return new HeldLocks(modes, this.#locks, newModes => {
+      for (const place of places) this.#learn(place, newModes)
     })
   }
 
-  #learn(place: string, more: Modes): void {
+  #learn(place: string, newModes: Modes): void {
     const modes = this.#needed.get(place) ?? new Map<string, Mode>()
-    addAll(modes, more)
+    addAll(modes, newModes)
     this.#needed.set(place, modes)
   }
 }
@@ -37,12 +37,12 @@ export class AsyncStepLocks {
 export class HeldLocks {
   readonly #held: Map<string, Mode>
   readonly #locks: TableLocks
-  readonly #learn: (more: Modes) => void
+  readonly #onNewModes: (newModes: Modes) => void
 
-  constructor(held: Map<string, Mode>, locks: TableLocks, learn: (more: Modes) => void) {
+  constructor(held: Map<string, Mode>, locks: TableLocks, onNewModes: (more: Modes) => void) {
     this.#held = held
     this.#locks = locks
-    this.#learn = learn
+    this.#onNewModes = onNewModes
   }
 
   /** The statements that lock the known tables, before any other statement. */
@@ -58,7 +58,7 @@ export class HeldLocks {
     const missing = [...needed].filter(([table, mode]) => !covers(this.#held.get(table), mode))
     if (missing.length === 0) return []
     const modes = new Map(missing)
-    this.#learn(modes)
+    this.#onNewModes(modes)
     addAll(this.#held, modes)
     return this.#locks.statements(modes)
   }
@@ -72,6 +72,6 @@ function covers(held: Mode | undefined, needed: Mode): boolean {
   return held === needed || held === 'EXCLUSIVE'
 }
 
-function addAll(modes: Map<string, Mode>, more: Modes): void {
-  for (const [table, mode] of more) if (!covers(modes.get(table), mode)) modes.set(table, mode)
+function addAll(modes: Map<string, Mode>, newModes: Modes): void {
+  for (const [table, mode] of newModes) if (!covers(modes.get(table), mode)) modes.set(table, mode)
 }

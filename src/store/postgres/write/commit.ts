@@ -7,19 +7,19 @@ import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
 import { failureOf, isLockTimeout, isTransient } from '../connections/failure.ts'
 import {
-  Groups,
-  type GroupsOptions,
-  type Job,
+  GroupCommit,
+  type GroupCommitOptions,
   type QueuedWrite,
   RetryError,
   unavailableError,
+  type WriteJob,
 } from './group.ts'
 import { WriteQueues } from './queues.ts'
 
 /** How often a group is tried if it meets a deadlock, or its connection breaks before the COMMIT. */
 const maxTries = 5
 
-export interface CommitOptions<T> extends GroupsOptions<T> {
+export interface CommitOptions<T> extends GroupCommitOptions<T> {
   readonly open: () => Promise<Connection>
   /** The number of connections that write at the same time. */
   readonly lanes: number
@@ -32,7 +32,7 @@ export class CommitQueue<T> {
   readonly #options: CommitOptions<T>
   readonly #drain = (): void => this.#next()
   readonly #connections: ConnectionSet
-  readonly #groups: Groups<T>
+  readonly #groups: GroupCommit<T>
   readonly #queues: WriteQueues<T>
   #isScheduled = false
   #lanes = 0
@@ -42,7 +42,7 @@ export class CommitQueue<T> {
   constructor(options: CommitOptions<T>) {
     this.#options = options
     this.#connections = new ConnectionSet(options.open)
-    this.#groups = new Groups(options)
+    this.#groups = new GroupCommit(options)
     this.#queues = new WriteQueues(options.lanes)
   }
 
@@ -52,7 +52,7 @@ export class CommitQueue<T> {
   }
 
   /** Runs a job within the next transaction, perhaps several times. An error of the job undoes that job only. */
-  add(job: Job<T>): Promise<T> {
+  add(job: WriteJob<T>): Promise<T> {
     const refusal = this.#refusal()
     if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<T>()

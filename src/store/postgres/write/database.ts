@@ -19,7 +19,7 @@ import {
 } from '../../write/database.ts'
 import type { References } from '../../write/references.ts'
 import { type RemovalEffects, unknownReferenceError } from '../../write/removal/cascade-set.ts'
-import type { StepQuery, Steps, WriteScope } from '../../write/steps.ts'
+import type { QuerySteps, StepQuery, WriteScope } from '../../write/steps.ts'
 import { isForeignKeyFailure, keyFields } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 import { SearchIndex } from './search-index.ts'
@@ -70,7 +70,7 @@ export class PostgresWrites implements WriteDatabase<Statement> {
     { cascadeSet: { items, repeated: again } }: RemovalEffects<Statement>,
     removalOf: RemovalOf<Statement>,
     scope: WriteScope<Statement>,
-  ): Steps<Statement, void> {
+  ): QuerySteps<Statement, void> {
     const isAlone = items.length === 1
     if (!isAlone) scope.defer(defer, noInputs)
     for (const { id, referrer } of again) {

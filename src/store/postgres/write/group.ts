@@ -8,14 +8,14 @@ import type { Connection } from '../connections/connection.ts'
 import { ConnectionLost, failureOf, isLockTimeout, isTransient, NotSent } from '../connections/failure.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 import { Transaction } from '../connections/transaction.ts'
-import type { Lease } from '../versions/lease.ts'
+import type { CacheLease } from '../versions/lease.ts'
 import { inLockOrder, runConcurrently, type WriteOrder } from './lock-order.ts'
 import { type Moment, Scope } from './scope.ts'
 
 /** How many groups use savepoints from the start, after one that needed them. */
 const savepointGroups = 20
 
-export interface Job<T> extends WriteOrder {
+export interface WriteJob<T> extends WriteOrder {
   readonly run: (scope: Scope) => Promise<T>
   /** For a job whose transaction contains no other job. */
   readonly ownTransaction?: OwnTransaction
@@ -41,13 +41,13 @@ export interface FinishedWrite<T> {
 }
 
 export interface QueuedWrite<T> {
-  readonly job: Job<T>
+  readonly job: WriteJob<T>
   readonly resolve: (value: T) => void
   readonly reject: (error: ApiError) => void
 }
 
-type Outcome<T> = FinishedWrite<T> | { readonly error: ApiError }
-type Outcomes<T> = ReadonlyMap<QueuedWrite<T>, Outcome<T>>
+type WriteOutcome<T> = FinishedWrite<T> | { readonly error: ApiError }
+type WriteOutcomes<T> = ReadonlyMap<QueuedWrite<T>, WriteOutcome<T>>
 
 const begin = statementOf(sql`BEGIN`)
 const beginSnapshot = statementOf(sql`BEGIN ISOLATION LEVEL REPEATABLE READ`)
@@ -68,7 +68,7 @@ const lastTableLockMs = 400
 /** How long a write may wait for a lock after others of its group have used up the time, in milliseconds. */
 const minLockWaitMs = 100
 
-export interface GroupsOptions<T> {
+export interface GroupCommitOptions<T> {
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   /** The value of `now` in rules; undefined: the database's own clock. */
@@ -79,16 +79,16 @@ export interface GroupsOptions<T> {
   readonly lockWaitMs: number
   /** Queues the statements that belong to the commit. Returns a function to be called after the commit. */
   readonly beforeCommit: (transaction: Transaction, finishedWrites: readonly FinishedWrite<T>[]) => () => void
-  readonly lease: Lease
+  readonly lease: CacheLease
 }
 
-export class Groups<T> {
-  readonly #options: GroupsOptions<T>
+export class GroupCommit<T> {
+  readonly #options: GroupCommitOptions<T>
   #savepointGroupsLeft = 0
   /** The number of commits, and of the writes in them. */
   readonly counts = { commits: 0, writes: 0 }
 
-  constructor(options: GroupsOptions<T>) {
+  constructor(options: GroupCommitOptions<T>) {
     this.#options = options
   }
 
@@ -123,7 +123,7 @@ export class Groups<T> {
   async #outcomes(
     transaction: Transaction,
     group: readonly QueuedWrite<T>[],
-  ): Promise<Outcomes<T> | undefined> {
+  ): Promise<WriteOutcomes<T> | undefined> {
     const [first] = group
     if (first?.job.ownTransaction !== undefined)
       return this.#runAlone(transaction, first, first.job.ownTransaction)
@@ -139,7 +139,7 @@ export class Groups<T> {
     transaction: Transaction,
     write: QueuedWrite<T>,
     { locks: locksOf, isSnapshot, tries }: OwnTransaction,
-  ): Promise<Outcomes<T> | undefined> {
+  ): Promise<WriteOutcomes<T> | undefined> {
     try {
       const locks = locksOf()
       if (locks.length > 0) await this.#lockTables(transaction, locks)
@@ -205,14 +205,14 @@ export class Groups<T> {
   async #runConcurrently(
     transaction: Transaction,
     group: readonly QueuedWrite<T>[],
-  ): Promise<Outcomes<T> | undefined> {
+  ): Promise<WriteOutcomes<T> | undefined> {
     if (this.#savepointGroupsLeft > 0) {
       this.#savepointGroupsLeft--
       return undefined
     }
     transaction.queue(begin)
     const moment = this.#moment()
-    const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
+    const outcomes = new Map<QueuedWrite<T>, WriteOutcome<T>>()
     const finished: Scope[] = []
     let mustRollBack = false
     const run = async (write: QueuedWrite<T>) => {
@@ -237,10 +237,10 @@ export class Groups<T> {
     transaction: Transaction,
     group: readonly QueuedWrite<T>[],
     startedAt: number,
-  ): Promise<Outcomes<T>> {
+  ): Promise<WriteOutcomes<T>> {
     transaction.queue(begin)
     const moment = this.#moment()
-    const outcomes = new Map<QueuedWrite<T>, Outcome<T>>()
+    const outcomes = new Map<QueuedWrite<T>, WriteOutcome<T>>()
     const finished: Scope[] = []
     // Each write may wait for a lock as long as a statement may; all of them together may not.
     const deadline = startedAt + this.#options.timeoutMs
@@ -271,7 +271,7 @@ export class Groups<T> {
     )
   }
 
-  async #savepoint(transaction: Transaction, scope: Scope, job: Job<T>): Promise<Outcome<T>> {
+  async #savepoint(transaction: Transaction, scope: Scope, job: WriteJob<T>): Promise<WriteOutcome<T>> {
     transaction.queue(savepoint)
     try {
       const value = await job.run(scope)

@@ -8,10 +8,10 @@ const maxBatch = 500
  * wait for table locks, or only read.
  */
 const kinds = ['shared', 'own', 'long'] as const
-type Kind = (typeof kinds)[number]
+type QueueKind = (typeof kinds)[number]
 
 export class WriteQueues<T> {
-  readonly #queues: Readonly<Record<Kind, QueuedWrite<T>[]>> = { shared: [], own: [], long: [] }
+  readonly #queues: Readonly<Record<QueueKind, QueuedWrite<T>[]>> = { shared: [], own: [], long: [] }
   /** The maximum number of concurrent `long` writes. Of two lanes or more, one stays free for the others. */
   readonly #maxLong: number
   #long = 0
@@ -51,7 +51,7 @@ export class WriteQueues<T> {
   }
 }
 
-function kindOf<T>({ job: { ownTransaction } }: QueuedWrite<T>): Kind {
+function kindOf<T>({ job: { ownTransaction } }: QueuedWrite<T>): QueueKind {
   if (ownTransaction === undefined) return 'shared'
   return ownTransaction.isLong ? 'long' : 'own'
 }

@@ -1,10 +1,10 @@
 /** One write within a transaction on PostgreSQL: its statements, and its events and totals for the commit. */
 import { slot, sql } from '../../sql/writer.ts'
-import { type Inputs, slotInputs } from '../../values.ts'
+import { type Inputs, type ResultRows, slotInputs } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
-import type { Rows, StepQueries, StepQuery, Steps, WriteScope } from '../../write/steps.ts'
+import type { QuerySteps, StepQueries, StepQuery, WriteScope } from '../../write/steps.ts'
 import { ConnectionLost, isLockTimeout, isTransient } from '../connections/failure.ts'
-import { type Query, type Statement, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type Statement, statementOf } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
 
 const savepoint = statementOf(sql`SAVEPOINT "one_step"`)
@@ -17,7 +17,7 @@ const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0
 
 /** How many statements are sent together. All of them must be answered within the time limit of one answer. */
 const maxStatementsAtOnce = 1000
-const noRows: Rows = []
+const noRows: ResultRows = []
 
 /** The time of a transaction, as its writes store it and as rules compare it. */
 export type Moment = Pick<WriteScope<unknown>, 'at' | 'now'>
@@ -91,13 +91,13 @@ export class Scope implements WriteScope<Statement> {
     await Promise.all(locked)
   }
 
-  rows(statement: Statement, inputs: Inputs): Promise<Rows> {
+  rows(statement: Statement, inputs: Inputs): Promise<ResultRows> {
     if (statement.changes) this.hasChanged = true
     return this.#transaction.rows(statement, inputs)
   }
 
   /** For reads on behalf of the transaction's caller, which change nothing. */
-  ask(query: Query): Promise<Rows> {
+  ask(query: BoundStatement): Promise<ResultRows> {
     return this.#transaction.ask(query)
   }
 
@@ -116,7 +116,10 @@ export class Scope implements WriteScope<Statement> {
   }
 
   /** Runs the steps to their end, each in as few round trips as possible. */
-  async run<T>(steps: Steps<Statement, T>, inputsOf: (query: StepQuery<Statement>) => Inputs): Promise<T> {
+  async run<T>(
+    steps: QuerySteps<Statement, T>,
+    inputsOf: (query: StepQuery<Statement>) => Inputs,
+  ): Promise<T> {
     let step = steps.next()
     while (!step.done) {
       step = await this.#rowsOf(step.value, inputsOf).then(
@@ -130,8 +133,8 @@ export class Scope implements WriteScope<Statement> {
   async #rowsOf(
     queries: StepQueries<Statement>,
     inputsOf: (ask: StepQuery<Statement>) => Inputs,
-  ): Promise<readonly Rows[]> {
-    const rows: Rows[] = []
+  ): Promise<readonly ResultRows[]> {
+    const rows: ResultRows[] = []
     for (let start = 0; start < queries.length; start += maxStatementsAtOnce) {
       const batch = queries.slice(start, start + maxStatementsAtOnce).map(query => {
         return query === undefined ? noRows : this.rows(query.statement, inputsOf(query))

@@ -2,7 +2,7 @@
 import type { Collection } from '../../../model/model.ts'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { searchTable } from '../../sql/dialect.ts'
-import { allWords, arrayOf } from '../../sql/postgres.ts'
+import { allTermsColumn, arrayOf } from '../../sql/postgres.ts'
 import { join, name, slot, sql } from '../../sql/writer.ts'
 import { type SqlValue, slotInputs } from '../../values.ts'
 import type { SearchIndex as Index } from '../../write/database.ts'
@@ -28,7 +28,7 @@ export class SearchIndex implements Index<Statement> {
 }
 
 function writeStatement({ name: collection, searchable }: Collection): Statement {
-  const columns = [name(allWords), ...searchable.map(field => name(field.name))]
+  const columns = [name(allTermsColumn), ...searchable.map(field => name(field.name))]
   const values = columns.map((_, index) => sql`${slot(index + 1)}::text[]`)
   const replaced = columns.map(column => sql`${column} = excluded.${column}`)
   return statementOf(

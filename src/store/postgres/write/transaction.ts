@@ -1,12 +1,12 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see the changes of earlier steps. */
 import { ApiError } from '../../../errors.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
-import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
+import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
-import { once } from '../../once.ts'
-import type { Answer, ReadShape } from '../../read/answers.ts'
+import { memoised } from '../../memoised.ts'
+import type { Answer, GuardedReadShape } from '../../read/answers.ts'
 import type { Statements } from '../../read/database.ts'
 import { type ListCacheOptions, NoListCache } from '../../read/list-cache.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
@@ -31,7 +31,7 @@ import {
 import type { Writes } from '../../write/writes.ts'
 import type { WriteResult } from '../../write/written.ts'
 import { failureOf, TransactionFailed } from '../connections/failure.ts'
-import { type Query, type Statement, statementOf } from '../connections/statement.ts'
+import { type BoundStatement, type Statement, statementOf } from '../connections/statement.ts'
 import { batchedQueries, statementsOf } from '../read/reads.ts'
 import type { Security } from '../row-security/security.ts'
 import type { HeldLocks } from './async-step-locks.ts'
@@ -54,7 +54,7 @@ export class TransactionReads {
   readonly #security: Security
   /** Bounds how many rows a list may scan. */
   readonly #statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
-  readonly #runOf: (shape: ReadShape) => ShapeRun<Query>
+  readonly #runOf: (shape: GuardedReadShape) => ShapeRun<BoundStatement>
 
   constructor(
     security: Security,
@@ -63,18 +63,18 @@ export class TransactionReads {
   ) {
     this.#security = security
     this.#statistics = statistics
-    const statements: Statements<Query> = {
+    const statements: Statements<BoundStatement> = {
       ...statementsOf(security),
       whole: collection => inputs =>
         ownTotals.with({ ...inputs, slots: [collection, inputs.grown?.(collection) ?? 0] }),
     }
-    this.#runOf = once(shape => {
+    this.#runOf = memoised(shape => {
       const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
       return shapeRun(shape, statements, isPaged ? new NoListCache(shape, shape.window, memory) : undefined)
     })
   }
 
-  async read(plan: GuardedRead | GuardedCompositeRead, scope: Scope): Promise<Answer> {
+  async read(plan: AnyGuardedRead, scope: Scope): Promise<Answer> {
     const { shape, args, principal } = plan
     // Portico's own reads are by keys.
     if (principal !== system) await this.#statistics?.require(plan)

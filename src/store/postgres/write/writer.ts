@@ -18,11 +18,11 @@ import type { Statement } from '../connections/statement.ts'
 import { firstRow, type Transaction } from '../connections/transaction.ts'
 import { addEvents, addTotals, lockLog, touch } from '../log/event-log.ts'
 import type { Security } from '../row-security/security.ts'
-import type { Lease } from '../versions/lease.ts'
+import type { CacheLease } from '../versions/lease.ts'
 import { AsyncStepLocks } from './async-step-locks.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
-import type { FinishedWrite, Job, OwnTransaction } from './group.ts'
+import type { FinishedWrite, OwnTransaction, WriteJob } from './group.ts'
 import { independentDeletes } from './independent-deletes.ts'
 import { isLimited, itemKey, limitKey } from './lock-order.ts'
 import type { Scope } from './scope.ts'
@@ -31,9 +31,9 @@ import { runProgram, type TransactionReads } from './transaction.ts'
 
 export interface WriterOptions {
   readonly open: () => Promise<Connection>
-  readonly lease: Lease
+  readonly lease: CacheLease
   readonly lanes: number
-  /** See `Groups`. */
+  /** See `GroupCommit`. */
   readonly timeoutMs: number
   readonly lockWaitMs: number
   readonly security: Security
@@ -43,7 +43,7 @@ export interface WriterOptions {
   readonly onCascade: OnCascade | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
-  /** See `Groups`. */
+  /** See `GroupCommit`. */
   readonly clock?: (() => number) | undefined
   readonly betweenGroups: (connection: Connection) => Promise<void>
   /** Called after a commit. `xid`: of its transaction; `hasNoEvent`: it logged no event. */
@@ -175,7 +175,7 @@ export class Writer {
     return this.#queue.close()
   }
 
-  async #add(job: Job<WriteResult>): Promise<WriteResult> {
+  async #add(job: WriteJob<WriteResult>): Promise<WriteResult> {
     try {
       return await this.#queue.add(job)
     } catch (error) {
@@ -184,7 +184,7 @@ export class Writer {
     }
   }
 
-  #jobOf(plan: GuardedWrite): Job<WriteResult> {
+  #jobOf(plan: GuardedWrite): WriteJob<WriteResult> {
     const { shape, args } = plan
     const run = (scope: Scope) => {
       return scope.run(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))

@@ -1,7 +1,7 @@
 /** The actual tables, indexes and constraints of a PostgreSQL database, and those that an earlier migration left unfinished. */
 import type { ClientBase } from 'pg'
 import { searchTable } from '../../sql/dialect.ts'
-import { allWords } from '../../sql/postgres.ts'
+import { allTermsColumn } from '../../sql/postgres.ts'
 import { ident } from '../quoted.ts'
 import type { Schema } from '../tables.ts'
 import {
@@ -80,7 +80,7 @@ export function missingOwnStatements({ tables, indexes }: Catalog): readonly str
 /** The columns that Portico created but that no longer exist. */
 export function missingColumns({ tables }: Catalog, schema: Schema): readonly string[] {
   return schema.tables.flatMap(({ name, columns, search }) => {
-    const searched = search.length === 0 ? [] : ['id', allWords, ...search]
+    const searched = search.length === 0 ? [] : ['id', allTermsColumn, ...search]
     return [
       ...missing(
         name,

@@ -13,7 +13,7 @@ import {
   temporaryName,
   validate,
 } from './ddl.ts'
-import type { Part } from './sql.ts'
+import type { PartialSql } from './sql.ts'
 
 /** The name of a table before the migration; undefined: it does not exist. */
 export type OldName = (target: string) => string | undefined
@@ -22,7 +22,7 @@ export function changeColumn(
   change: ColumnChange,
   { from, to, columns }: TableChange,
   oldName: OldName,
-): Part {
+): PartialSql {
   const table = `ALTER TABLE ${ident(to.name)}`
   switch (change.kind) {
     case 'add':
@@ -76,7 +76,7 @@ function changeType(table: string, oldColumn: Column, newColumn: Column): string
   ]
 }
 
-function setNotNull(oldColumn: Column, newColumn: Column, from: Table, to: Table): Part {
+function setNotNull(oldColumn: Column, newColumn: Column, from: Table, to: Table): PartialSql {
   const table = `ALTER TABLE ${ident(to.name)}`
   const column = ident(newColumn.name)
   const required = `${table} ALTER COLUMN ${column} SET NOT NULL`
@@ -99,7 +99,7 @@ function changeReference(
   from: Table,
   to: Table,
   oldName?: OldName,
-): Part {
+): PartialSql {
   const name = referenceName(newColumn.name)
   const drops = oldColumn.reference ? [dropConstraint(from.name, referenceName(oldColumn.name))] : []
   if (newColumn.reference === null) return { before: drops }

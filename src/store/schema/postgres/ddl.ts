@@ -1,7 +1,7 @@
 /** Tables as PostgreSQL's statements. */
 import { createHash } from 'node:crypto'
 import { searchTable } from '../../sql/dialect.ts'
-import { allWords } from '../../sql/postgres.ts'
+import { allTermsColumn } from '../../sql/postgres.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Schema, Table, TableIndex } from '../tables.ts'
 
@@ -225,7 +225,7 @@ export function createSearch(table: Table): string[] {
   const name = searchTable(table.name)
   return [
     createSearchTable(name, table.search),
-    keepWordStatistics(name),
+    keepTermStatistics(name),
     createSearchIndex(name, name),
     createSearchTrigger(table.name),
   ]
@@ -233,7 +233,7 @@ export function createSearch(table: Table): string[] {
 
 /** Stores texts that are already split into terms (see `text-search.ts`). Nodes that do not know a column yet omit it. */
 export function createSearchTable(name: string, columns: readonly string[]): string {
-  const lines = [allWords, ...columns].map(column => `  ${ident(column)} text[] NOT NULL DEFAULT '{}'`)
+  const lines = [allTermsColumn, ...columns].map(column => `  ${ident(column)} text[] NOT NULL DEFAULT '{}'`)
   const key = `"id" bigint CONSTRAINT ${ident(searchKeyName(name))} PRIMARY KEY`
   return `CREATE TABLE ${ident(name)} (\n  ${key},\n${lines.join(',\n')}\n)`
 }
@@ -244,8 +244,8 @@ export function createSearchTable(name: string, columns: readonly string[]): str
  */
 const wordStatistics = 1000
 
-export function keepWordStatistics(name: string): string {
-  return `ALTER TABLE ${ident(name)} ALTER COLUMN ${ident(allWords)} SET STATISTICS ${wordStatistics}`
+export function keepTermStatistics(name: string): string {
+  return `ALTER TABLE ${ident(name)} ALTER COLUMN ${ident(allTermsColumn)} SET STATISTICS ${wordStatistics}`
 }
 
 export function searchKeyName(table: string): string {
@@ -254,7 +254,7 @@ export function searchKeyName(table: string): string {
 
 /** `indexTable`: the table from whose name that of the index is derived. */
 export function createSearchIndex(table: string, indexTable: string): string {
-  return `CREATE INDEX ${ident(searchIndexName(indexTable))} ON ${ident(table)} USING gin (${ident(allWords)})`
+  return `CREATE INDEX ${ident(searchIndexName(indexTable))} ON ${ident(table)} USING gin (${ident(allTermsColumn)})`
 }
 
 export function searchIndexName(table: string): string {

@@ -5,7 +5,7 @@ import { statementOf } from '../../postgres/connections/statement.ts'
 import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
 import { MigrationError } from '../refusal.ts'
-import { fits } from '../start.ts'
+import { mayStartWithoutSteps } from '../start.ts'
 import { planFor, stateOf } from './plan.ts'
 import { withConnection } from './session.ts'
 
@@ -51,7 +51,7 @@ export class PostgresFit {
     const state = await withConnection(this.#url, stateOf)
     try {
       const { steps } = planFor(state, { model: this.#model, isLocked: undefined })
-      return fits(steps, { autoMigrate: false })
+      return mayStartWithoutSteps(steps, { autoMigrate: false })
     } catch (error) {
       if (error instanceof MigrationError) return false
       throw error

@@ -4,7 +4,7 @@ import type { TableChange } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import type { TableIndex } from '../tables.ts'
 import { createIndex, createIndexConcurrently, indexedColumns, shortened, temporaryName } from './ddl.ts'
-import type { Part } from './sql.ts'
+import type { PartialSql } from './sql.ts'
 
 /** The new names of the old columns. */
 function newNames({ from, to }: TableChange): ReadonlyMap<string, string> {
@@ -26,7 +26,7 @@ function renamed(index: TableIndex, nameOf: (column: string) => string): TableIn
   }
 }
 
-export function changeIndexes(change: TableChange): Part {
+export function changeIndexes(change: TableChange): PartialSql {
   const { from, to } = change
   const names = newNames(change)
   const shape = (index: TableIndex) => `${index.unique} ${indexedColumns(index)}`
@@ -57,7 +57,7 @@ export function changeIndexes(change: TableChange): Part {
  * Over existing columns, the index is prepared. Over new ones it is created after the transaction if it cannot fail (see
  * `catalog.ts`), else within it.
  */
-function addIndex(index: TableIndex, { from, to, columns }: TableChange): Part {
+function addIndex(index: TableIndex, { from, to, columns }: TableChange): PartialSql {
   const oldColumns = columnsByName(from)
   const newColumns = columnsByName(to)
   const predecessorOf = (name: string) => {

@@ -3,9 +3,9 @@ import type pg from 'pg'
 import type { Model } from '../../../model/model.ts'
 import { requireRestrained, securitySql } from '../../postgres/row-security/migration.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
-import type { Step } from '../diff.ts'
+import type { MigrationStep } from '../diff.ts'
 import { concurrentRowsError, dataLossError, invalidRowsError, MigrationError } from '../refusal.ts'
-import { fits, requireAdditive, type Start } from '../start.ts'
+import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
 import { hasValueSchemas, type Schema, schemaOf, schemaText } from '../tables.ts'
 import {
   cleanupStatements,
@@ -18,11 +18,11 @@ import { dataFaults } from './data.ts'
 import { addConstraint, createSchema, validate } from './ddl.ts'
 import {
   asStep,
+  type DatabaseState,
   isUpToDate,
   type MigrationTarget,
   type PostgresStep,
   planFor,
-  type State,
   stateOf,
   unfinishedStep,
 } from './plan.ts'
@@ -38,10 +38,14 @@ export function postgresSchemaSql(model: Model, isLocked = false): string {
 }
 
 /** The steps that migrate the database to `model`; empty if it fits. `isLocked`: as in `applyPostgres`. */
-export function planPostgres(url: string, model: Model, isLocked?: boolean): Promise<readonly Step[]> {
+export function planPostgres(
+  url: string,
+  model: Model,
+  isLocked?: boolean,
+): Promise<readonly MigrationStep[]> {
   return withConnection(url, async client => {
     const { unfinished, steps } = planFor(await stateOf(client), { model, isLocked })
-    const checked: Step[] = []
+    const checked: MigrationStep[] = []
     for (const step of steps) {
       const faults = await dataFaults(client, model, checksIn([step]))
       checked.push(faults.length === 0 ? asStep(step) : { ...asStep(step), faults })
@@ -61,7 +65,7 @@ export function applyPostgres(
   url: string,
   model: Model,
   { allowDestructive, isLocked }: ApplyOptions,
-): Promise<readonly Step[]> {
+): Promise<readonly MigrationStep[]> {
   return withConnection(url, client =>
     withMigrationLock(client, () =>
       migrate(client, { model, isLocked }, steps => {
@@ -101,14 +105,14 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
 }
 
 /** Whether no step is needed. */
-function isPrepared(state: State, aim: MigrationTarget, start: Start): boolean {
+function isPrepared(state: DatabaseState, aim: MigrationTarget, start: Start): boolean {
   try {
     const plan = planFor(state, aim)
     const { stored } = state
     if (start.autoMigrate && stored !== undefined && !hasValueSchemas(stored)) return false
     return (
       isUpToDate(state, { unfinished: [], steps: [] }) &&
-      fits([...plan.unfinished.map(unfinishedStep), ...plan.steps], start)
+      mayStartWithoutSteps([...plan.unfinished.map(unfinishedStep), ...plan.steps], start)
     )
   } catch (error) {
     if (error instanceof MigrationError) return false
@@ -116,9 +120,13 @@ function isPrepared(state: State, aim: MigrationTarget, start: Start): boolean {
   }
 }
 
-type Check = (steps: readonly Omit<Step, 'sql'>[], isNew: boolean) => void
+type CheckSteps = (steps: readonly Omit<MigrationStep, 'sql'>[], isNew: boolean) => void
 
-async function migrate(client: pg.Client, aim: MigrationTarget, check: Check): Promise<readonly Step[]> {
+async function migrate(
+  client: pg.Client,
+  aim: MigrationTarget,
+  check: CheckSteps,
+): Promise<readonly MigrationStep[]> {
   if (aim.isLocked) await requireRestrained(client)
   const state = await stateOf(client)
   const plan = planFor(state, aim)
@@ -147,7 +155,7 @@ async function migrate(client: pg.Client, aim: MigrationTarget, check: Check): P
   return [...unfinished.map(unfinishedStep), ...steps.map(asStep)]
 }
 
-function checksIn(steps: readonly Pick<Step, 'checks'>[]): readonly TableChecks[] {
+function checksIn(steps: readonly Pick<MigrationStep, 'checks'>[]): readonly TableChecks[] {
   return steps.flatMap(step => step.checks ?? [])
 }
 
@@ -198,7 +206,7 @@ async function prepareOne(client: pg.Client, preparation: Preparation): Promise<
   }
 }
 
-interface Transaction {
+interface MigrationTransaction {
   /** The statements that create the missing ones of Portico's own tables, and their missing columns. */
   readonly own: readonly string[]
   readonly filledSearches: readonly FilledSearch[]
@@ -209,7 +217,7 @@ interface Transaction {
 /** Gives up soon if others hold a lock, because later statements would queue behind this one. Then nothing is changed. */
 async function transact(
   client: pg.Client,
-  { own, filledSearches, steps, schema }: Transaction,
+  { own, filledSearches, steps, schema }: MigrationTransaction,
 ): Promise<void> {
   await withRetries(async () => {
     try {

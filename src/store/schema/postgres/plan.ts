@@ -7,7 +7,7 @@ import {
   type StoredSecurity,
   withSecurity,
 } from '../../postgres/row-security/migration.ts'
-import { diff, type Step } from '../diff.ts'
+import { diff, type MigrationStep } from '../diff.ts'
 import { missingColumnsError, unfinishedCopyError } from '../refusal.ts'
 import { type Schema, schemaFrom, schemaOf } from '../tables.ts'
 import {
@@ -28,9 +28,9 @@ export interface MigrationTarget {
   readonly isLocked: boolean | undefined
 }
 
-export type PostgresStep = Step<PostgresSql>
+export type PostgresStep = MigrationStep<PostgresSql>
 
-export interface State {
+export interface DatabaseState {
   /** Undefined: Portico has created nothing here yet. */
   readonly stored: Schema | undefined
   readonly catalog: Catalog
@@ -38,7 +38,7 @@ export interface State {
 }
 
 /** Reads one snapshot, because another process may be migrating. */
-export async function stateOf(client: pg.Client): Promise<State> {
+export async function stateOf(client: pg.Client): Promise<DatabaseState> {
   await client.query('BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY')
   try {
     return await readState(client)
@@ -47,7 +47,7 @@ export async function stateOf(client: pg.Client): Promise<State> {
   }
 }
 
-async function readState(client: pg.Client): Promise<State> {
+async function readState(client: pg.Client): Promise<DatabaseState> {
   const catalog = await readCatalog(client)
   const none = { objects: [], fingerprint: undefined }
   if (!catalog.tables.has('_portico')) return { stored: undefined, catalog, security: none }
@@ -59,15 +59,15 @@ async function readState(client: pg.Client): Promise<State> {
   return { stored: text === undefined ? undefined : schemaFrom(text), catalog, security }
 }
 
-export interface Plan {
+export interface MigrationPlan {
   readonly unfinished: readonly Unfinished[]
   readonly steps: readonly PostgresStep[]
 }
 
 export function planFor(
-  { stored = { tables: [] }, catalog, security }: State,
+  { stored = { tables: [] }, catalog, security }: DatabaseState,
   { model, isLocked }: MigrationTarget,
-): Plan {
+): MigrationPlan {
   const missing = missingColumns(catalog, stored)
   if (missing.length > 0) throw missingColumnsError(missing)
   const after = schemaOf(model)
@@ -78,15 +78,18 @@ export function planFor(
   }
 }
 
-export function isUpToDate({ stored, catalog }: State, { unfinished, steps }: Plan): boolean {
+export function isUpToDate(
+  { stored, catalog }: DatabaseState,
+  { unfinished, steps }: MigrationPlan,
+): boolean {
   return stored !== undefined && unfinished.length === 0 && steps.length === 0 && hasOwnTables(catalog)
 }
 
-export function unfinishedStep({ sentence, isRequired, sql }: Unfinished): Step {
+export function unfinishedStep({ sentence, isRequired, sql }: Unfinished): MigrationStep {
   return { sentence, sql: sql.flat(), destructive: false, additive: true, surplus: !isRequired }
 }
 
-export function asStep({ sql, ...step }: PostgresStep): Step {
+export function asStep({ sql, ...step }: PostgresStep): MigrationStep {
   const { prepare, before, alter, after, finish } = sql
   return { ...step, sql: [...prepare.flatMap(preparationSql), ...before, ...alter, ...after, ...finish] }
 }

@@ -6,9 +6,9 @@ import { ident } from '../quoted.ts'
 import type { Column, Table } from '../tables.ts'
 import { convertedSql } from './conversion.ts'
 import { createSearchTrigger, searchIndexName, searchKeyName, temporaryName } from './ddl.ts'
-import type { Part, SearchPreparation } from './sql.ts'
+import type { PartialSql, SearchPreparation } from './sql.ts'
 
-export function changeSearch({ from, to }: TableChange): Part {
+export function changeSearch({ from, to }: TableChange): PartialSql {
   const old = ident(searchTable(from.name))
   const drops =
     from.search.length === 0

@@ -2,9 +2,9 @@
 import type { ClientBase } from 'pg'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { searchTable } from '../../sql/dialect.ts'
-import { allWords } from '../../sql/postgres.ts'
+import { allTermsColumn } from '../../sql/postgres.ts'
 import { ident } from '../quoted.ts'
-import { createSearchIndex, createSearchTable, keepWordStatistics, temporaryName } from './ddl.ts'
+import { createSearchIndex, createSearchTable, keepTermStatistics, temporaryName } from './ddl.ts'
 import type { SearchPreparation } from './sql.ts'
 
 /** The number of rows that are read and written at once. */
@@ -21,15 +21,15 @@ export async function fillSearch(client: ClientBase, preparation: SearchPreparat
   const temporaryTable = temporaryName(searchTable(to))
   const columns = sources.map(source => source.column)
   await client.query(createSearchTable(temporaryTable, columns))
-  await client.query(keepWordStatistics(temporaryTable))
+  await client.query(keepTermStatistics(temporaryTable))
   const { rows } = await client.query('SELECT pg_snapshot_xmin(pg_current_snapshot())::text AS "xid"')
-  await fillWords(client, from, temporaryTable, sources)
+  await fillSearchTable(client, from, temporaryTable, sources)
   await client.query(createSearchIndex(temporaryTable, temporaryTable))
   return { preparation, since: String(rows[0]?.xid) }
 }
 
 /** Stores the search terms of all rows of a collection in an empty search table. */
-export async function fillWords(
+export async function fillSearchTable(
   client: ClientBase,
   collection: string,
   table: string,
@@ -54,8 +54,11 @@ export async function catchUp(client: ClientBase, { preparation, since }: Filled
     `DELETE FROM ${temporaryTable} "s" WHERE NOT EXISTS (SELECT 1 FROM ${table} "t" WHERE "t"."id" = "s"."id")`,
   )
   // The age of a frozen row is arbitrary: some frozen rows are read needlessly.
-  const young = `age("xmin") <= age((${since}::bigint & 4294967295)::text::xid)`
-  const batch = await readRows(client, `${selectOf(sources)} FROM ${table} WHERE ${young} ORDER BY "id"`)
+  const mayHaveChanged = `age("xmin") <= age((${since}::bigint & 4294967295)::text::xid)`
+  const batch = await readRows(
+    client,
+    `${selectOf(sources)} FROM ${table} WHERE ${mayHaveChanged} ORDER BY "id"`,
+  )
   for (let start = 0; start < batch.length; start += rowsPerBatch) {
     await store(client, name, sources, batch.slice(start, start + rowsPerBatch))
   }
@@ -82,7 +85,7 @@ async function store(
   batch: readonly TextRow[],
 ): Promise<void> {
   if (batch.length === 0) return
-  const columns = [allWords, ...sources.map(source => source.column)]
+  const columns = [allTermsColumn, ...sources.map(source => source.column)]
   const values: unknown[] = []
   const rows = batch.map(([id, ...texts]) => {
     let next = 0

@@ -1,6 +1,6 @@
 /** The statements of a migration's step on PostgreSQL. */
 import { searchTable } from '../../sql/dialect.ts'
-import { addConstraint, createSearchTable, keepWordStatistics, temporaryName, validate } from './ddl.ts'
+import { addConstraint, createSearchTable, keepTermStatistics, temporaryName, validate } from './ddl.ts'
 
 export interface PostgresSql {
   readonly prepare: readonly Preparation[]
@@ -35,7 +35,7 @@ export interface SearchPreparation {
 
 export const noStatements: PostgresSql = { prepare: [], before: [], alter: [], after: [], finish: [] }
 
-export type Part = Partial<PostgresSql>
+export type PartialSql = Partial<PostgresSql>
 
 /** The statements of a preparation, as an operator reads them. */
 export function preparationSql(preparation: Preparation): string[] {
@@ -49,7 +49,7 @@ export function preparationSql(preparation: Preparation): string[] {
     case 'search': {
       const columns = preparation.sources.map(source => source.column)
       const table = temporaryName(searchTable(preparation.to))
-      return [createSearchTable(table, columns), keepWordStatistics(table)]
+      return [createSearchTable(table, columns), keepTermStatistics(table)]
     }
   }
 }

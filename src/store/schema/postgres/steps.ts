@@ -11,7 +11,7 @@ import { addReference, changeColumn, dropConstraint, type OldName } from './colu
 import { createTableWithIndexes, indexedColumns, referenceName } from './ddl.ts'
 import { changeIndexes } from './index-steps.ts'
 import { changeSearch } from './search-steps.ts'
-import { noStatements, type Part, type PostgresSql } from './sql.ts'
+import { noStatements, type PartialSql, type PostgresSql } from './sql.ts'
 
 /** `before`: the existing tables, to which references can be prepared. `defaults`: as in the catalog. */
 export function postgresSteps(
@@ -73,7 +73,7 @@ function alterTable(change: TableChange, oldName: OldName): PostgresSql {
   }
 }
 
-function renameTable(from: Table, to: Table): Part {
+function renameTable(from: Table, to: Table): PartialSql {
   return {
     alter: [
       `ALTER TABLE ${ident(from.name)} RENAME TO ${ident(to.name)}`,

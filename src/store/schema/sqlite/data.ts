@@ -1,6 +1,6 @@
 /** Checks the rows of a SQLite database before and after a migration. */
 import type { DatabaseSync } from 'node:sqlite'
-import type { Cell } from '../../../model/fields/encoding.ts'
+import type { StoredValue } from '../../../model/fields/encoding.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
 import { isConverted } from '../changes.ts'
@@ -106,7 +106,7 @@ function* valuesOf(
   const rows = `SELECT "id", ${column} AS "value" FROM ${ident(table)} WHERE ${column} IS NOT NULL ORDER BY "id"`
   if (!isConverted(oldColumn, newColumn)) {
     for (const { id, value } of database.prepare(rows).iterate())
-      yield [Number(id), newColumn.encoding.decode(value as Cell)]
+      yield [Number(id), newColumn.encoding.decode(value as StoredValue)]
     return
   }
   // A separate STRICT table decides which values a column of the type accepts.
@@ -124,7 +124,7 @@ function* valuesOf(
       yield [Number(id), undefined]
       continue
     }
-    yield [Number(id), newColumn.encoding.decode(result.get()?.value as Cell)]
+    yield [Number(id), newColumn.encoding.decode(result.get()?.value as StoredValue)]
   }
   database.exec('DROP TABLE temp."_converted"')
 }

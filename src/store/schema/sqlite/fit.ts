@@ -2,7 +2,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Model } from '../../../model/model.ts'
 import { MigrationError } from '../refusal.ts'
-import { fits } from '../start.ts'
+import { mayStartWithoutSteps } from '../start.ts'
 import { stepsFor } from './migrate.ts'
 
 export class SqliteFit {
@@ -32,7 +32,7 @@ export class SqliteFit {
 
   #check(): boolean {
     try {
-      return fits(stepsFor(this.#database, this.#model), { autoMigrate: false })
+      return mayStartWithoutSteps(stepsFor(this.#database, this.#model), { autoMigrate: false })
     } catch (error) {
       if (error instanceof MigrationError) return false
       throw error

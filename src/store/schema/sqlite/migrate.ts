@@ -6,11 +6,11 @@ import type { Model } from '../../../model/model.ts'
 import { indexedTerms } from '../../../plan/text-search.ts'
 import { syncName } from '../../../private-files.ts'
 import { searchTable } from '../../sql/dialect.ts'
-import { openDatabase } from '../../sqlite/connection.ts'
 import { commitOrUndo, UnsettledCommit } from '../../sqlite/file/empty-commit.ts'
+import { openDatabase } from '../../sqlite/file/open.ts'
 import { openWritable } from '../../sqlite/file/writable.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
-import { diff, type Step } from '../diff.ts'
+import { diff, type MigrationStep } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import {
   dataLossError,
@@ -19,7 +19,7 @@ import {
   missingColumnsError,
   unfinishedCopyError,
 } from '../refusal.ts'
-import { fits, requireAdditive, type Start } from '../start.ts'
+import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
 import {
   type Column,
   hasValueSchemas,
@@ -33,7 +33,7 @@ import { dataFaults } from './data.ts'
 import { addedColumns, createSchema, ownTables } from './ddl.ts'
 import { sqliteSteps } from './steps.ts'
 
-export type { Step } from '../diff.ts'
+export type { MigrationStep } from '../diff.ts'
 export { MigrationError } from '../refusal.ts'
 
 /** The statements that create the model's tables in an empty SQLite database. */
@@ -42,7 +42,7 @@ export function schemaSql(model: Model): string {
 }
 
 /** The steps that migrate `file` to `model`; empty if it fits. A missing file is not created. */
-export function planMigration(file: string, model: Model): readonly Step[] {
+export function planMigration(file: string, model: Model): readonly MigrationStep[] {
   if (file !== ':memory:' && !existsSync(file))
     return diff(
       { tables: [] },
@@ -71,7 +71,11 @@ export interface MigrationOptions {
  * Migrates `file` to `model` in one transaction and returns the steps that were applied. Throws a `MigrationError` and changes
  * nothing if a step fails, or is destructive and not allowed.
  */
-export function applyMigration(file: string, model: Model, options: MigrationOptions): readonly Step[] {
+export function applyMigration(
+  file: string,
+  model: Model,
+  options: MigrationOptions,
+): readonly MigrationStep[] {
   createFolders(file)
   const database = openWritable({ file, busyTimeoutMs: 5000 })
   try {
@@ -103,7 +107,7 @@ function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean
   if (stored === undefined || (start.autoMigrate && !hasValueSchemas(stored)) || !hasOwnTables(database))
     return false
   try {
-    return fits(stepsFor(database, model), start)
+    return mayStartWithoutSteps(stepsFor(database, model), start)
   } catch (error) {
     if (error instanceof MigrationError) return false
     throw error
@@ -156,7 +160,7 @@ function createFolder(folder: string): void {
 }
 
 /** The steps that migrate an open database to `model`. Throws a `MigrationError` if something else changed its tables. */
-export function stepsFor(database: DatabaseSync, model: Model): Step[] {
+export function stepsFor(database: DatabaseSync, model: Model): MigrationStep[] {
   // See `copy/sides.ts`.
   if (storedValue(database, 'copy') !== undefined) throw unfinishedCopyError()
   const stored = storedSchema(database) ?? { tables: [] }
@@ -193,8 +197,8 @@ function requireTables(database: DatabaseSync, { tables }: Schema): void {
 function migrate(
   database: DatabaseSync,
   model: Model,
-  check: (steps: readonly Step[]) => void,
-): readonly Step[] {
+  check: (steps: readonly MigrationStep[]) => void,
+): readonly MigrationStep[] {
   // The pragma has no effect within a transaction.
   database.exec('PRAGMA foreign_keys = OFF; BEGIN IMMEDIATE')
   try {
@@ -221,7 +225,7 @@ function migrate(
   }
 }
 
-function checksIn(steps: readonly Step[]): readonly TableChecks[] {
+function checksIn(steps: readonly MigrationStep[]): readonly TableChecks[] {
   return steps.flatMap(step => step.checks ?? [])
 }
 
@@ -247,7 +251,7 @@ function commit(database: DatabaseSync): void {
   }
 }
 
-function applyStep(database: DatabaseSync, step: Step): void {
+function applyStep(database: DatabaseSync, step: MigrationStep): void {
   try {
     for (const text of step.sql) database.exec(text)
   } catch (cause) {
@@ -270,7 +274,7 @@ export function requireReferences(database: DatabaseSync): void {
 }
 
 /** Whether a step creates the table's search. */
-function recreatesSearch(table: Table, steps: readonly Step[]): boolean {
+function recreatesSearch(table: Table, steps: readonly MigrationStep[]): boolean {
   const statement = `CREATE VIRTUAL TABLE ${ident(searchTable(table.name))}`
   return steps.some(step => step.sql.some(text => text.startsWith(statement)))
 }

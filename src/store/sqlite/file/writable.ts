@@ -1,8 +1,8 @@
 /** Whether a database file can be written at all: SQLite silently opens a read-only file for reading. */
 import type { DatabaseSync } from 'node:sqlite'
 import { MigrationError } from '../../schema/refusal.ts'
-import { type ConnectionOptions, openDatabase } from '../connection.ts'
 import { isUnwritable } from '../failure.ts'
+import { type ConnectionOptions, openDatabase } from './open.ts'
 
 /** How long to wait for the write lock of another process, in milliseconds. If another process has it, the file can be written. */
 const probeWaitMs = 100

@@ -19,7 +19,7 @@ export interface ProbesOptions {
   readonly clock: () => number
 }
 
-export class Probes {
+export class WriteProbes {
   readonly #options: ProbesOptions
   #waiting: Probe[] = []
   /** When another process was first seen to hold the lock. */

@@ -1,19 +1,22 @@
 /** Reads the log of committed changes. `event-log.ts` writes it. */
+
+import type { LogBounds, LoggedChange } from '../../../plan/change-feed.ts'
 import type { Hold } from '../../log/holds.ts'
 import { prunedSql } from '../../log/keys.ts'
 import type { LogMetrics } from '../../log/log-metrics.ts'
 import { afterSql, afterWithinSql, loggedChange } from '../../log/logged-change.ts'
 import { sql } from '../../sql/writer.ts'
-import type { Change, Changes, CommitListener, LogBounds, LogCounts } from '../../store.ts'
+import type { CommitListener, EventLog, LogCounts } from '../../store.ts'
 import { noInputs, slotInputs } from '../../values.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 
 interface ChangeLogParts {
   readonly hold: Hold
   readonly metrics: LogMetrics
 }
 
-export class ChangeLog implements Changes {
+export class ChangeLog implements EventLog {
   readonly hold: Hold
   readonly #metrics: LogMetrics
   readonly #connection: Connection
@@ -37,7 +40,7 @@ export class ChangeLog implements Changes {
     return this.bounds().drawn
   }
 
-  after(event: number, limit: number, maxBytes?: number): readonly Change[] {
+  after(event: number, limit: number, maxBytes?: number): readonly LoggedChange[] {
     this.#connection.hold()
     const rows =
       maxBytes === undefined

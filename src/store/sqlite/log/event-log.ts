@@ -3,10 +3,11 @@ import { Pause } from '../../../pause.ts'
 import { prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import { inspectLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
-import { quoted, slot, sql } from '../../sql/writer.ts'
+import { slot, sql, textLiteral } from '../../sql/writer.ts'
 import { slotInputs } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 import { runSteps } from '../write/database.ts'
 
 /** The maximum pause after a check that found nothing to prune, in milliseconds. */
@@ -65,7 +66,7 @@ export class EventLog {
 
 function statementsOf(connection: Connection): PruneStatements<Statement> {
   const until = sql`CAST(max(${slot(0)}, ${slot(1)}) AS INTEGER)`
-  const pruned = quoted(prunedKey)
+  const pruned = textLiteral(prunedKey)
   return {
     state: connection.prepare(pruneSql.state),
     extent: connection.prepare(pruneSql.extent),

@@ -22,13 +22,13 @@ export class ReadBudget {
   constructor(database: DatabaseSync, budgetMs: number) {
     this.#budgetMs = budgetMs
     database.function(budgetFunction, () => {
-      if (this.#endsAt !== unlimited && performance.now() > this.#endsAt) this.#spend()
+      if (this.#endsAt !== unlimited && performance.now() > this.#endsAt) this.#spendHalf()
       return 1
     })
   }
 
   /** The budget has two halves: if the system suspends the thread once, only one half is lost. */
-  #spend(): void {
+  #spendHalf(): void {
     if (this.#isHalfSpent) throw budgetSpent
     this.#isHalfSpent = true
     this.#endsAt = performance.now() + this.#halfMs

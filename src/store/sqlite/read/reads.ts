@@ -1,7 +1,7 @@
 /** Reads on SQLite: on the event loop, or in a reader process if they may be slow. */
 import type { Principal } from '../../../principal.ts'
-import type { Answer, Answers, ReadShape } from '../../read/answers.ts'
-import type { ReadDatabase, Run } from '../../read/database.ts'
+import type { Answer, Answers, GuardedReadShape } from '../../read/answers.ts'
+import type { ReadDatabase, RunRead } from '../../read/database.ts'
 import type { AnswerQuery } from '../../read/in-flight.ts'
 import { type ListCache, type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
@@ -51,7 +51,7 @@ export class SqliteReads implements ReadDatabase {
 
   actor(): undefined {}
 
-  runOf(shape: ReadShape): Run {
+  runOf(shape: GuardedReadShape): RunRead {
     const { lists: memory, slow } = this.#parts
     const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
     const lists = isPaged ? listCacheOf(shape, shape.window, memory) : undefined
@@ -62,28 +62,28 @@ export class SqliteReads implements ReadDatabase {
   }
 }
 
-type SyncRun = (inputs: Inputs) => Answer
+type SyncRead = (inputs: Inputs) => Answer
 
 /** Synchronous, because the snapshot is. */
-function inlineRun(run: ShapeRun<Parameters<typeof inlineSnapshot.row>[0]>): SyncRun {
+function inlineRun(run: ShapeRun<Parameters<typeof inlineSnapshot.row>[0]>): SyncRead {
   return inputs => run(inputs, inlineSnapshot) as Answer
 }
 
 interface RoutedRunParts {
   readonly slow: SlowReads
   readonly lists: ListCache | undefined
-  readonly inline: SyncRun
+  readonly inline: SyncRead
   readonly route: ShapeRoute
 }
 
 /** For a shape some of whose reads may be slow. */
 function routedRun(
-  shape: ReadShape,
+  shape: GuardedReadShape,
   parts: SqliteReadsParts,
   { slow, lists, inline, route }: RoutedRunParts,
-): Run {
+): RunRead {
   const { budget, pool } = slow
-  let budgeted: SyncRun | undefined
+  let budgeted: SyncRead | undefined
   const pooled = shapeRun(shape, pooledStatements(parts), lists)
   const runInPool =
     (inputs: Inputs, { budgetKey }: Principal): AnswerQuery =>

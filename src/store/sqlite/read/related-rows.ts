@@ -6,17 +6,19 @@
  */
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
-import type { Condition, GuardedList } from '../../../plan/guarded.ts'
+import type { GuardedList } from '../../../plan/guarded.ts'
+import type { Condition } from '../../../plan/guarded-conditions.ts'
 import type { SliceSize, WholeList } from '../../read/database.ts'
 import type { RelatedForm } from '../../sql/condition.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { listSql, type Slice, walkSql } from '../../sql/read.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import type { Inputs, ResultRow } from '../../values.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 import type { InlineContext, InlineStatement } from './inline-statement.ts'
 
-interface Context extends InlineContext {
+interface RelatedRowsContext extends InlineContext {
   /** With `budgetCheck` if the time of statements is limited. */
   readonly dialect: Dialect
 }
@@ -26,13 +28,13 @@ export class RelatedRows implements InlineStatement {
   readonly #shape: GuardedList
   readonly #slice: Slice
   readonly #size: SliceSize
-  readonly #context: Context
+  readonly #context: RelatedRowsContext
   #byLookUp: Statement | undefined
   #bySet: Statement | undefined
   /** Null: no index has the list's order, so a walk would sort all rows. */
   #walk: Statement | null | undefined
 
-  constructor(shape: GuardedList, slice: Slice, size: SliceSize, context: Context) {
+  constructor(shape: GuardedList, slice: Slice, size: SliceSize, context: RelatedRowsContext) {
     this.#shape = shape
     this.#slice = slice
     this.#size = size

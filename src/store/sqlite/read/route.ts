@@ -1,17 +1,16 @@
 /** Decides where a read runs: on the event loop, there with limited time, or in a reader process. */
 import type {
-  Condition,
   GuardedAggregate,
   GuardedAggregateRoot,
   GuardedComposite,
   GuardedRoot,
   GuardedSelected,
-  GuardedSort,
 } from '../../../plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../../plan/guarded-conditions.ts'
 import type { Param } from '../../../plan/plan.ts'
 import { estimatePlan } from '../../plans/estimate.ts'
 import type { PlanAccess, PlanBlock, PlanStep } from '../../plans/steps.ts'
-import type { ReadShape } from '../../read/answers.ts'
+import type { GuardedReadShape } from '../../read/answers.ts'
 import { isCounted, isWholeById } from '../../read/list-cache.ts'
 import { cursorSlice } from '../../read/lists.ts'
 import { fromStart } from '../../read/pages.ts'
@@ -53,7 +52,7 @@ export class ShapeRoute {
   #slowLeft = 0
 
   /** `isBudgeted`: whether a read that may be slow starts on the event loop. */
-  constructor(shape: ReadShape, planned: PlannedRoute, isBudgeted: boolean) {
+  constructor(shape: GuardedReadShape, planned: PlannedRoute, isBudgeted: boolean) {
     this.#planned = planned
     this.#isBudgeted = isBudgeted
     this.#limits =
@@ -90,29 +89,29 @@ export class ShapeRoute {
   }
 }
 
-function selectOf(shape: Exclude<ReadShape, GuardedComposite>): readonly GuardedSelected[] {
+function selectOf(shape: Exclude<GuardedReadShape, GuardedComposite>): readonly GuardedSelected[] {
   return shape.kind === 'aggregate' ? [] : shape.select
 }
 
 type PlannedRoute = () => Route
 
-interface PlanContext {
+interface RouteContext {
   readonly connection: Connection
   readonly totals: Totals
   readonly walkedRows: number
 }
 
-type Counts = boolean | 'groups'
+type CountKind = boolean | 'groups'
 
 interface StatementPlan {
   readonly steps: readonly PlanStep[]
   /** Whether it counts rows, or those of each group. */
-  readonly counts: Counts
+  readonly counts: CountKind
   rowsOf(table: string): number | undefined
 }
 
 /** Reads the query plans once. A scan of a whole table matters only while the table is large. */
-export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRoute {
+export function plannedRoute(shape: GuardedReadShape, context: RouteContext): PlannedRoute {
   const plans = statementsOf(shape, context).map(({ fragment, counts }) => planOf(fragment, counts, context))
   const filtered = () => isFiltered(shape)
   const isBounded = plans.every(({ steps, rowsOf, counts }) => {
@@ -132,7 +131,7 @@ export function plannedRoute(shape: ReadShape, context: PlanContext): PlannedRou
   return () => (scanSizes.some(rows => rows() > wholeTableRows) ? 'pool' : 'budgeted')
 }
 
-function planOf(fragment: Sql, counts: Counts, { connection, totals }: PlanContext): StatementPlan {
+function planOf(fragment: Sql, counts: CountKind, { connection, totals }: RouteContext): StatementPlan {
   const { text, rows } = connection.explain(fragment)
   const tables = tablesByAlias(text)
   const rowsOf = (table: string): number | undefined => {
@@ -144,7 +143,7 @@ function planOf(fragment: Sql, counts: Counts, { connection, totals }: PlanConte
 }
 
 /** The tables that are scanned whatever the parameters are, since their rows are sorted or counted. */
-function scannedTables(steps: readonly PlanStep[], counts: Counts): string[] {
+function scannedTables(steps: readonly PlanStep[], counts: CountKind): string[] {
   const sorts = steps.some(step => step.kind === 'tree' && step.lastTerms === undefined)
   const ownScans = sorts || counts ? steps.flatMap(step => (isScan(step) ? [step.table] : [])) : []
   const outputs = steps.flatMap(step => (step.kind === 'block' && step.name !== undefined ? [step.name] : []))
@@ -160,9 +159,9 @@ function isScan(step: PlanStep): step is PlanAccess {
 }
 
 function statementsOf(
-  shape: ReadShape,
-  context: PlanContext,
-): readonly { readonly fragment: Sql; readonly counts: Counts }[] {
+  shape: GuardedReadShape,
+  context: RouteContext,
+): readonly { readonly fragment: Sql; readonly counts: CountKind }[] {
   const withoutCount = (fragment: Sql) => ({ fragment, counts: false })
   if (shape.kind === 'item') return [withoutCount(itemSql(shape, sqlite))]
   if (shape.kind === 'composite') {
@@ -195,7 +194,7 @@ function statementsOf(
   return statements
 }
 
-function groupsOf(shape: GuardedAggregate, context: PlanContext) {
+function groupsOf(shape: GuardedAggregate, context: RouteContext) {
   return { fragment: aggregateSql(shape, sqlite, relatedForm(shape, context)), counts: 'groups' as const }
 }
 
@@ -218,12 +217,12 @@ function asAggregate(
   }
 }
 
-function isComposite({ kind }: ReadShape): boolean {
+function isComposite({ kind }: GuardedReadShape): boolean {
   return kind === 'composite'
 }
 
 /** Whether a list of the shape may visit rows that it does not return. */
-function isFiltered(shape: ReadShape): boolean {
+function isFiltered(shape: GuardedReadShape): boolean {
   if (shape.kind === 'item') return isSelectionFiltered(shape.select)
   if (shape.kind === 'aggregate') return isCondition(shape.rows)
   if (shape.kind === 'composite') return shape.roots.some(isRootFiltered)

@@ -1,7 +1,8 @@
 /** The number of rows of whole collections. */
 import { slot, sql } from '../../sql/writer.ts'
 import { slotInputs } from '../../values.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 
 /** The number of rows of the collection that slot 0 names. */
 export const totalSql = sql`SELECT "n" FROM "_totals" WHERE "collection" = ${slot(0)}`

@@ -1,5 +1,5 @@
 /** The messages between the service and a reader process, which runs one job at a time. */
-import type { ResultRow, SqlValue } from '../../values.ts'
+import type { ResultRows, SqlValue } from '../../values.ts'
 
 /** A statement that only reads, with the values of its numbered parameters. */
 export interface ReaderQuery {
@@ -15,7 +15,7 @@ export interface ReaderJob {
 
 /** The rows of each query. `ms`: their processor time. */
 export interface ReaderRows {
-  readonly results: readonly (readonly ResultRow[])[]
+  readonly results: readonly ResultRows[]
   readonly ms: number
 }
 

@@ -24,7 +24,7 @@ export interface ReaderPoolOptions {
   readonly onLost?: ((cause: unknown) => void) | undefined
 }
 
-interface Job {
+interface ReadJob {
   readonly caller: string
   readonly queries: readonly ReaderQuery[]
   readonly resolve: (rows: ReaderRows) => void
@@ -42,7 +42,7 @@ const timeoutCause = 'a read took longer than PORTICO_DB_TIMEOUT allows'
 
 export class ReaderPool {
   readonly #options: Required<Omit<ReaderPoolOptions, 'onLost'>> & Pick<ReaderPoolOptions, 'onLost'>
-  readonly #queue: FairQueue<Job>
+  readonly #queue: FairQueue<ReadJob>
   readonly #processes = new Set<ReaderProcess>()
   /** The last process is used first, so that the others can be ended. */
   readonly #idle: ReaderProcess[] = []
@@ -79,7 +79,7 @@ export class ReaderPool {
     if (this.#isClosed) return Promise.reject(stoppingRefusal())
     if (signal?.aborted === true) return Promise.reject(abandonedRefusal())
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
-    const job: Job = { caller, queries, resolve, reject, timer: undefined, process: undefined, tries: 0 }
+    const job: ReadJob = { caller, queries, resolve, reject, timer: undefined, process: undefined, tries: 0 }
     if (!this.#queue.add(caller, job)) {
       this.#counts.refused++
       return Promise.reject(temporaryRefusal('Too many slow reads are waiting.'))
@@ -125,7 +125,7 @@ export class ReaderPool {
     return process
   }
 
-  async #run(job: Job, process: ReaderProcess): Promise<void> {
+  async #run(job: ReadJob, process: ReaderProcess): Promise<void> {
     job.process = process
     job.tries++
     this.#counts.running++
@@ -144,7 +144,7 @@ export class ReaderPool {
     this.#startJobs()
   }
 
-  #onJobFailure(job: Job, cause: unknown): void {
+  #onJobFailure(job: ReadJob, cause: unknown): void {
     // The job has timed out: it was refused, and its process was killed.
     if (job.timer === undefined) return
     const mayRetry = cause instanceof ReaderLost && job.tries < maxTries && !this.#isClosed
@@ -154,17 +154,17 @@ export class ReaderPool {
     else this.#refuse(job, failureOf(cause))
   }
 
-  #refuse(job: Job, error: ApiError): void {
+  #refuse(job: ReadJob, error: ApiError): void {
     clearTimeout(job.timer)
     job.timer = undefined
     job.reject(error)
   }
 
-  #abandon(job: Job): void {
+  #abandon(job: ReadJob): void {
     if (this.#queue.remove(job.caller, job)) this.#refuse(job, abandonedRefusal())
   }
 
-  #timeOut(job: Job): void {
+  #timeOut(job: ReadJob): void {
     this.#counts.timedOut++
     this.#queue.remove(job.caller, job)
     if (job.process !== undefined) {

@@ -4,7 +4,7 @@
  */
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
-import type { ResultRow } from '../../values.ts'
+import type { ResultRows } from '../../values.ts'
 import { identityOf } from '../file/identity.ts'
 import {
   lifelineDescriptor,
@@ -31,7 +31,7 @@ class FileReader {
     this.#options = options
   }
 
-  run({ queries }: ReaderJob): readonly (readonly ResultRow[])[] {
+  run({ queries }: ReaderJob): readonly ResultRows[] {
     this.#database ??= this.#open()
     const database = this.#database
     database.exec('BEGIN')

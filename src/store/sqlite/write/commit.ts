@@ -9,22 +9,18 @@ import type { Connection } from '../connection.ts'
 import { failureOf, isBusy, isCertainlyUndone, isForeignKeyFailure, storageTrouble } from '../failure.ts'
 import { LogTail } from '../file/log-tail.ts'
 import type { OtherThreads } from '../file/other-threads.ts'
-import { Probes } from '../file/write-probes.ts'
+import { WriteProbes } from '../file/write-probes.ts'
+import { type BatchedWrite, BatchRun, type WriteOutcome } from './batch-run.ts'
 
 const maxBatch = 1000
 /** The maximum time that a write waits for further writes, in milliseconds. */
 const maxBatchWaitMs = 10
-/** How many batches use savepoints from the start, after one that needed them. */
-const savepointBatches = 100
 
 /** The pauses between attempts to take the lock of another process, in milliseconds. They double, as SQLite's own do. */
 const minRetryMs = 1
 const maxRetryMs = 25
 
-interface QueuedWrite<T, A> {
-  readonly job: () => T
-  /** Whether it uses a savepoint from the start, since it is likely to fail after a change. */
-  readonly hasSteps: boolean
+interface QueuedWrite<T, A> extends BatchedWrite<T> {
   /** When it was added, by the queue's clock. */
   readonly addedAt: number
   readonly resolve: (answer: A) => void
@@ -33,8 +29,6 @@ interface QueuedWrite<T, A> {
 
 /** A COMMIT failed. Its outcome is not known yet. */
 class CommitError extends Error {}
-
-type Outcome<T> = { readonly value: T } | { readonly error: ApiError }
 
 export interface CommitOptions<T, A> {
   /** How many writes may wait; more are refused as UNAVAILABLE. */
@@ -64,12 +58,12 @@ export class CommitQueue<T, A> {
   readonly #onLock = (): void => this.#commitNext()
   readonly #logTail: LogTail
   readonly #health: WriteHealth
-  readonly #probes: Probes
+  readonly #probes: WriteProbes
+  readonly #batchRun: BatchRun<T>
   #waiting: QueuedWrite<T, A>[] = []
   /** Whether the next attempt to settle the end of the log is due. */
   #isSettlingDue = false
   #isScheduled = false
-  #savepointBatchesLeft = 0
   /** The number of waiting writes in the previous turn, and the time when the first of them was seen. */
   #previousCount = 0
   #collectingSince = 0
@@ -83,9 +77,10 @@ export class CommitQueue<T, A> {
   constructor(connection: Connection, options: CommitOptions<T, A>) {
     this.#connection = connection
     this.#options = options
+    this.#batchRun = new BatchRun(connection, options.onBegin)
     this.#clock = options.clock ?? (() => performance.now())
     this.#health = options.health ?? new WriteHealth()
-    this.#probes = new Probes({ connection, health: this.#health, clock: this.#clock })
+    this.#probes = new WriteProbes({ connection, health: this.#health, clock: this.#clock })
     this.#logTail = new LogTail(connection, () => {
       this.#isSettlingDue = true
       this.#schedule()
@@ -189,7 +184,7 @@ export class CommitQueue<T, A> {
       for (const { reject } of batch) reject(this.#unsettledError())
       return false
     }
-    let outcomes: readonly Outcome<T>[]
+    let outcomes: readonly WriteOutcome<T>[]
     try {
       outcomes = this.#transaction(batch)
       this.#retryMs = 0
@@ -252,8 +247,8 @@ export class CommitQueue<T, A> {
     return false
   }
 
-  #transaction(batch: readonly QueuedWrite<T, A>[]): readonly Outcome<T>[] {
-    const outcomes = this.#runWithoutSavepoints(batch) ?? this.#runWithSavepoints(batch)
+  #transaction(batch: readonly QueuedWrite<T, A>[]): readonly WriteOutcome<T>[] {
+    const outcomes = this.#batchRun.run(batch)
     try {
       this.#connection.commit()
     } catch (cause) {
@@ -276,66 +271,6 @@ export class CommitQueue<T, A> {
     } catch (cause) {
       process.emitWarning(cause instanceof Error ? cause : String(cause))
     }
-  }
-
-  #begin(): void {
-    this.#connection.beginWrite()
-    this.#options.onBegin()
-  }
-
-  /**
-   * Savepoints make a write 10 % slower, and hardly any write fails after it has changed something. When one does, all are
-   * rolled back, to be run again with savepoints. Undefined: nothing was changed.
-   */
-  #runWithoutSavepoints(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] | undefined {
-    if (this.#savepointBatchesLeft > 0) {
-      this.#savepointBatchesLeft--
-      return undefined
-    }
-    this.#begin()
-    const outcomes: Outcome<T>[] = []
-    for (const { job, hasSteps } of batch) {
-      if (hasSteps) {
-        outcomes.push(this.#savepoint(job))
-        continue
-      }
-      const changesBefore = this.#connection.changes
-      try {
-        outcomes.push({ value: job() })
-      } catch (cause) {
-        this.#requireTransaction(cause)
-        if (this.#connection.changes !== changesBefore) {
-          this.#connection.rollback()
-          this.#savepointBatchesLeft = savepointBatches
-          return undefined
-        }
-        outcomes.push({ error: failureOf(cause) })
-      }
-    }
-    return outcomes
-  }
-
-  #runWithSavepoints(batch: readonly QueuedWrite<T, A>[]): Outcome<T>[] {
-    this.#begin()
-    return batch.map(({ job }) => this.#savepoint(job))
-  }
-
-  #savepoint(job: () => T): Outcome<T> {
-    this.#connection.savepoint()
-    try {
-      const value = job()
-      this.#connection.releaseSavepoint()
-      return { value }
-    } catch (cause) {
-      this.#requireTransaction(cause)
-      this.#connection.rollbackSavepoint()
-      return { error: failureOf(cause) }
-    }
-  }
-
-  /** A full or failing disk may have rolled back the whole transaction: then all its writes have failed. */
-  #requireTransaction(cause: unknown): void {
-    if (!this.#connection.isTransaction) throw cause
   }
 
   #undo(cause: unknown): ApiError {

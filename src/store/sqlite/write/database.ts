@@ -2,11 +2,11 @@
 import type { Collection, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
 import type { TimeLimit } from '../../../time-limit.ts'
-import { once } from '../../once.ts'
+import { memoised } from '../../memoised.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
 import { name, type Sql, slot, sql } from '../../sql/writer.ts'
-import { type SqlValue, slotInputs } from '../../values.ts'
+import { type ResultRows, type SqlValue, slotInputs } from '../../values.ts'
 import { missingReferenceError } from '../../write/checks.ts'
 import {
   type Insertion,
@@ -18,9 +18,10 @@ import {
 } from '../../write/database.ts'
 import type { References } from '../../write/references.ts'
 import type { Referrer, RemovalEffects } from '../../write/removal/cascade-set.ts'
-import type { Rows, StepQuery, Steps } from '../../write/steps.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { QuerySteps, StepQuery } from '../../write/steps.ts'
+import type { Connection } from '../connection.ts'
 import { isForeignKeyFailure } from '../failure.ts'
+import type { Statement } from '../statement.ts'
 import { SearchIndex } from './search-index.ts'
 
 export class SqliteWrites implements WriteDatabase<Statement> {
@@ -35,7 +36,7 @@ export class SqliteWrites implements WriteDatabase<Statement> {
     this.model = model
     this.timeLimit = timeLimit
     this.#connection = connection
-    this.#detach = once(({ collection, field }) =>
+    this.#detach = memoised(({ collection, field }) =>
       connection.prepare(
         sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = -"id" WHERE "id" = ${slot(0)}`,
       ),
@@ -64,7 +65,7 @@ export class SqliteWrites implements WriteDatabase<Statement> {
   *remove(
     { cascadeSet: { items, repeated: again } }: RemovalEffects<Statement>,
     removalOf: RemovalOf<Statement>,
-  ): Steps<Statement, void> {
+  ): QuerySteps<Statement, void> {
     const isAlone = items.length === 1
     if (!isAlone) this.#connection.deferReferences(true)
     try {
@@ -100,10 +101,10 @@ export class SqliteWrites implements WriteDatabase<Statement> {
 }
 
 /** Runs the steps to their end, synchronously. */
-export function runSteps<T>(steps: Steps<Statement, T>): T {
+export function runSteps<T>(steps: QuerySteps<Statement, T>): T {
   let step = steps.next()
   while (!step.done) {
-    let rows: readonly Rows[]
+    let rows: readonly ResultRows[]
     try {
       rows = step.value.map(rowsOf)
     } catch (cause) {
@@ -115,8 +116,8 @@ export function runSteps<T>(steps: Steps<Statement, T>): T {
   return step.value
 }
 
-const noRows: Rows = []
+const noRows: ResultRows = []
 
-function rowsOf(query: StepQuery<Statement> | undefined): Rows {
+function rowsOf(query: StepQuery<Statement> | undefined): ResultRows {
   return query === undefined ? noRows : query.statement.all(query.inputs)
 }

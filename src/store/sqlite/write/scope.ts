@@ -2,8 +2,8 @@
 import type { Inputs } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
 import type { WriteScope } from '../../write/steps.ts'
-import type { Statement } from '../connection.ts'
 import type { EventLog } from '../log/event-log.ts'
+import type { Statement } from '../statement.ts'
 
 /** All writes use it, one after the other. */
 export class SqliteScope implements WriteScope<Statement> {

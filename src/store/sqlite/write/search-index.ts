@@ -5,7 +5,8 @@ import { searchTable } from '../../sql/dialect.ts'
 import { join, name, slot, sql } from '../../sql/writer.ts'
 import { type SqlValue, slotInputs } from '../../values.ts'
 import type { SearchIndex as Index } from '../../write/database.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
+import type { Statement } from '../statement.ts'
 
 export class SearchIndex implements Index<Statement> {
   readonly #remove: Statement

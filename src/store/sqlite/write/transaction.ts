@@ -3,12 +3,12 @@
  * they see the changes of earlier steps.
  */
 import { ApiError } from '../../../errors.ts'
-import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
+import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
-import { once } from '../../once.ts'
-import type { Answer, ReadShape } from '../../read/answers.ts'
+import { memoised } from '../../memoised.ts'
+import type { Answer, GuardedReadShape } from '../../read/answers.ts'
 import { type ListCacheOptions, NoListCache } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
@@ -29,11 +29,12 @@ import {
 } from '../../write/transaction.ts'
 import type { Writes } from '../../write/writes.ts'
 import type { WriteResult } from '../../write/written.ts'
-import type { Connection, Statement } from '../connection.ts'
+import type { Connection } from '../connection.ts'
 import { failureOf } from '../failure.ts'
 import type { ReadBudget } from '../read/budget.ts'
 import { inlineSnapshot, inlineStatements } from '../read/inline.ts'
 import type { InlineContext } from '../read/inline-statement.ts'
+import type { Statement } from '../statement.ts'
 import { runSteps } from './database.ts'
 import type { SqliteScope } from './scope.ts'
 
@@ -48,24 +49,24 @@ export interface TransactionReadsParts extends InlineContext {
   readonly statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
 }
 
-type SyncRun = (plan: GuardedRead | GuardedCompositeRead, now: number) => Answer
+type TransactionRead = (plan: AnyGuardedRead, now: number) => Answer
 
 /** Reads within transactions: they neither use nor fill caches. */
 export class TransactionReads {
   readonly #budget: ReadBudget | undefined
   readonly #statistics: TransactionReadsParts['statistics']
-  readonly #runOf: (shape: ReadShape) => SyncRun
-  readonly #budgetedRunOf: (shape: ReadShape) => SyncRun
+  readonly #runOf: (shape: GuardedReadShape) => TransactionRead
+  readonly #budgetedRunOf: (shape: GuardedReadShape) => TransactionRead
 
   constructor(parts: TransactionReadsParts) {
     this.#budget = parts.budget
     this.#statistics = parts.statistics
-    this.#runOf = once(shape => runOf(shape, parts, false))
-    this.#budgetedRunOf = once(shape => runOf(shape, parts, true))
+    this.#runOf = memoised(shape => runOf(shape, parts, false))
+    this.#budgetedRunOf = memoised(shape => runOf(shape, parts, true))
   }
 
   /** `now`: see `Inputs`. */
-  read(plan: GuardedRead | GuardedCompositeRead, readTime: ReadTime, now: number): Answer {
+  read(plan: AnyGuardedRead, readTime: ReadTime, now: number): Answer {
     // Portico's own reads are by keys.
     if (plan.principal === system) return this.#runOf(plan.shape)(plan, now)
     // Synchronous on SQLite.
@@ -97,7 +98,7 @@ function readTimeMessage({ readBudgetMs: budgetMs }: ReadTime): string {
   return `The reads of a transaction may take ${budgetMs} ms together. Read this in a request of its own.`
 }
 
-function runOf(shape: ReadShape, parts: TransactionReadsParts, isBudgeted: boolean): SyncRun {
+function runOf(shape: GuardedReadShape, parts: TransactionReadsParts, isBudgeted: boolean): TransactionRead {
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
   const lists = isPaged ? new NoListCache(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)

@@ -2,23 +2,23 @@
 import { ApiError } from '../../../errors.ts'
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
 import type { Principal } from '../../../principal.ts'
-import type { Steps, WriteScope } from '../steps.ts'
+import type { QuerySteps, WriteScope } from '../steps.ts'
 
 /** A row that is deleted, or whose reference is cleared. */
-export interface Item {
+export interface CascadeItem {
   readonly collection: Collection
   readonly id: number
 }
 
 /** A field by which items refer to others. */
-export interface Reference {
+export interface ReferringField {
   readonly collection: Collection
   readonly field: Field
   readonly onDelete: ToOne['onDelete']
 }
 
 /** The fields that refer to a collection. */
-export function referencesTo(target: Collection, { collections }: Model): readonly Reference[] {
+export function referencesTo(target: Collection, { collections }: Model): readonly ReferringField[] {
   return [...collections.values()].flatMap(collection =>
     [...collection.fields.values()].flatMap(field =>
       field.reference?.target === target.name
@@ -30,13 +30,13 @@ export function referencesTo(target: Collection, { collections }: Model): readon
 
 /** The deleted rows, in the order in which they were found: a row follows the row that it refers to. */
 export class CascadeSet<R> {
-  readonly items: Item[] = []
+  readonly items: CascadeItem[] = []
   /** References from rows that are already in the set. They form cycles. */
   readonly repeated: { readonly id: number; readonly referrer: R }[] = []
   readonly #ids = new Map<Collection, Set<number>>()
 
   /** Returns false if the set already contains it. */
-  add(item: Item): boolean {
+  add(item: CascadeItem): boolean {
     const ids = this.#ids.get(item.collection)
     if (ids?.has(item.id)) return false
     if (ids === undefined) this.#ids.set(item.collection, new Set([item.id]))
@@ -45,7 +45,7 @@ export class CascadeSet<R> {
     return true
   }
 
-  has({ collection, id }: Item): boolean {
+  has({ collection, id }: CascadeItem): boolean {
     return this.#ids.get(collection)?.has(id) ?? false
   }
 
@@ -72,20 +72,22 @@ export function unknownReferenceError(cause: unknown): ApiError {
 }
 
 export function stillReferencedError(
-  { collection, id }: Item,
-  { collection: from, field }: Reference,
+  { collection, id }: CascadeItem,
+  { collection: from, field }: ReferringField,
 ): ApiError {
   const message = `Items of ${from.name} still refer to item ${id} of ${collection.name}, by ${field.name}.`
   return new ApiError('CONFLICT', message)
 }
 
-export interface Referrer<S> extends Reference {
+export interface Referrer<S> extends ReferringField {
   /** The ids of the rows that refer to an id. The second slot is the limit. */
   readonly rows: S
   /** Clears the reference of an id, at the time of the second slot; returns the event's text. */
   readonly clear: S
   /** Clears the reference of the row with an id, and runs the collection's own code and limits. Undefined: it has none. */
-  readonly checkedClear: ((id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>) | undefined
+  readonly checkedClear:
+    | ((id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, void>)
+    | undefined
 }
 
 /** The effects of a deletion, determined before its rows are deleted. */

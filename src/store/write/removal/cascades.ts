@@ -1,6 +1,6 @@
 /** Counts the items to which deletions cascade, and reports large cascades, for which other writes wait. */
 import type { Collection } from '../../../model/model.ts'
-import type { Item } from './cascade-set.ts'
+import type { CascadeItem } from './cascade-set.ts'
 
 /** A deletion that deletes more items besides its own, or clears their references, is reported. */
 export const maxUnreportedCascade = 1000
@@ -37,7 +37,7 @@ export class Cascades {
   }
 
   /** `startedAt`: of `performance.now()`. */
-  record({ collection, id }: Item, { cascadeSet, cleared }: CascadeCounts, startedAt: number): void {
+  record({ collection, id }: CascadeItem, { cascadeSet, cleared }: CascadeCounts, startedAt: number): void {
     let items = -1
     for (const deleted of cascadeSet.collections) items += cascadeSet.countOf(deleted)
     for (const count of cleared.values()) items += count

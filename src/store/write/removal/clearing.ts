@@ -6,19 +6,19 @@ import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import type { GuardedAssignment } from '../../../plan/guarded.ts'
-import { concerns, limitsOf } from '../../../plan/limits.ts'
+import { affectsLimit, limitsOf } from '../../../plan/limits.ts'
 import type { Principal } from '../../../principal.ts'
-import { Row } from '../../sql/row.ts'
-import { eventSql, itemSql, returned, rowSql, updateSql } from '../../sql/write.ts'
+import { RowAlias } from '../../sql/row-alias.ts'
+import { eventSql, logicItemSql, returningRow, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'
 import { encode, type SqlValue, slotInputs } from '../../values.ts'
 import { cardinalityLimits } from '../cardinality-limit.ts'
 import type { WriteDatabase } from '../database.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
-import type { Steps, WriteScope } from '../steps.ts'
-import type { Reference } from './cascade-set.ts'
+import type { QuerySteps, WriteScope } from '../steps.ts'
+import type { ReferringField } from './cascade-set.ts'
 
-type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => Steps<S, void>
+type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, void>
 
 /** Positions among the outputs of the stored row. */
 const ITEM = 0
@@ -27,25 +27,25 @@ const GROUPS = 2
 
 /** Undefined for a collection without code and limits: only the reference changes. */
 export function checkedClearing<S>(
-  reference: Reference,
+  reference: ReferringField,
   database: WriteDatabase<S>,
 ): Clearing<S> | undefined {
   const { collection, field } = reference
   const logic = writeLogicOf(collection, database.timeLimit)
-  const concernedLimits = limitsOf(database.model, collection).filter(limit => {
-    return collection.prepare !== undefined || concerns(limit, [{ field }])
+  const affectedLimits = limitsOf(database.model, collection).filter(limit => {
+    return collection.prepare !== undefined || affectsLimit(limit, [{ field }])
   })
-  if (logic === undefined && concernedLimits.length === 0) return undefined
-  const limits = cardinalityLimits(collection, concernedLimits, database)
-  const row = new Row(database.dialect, collection.name)
+  if (logic === undefined && affectedLimits.length === 0) return undefined
+  const limits = cardinalityLimits(collection, affectedLimits, database)
+  const row = new RowAlias(database.dialect, collection.name)
   const storedStatement = database.prepare(
     rowSql(row, slot(0), [
-      itemSql(collection, row),
+      logicItemSql(collection, row),
       eventSql(collection, row),
       ...(limits?.groups(row) ?? []),
     ]),
   )
-  const change = changerOf(collection, database)
+  const change = clearRowOf(collection, database)
   return function* clear(id, by, scope) {
     const [rows] = yield [{ statement: storedStatement, inputs: slotInputs([id]) }]
     const stored = rows?.[0] ?? []
@@ -69,7 +69,7 @@ export function checkedClearing<S>(
 
 /** The values of all fields that change with the reference. */
 function clearedValues(
-  reference: Reference,
+  reference: ReferringField,
   logic: WriteLogic | undefined,
   stored: string,
   principal: Principal,
@@ -88,7 +88,7 @@ function clearedValues(
 }
 
 /** Hides the faults of `check`, since the caller may not be allowed to read the item that loses its reference. */
-function runLogic({ collection, field }: Reference, run: () => PreparedValues): PreparedValues {
+function runLogic({ collection, field }: ReferringField, run: () => PreparedValues): PreparedValues {
   try {
     return run()
   } catch (cause) {
@@ -99,10 +99,10 @@ function runLogic({ collection, field }: Reference, run: () => PreparedValues): 
 }
 
 /** Changes the row and returns its text for the event. */
-type Changer<S> = (id: number, values: PreparedValues, scope: WriteScope<S>) => Steps<S, SqlValue>
+type ClearRow<S> = (id: number, values: PreparedValues, scope: WriteScope<S>) => QuerySteps<S, SqlValue>
 
-function changerOf<S>(collection: Collection, database: WriteDatabase<S>): Changer<S> {
-  const storedRow = returned(collection, database.dialect)
+function clearRowOf<S>(collection: Collection, database: WriteDatabase<S>): ClearRow<S> {
+  const storedRow = returningRow(collection, database.dialect)
   const index = database.searchIndex(collection)
   const texts = collection.searchable.map((field): Sql => name(field.name))
   const statements = new Map<string, S>()

@@ -2,10 +2,14 @@
 
 import type { Connection } from '../../../../src/store/postgres/connections/connection.ts'
 import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
-import type { Outcome, Query, Rows } from '../../../../src/store/postgres/connections/statement.ts'
+import type {
+  BoundStatement,
+  DataRows,
+  PipelineResult,
+} from '../../../../src/store/postgres/connections/statement.ts'
 
 /** Returns rows or an error; undefined means no rows. */
-export type Answer = (text: string) => Rows | Error | Promise<Rows | Error | undefined> | undefined
+export type Answer = (text: string) => DataRows | Error | Promise<DataRows | Error | undefined> | undefined
 
 export interface StubConnection {
   readonly connection: Connection
@@ -24,8 +28,8 @@ export function stubConnection(answer: Answer = () => undefined): StubConnection
     isClosed = true
     for (const listener of listeners) listener()
   }
-  const run = async (queries: readonly Query[]): Promise<Outcome> => {
-    const done: Rows[] = []
+  const run = async (queries: readonly BoundStatement[]): Promise<PipelineResult> => {
+    const done: DataRows[] = []
     const tags: string[] = []
     for (const { statement } of queries) {
       statements.push(statement.text)

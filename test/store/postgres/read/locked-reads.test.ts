@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Rows } from '../../../../src/store/postgres/connections/statement.ts'
-import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
+import { type DataRows, statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { LockedReads } from '../../../../src/store/postgres/read/locked-reads.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
@@ -11,7 +10,7 @@ const query = statementOf(sql`SELECT * FROM "locks"`).with(noInputs)
 function lockedReads(size: number, count: number): LockedReads {
   const reads = new LockedReads(size)
   for (let n = 0; n < count; n++) {
-    const { resolve, reject } = Promise.withResolvers<readonly Rows[]>()
+    const { resolve, reject } = Promise.withResolvers<readonly DataRows[]>()
     const read = {
       queries: [query],
       resolve,

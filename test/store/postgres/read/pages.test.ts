@@ -7,34 +7,34 @@ import type { GuardedRead } from '../../../../src/plan/guarded.ts'
 import type { ListShape } from '../../../../src/plan/plan.ts'
 import { system } from '../../../../src/principal.ts'
 import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
-import type { Query, Rows } from '../../../../src/store/postgres/connections/statement.ts'
+import type { BoundStatement, DataRows } from '../../../../src/store/postgres/connections/statement.ts'
 import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
 import { unlocked } from '../../../../src/store/postgres/row-security/security.ts'
 import { Checks } from '../../../../src/store/postgres/versions/checks.ts'
-import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
+import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
 import { listCacheOptions } from '../../../../src/store/read/list-cache.ts'
 import { Reader } from '../../../../src/store/read/reader.ts'
 import { Versions } from '../../../../src/store/versions.ts'
 import { blog, listOfPosts } from '../../blog.ts'
 
-const calm: Rows = [['1:1:', null, 0]]
-const touched: Rows = [['1:2:', '1\nposts', 0]]
-const elsewhere: Rows = [['1:2:', '1\nusers', 0]]
+const calm: DataRows = [['1:1:', null, 0]]
+const touched: DataRows = [['1:2:', '1\nposts', 0]]
+const elsewhere: DataRows = [['1:2:', '1\nusers', 0]]
 
-const isCheck = ({ statement }: Query) => statement.text.includes('pg_current_snapshot')
-const isSearchedPage = ({ hasTotal }: Query) => hasTotal === true
-const isCount = (query: Query) => !isSearchedPage(query) && query.statement.text.includes('count(*)')
+const isCheck = ({ statement }: BoundStatement) => statement.text.includes('pg_current_snapshot')
+const isSearchedPage = ({ hasTotal }: BoundStatement) => hasTotal === true
+const isCount = (query: BoundStatement) => !isSearchedPage(query) && query.statement.text.includes('count(*)')
 
 const guard = createGuard(blog)
 
 /** A reader on a stub database. Its checks return `checks` in turn, its counts `total`; `pipelines` records its queries. */
-function open(checks: readonly Rows[], total = 5000) {
+function open(checks: readonly DataRows[], total = 5000) {
   const versions = new Versions()
   const pool = new Pool({ open: () => Promise.reject(new Error('not used')), size: 1, maxWaiting: 1 })
   const said = [...checks]
-  const pipelines: (readonly Query[])[] = []
-  const ask = async (queries: readonly Query[]): Promise<readonly Rows[]> => {
+  const pipelines: (readonly BoundStatement[])[] = []
+  const ask = async (queries: readonly BoundStatement[]): Promise<readonly DataRows[]> => {
     pipelines.push(queries)
     const rows = [499, 500, 501].map(id => [`{"id":${id}}`, id])
     return queries.map(query => {
@@ -46,7 +46,7 @@ function open(checks: readonly Rows[], total = 5000) {
   const reads = new PostgresReads({
     answers: new Answers(0),
     lists: listCacheOptions({ versions, keepsTotals: true }),
-    checks: new Checks({ pool, versions, lease: new Lease(), onChange() {} }),
+    checks: new Checks({ pool, versions, lease: new CacheLease(), onChange() {} }),
     security: unlocked,
     primary: { ask },
     source: { ask },
@@ -58,10 +58,10 @@ function open(checks: readonly Rows[], total = 5000) {
 }
 
 /** Reads one deep page twice; returns the statement for its rows in each pipeline. */
-async function statementsFor(checks: readonly Rows[]): Promise<(string | undefined)[]> {
+async function statementsFor(checks: readonly DataRows[]): Promise<(string | undefined)[]> {
   const { read, pipelines } = open(checks)
   for (let reads = 0; reads < 2; reads++) await read(listOfPosts, [500, 2])
-  const ofPosts = ({ statement }: Query) => statement.text.includes('"posts"')
+  const ofPosts = ({ statement }: BoundStatement) => statement.text.includes('"posts"')
   return pipelines.map(queries => queries.find(ofPosts)?.statement.text)
 }
 
@@ -122,7 +122,7 @@ test('a small total is counted again, since one page can hold the whole list', a
 })
 
 const searched: ListShape = { ...listOfPosts, search: 2 }
-const known = ({ values }: Query) => values.includes('5000')
+const known = ({ values }: BoundStatement) => values.includes('5000')
 
 test('the statement of a page of a search counts, and gets the total for further pages until a change', async () => {
   const { read, pipelines, versions } = open([])

@@ -5,7 +5,7 @@ import type { ItemAnswer } from '../../../../src/plan/answer.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
 import type { ItemShape } from '../../../../src/plan/plan.ts'
 import { type Principal, user } from '../../../../src/principal.ts'
-import type { Rows } from '../../../../src/store/postgres/connections/statement.ts'
+import type { DataRows } from '../../../../src/store/postgres/connections/statement.ts'
 import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
 import { locked, type Security, unlocked } from '../../../../src/store/postgres/row-security/security.ts'
 import type { Checks } from '../../../../src/store/postgres/versions/checks.ts'
@@ -24,7 +24,7 @@ function open(security: Security = unlocked) {
   const versions = new Versions()
   const questions: ((text: string) => void)[] = []
   const ask = () => {
-    const { promise, resolve } = Promise.withResolvers<readonly Rows[]>()
+    const { promise, resolve } = Promise.withResolvers<readonly DataRows[]>()
     questions.push(text => resolve([[[text]]]))
     return promise
   }

@@ -21,7 +21,7 @@ import type { GuardedList } from '../../../../src/plan/guarded.ts'
 import { totalOrder } from '../../../../src/plan/order.ts'
 import type { Filter, ListShape } from '../../../../src/plan/plan.ts'
 import { system, user } from '../../../../src/principal.ts'
-import type { Query } from '../../../../src/store/postgres/connections/statement.ts'
+import type { BoundStatement } from '../../../../src/store/postgres/connections/statement.ts'
 import { limited } from '../../../../src/store/postgres/read/limited.ts'
 import { statementsOf } from '../../../../src/store/postgres/read/reads.ts'
 import { isSearchedPage } from '../../../../src/store/postgres/read/searched-pages.ts'
@@ -110,13 +110,13 @@ function pagesOf(list: GuardedList, slice: Slice) {
     toQuery({ args: argsOf(word), userId: null, slots, total })
 }
 
-const named = ({ statement, values }: Query) => ({
+const named = ({ statement, values }: BoundStatement) => ({
   name: statement.name,
   text: statement.text,
   values: [...values],
 })
 
-async function rowsOf(request: Query): Promise<readonly (readonly unknown[])[]> {
+async function rowsOf(request: BoundStatement): Promise<readonly (readonly unknown[])[]> {
   return (await client.query<unknown[]>({ ...named(request), rowMode: 'array' })).rows
 }
 
@@ -138,7 +138,7 @@ function visitedRows(node: PlanNode): number {
 }
 
 /** Executes a statement that the connection has prepared. */
-async function visitedBy({ statement, values }: Query): Promise<number> {
+async function visitedBy({ statement, values }: BoundStatement): Promise<number> {
   const list = values.map(value => (value === null ? 'NULL' : pg.escapeLiteral(value))).join()
   const explained = await client.query(
     `EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE "${statement.name}"(${list})`,
@@ -147,7 +147,9 @@ async function visitedBy({ statement, values }: Query): Promise<number> {
 }
 
 /** How often the statement was executed by custom and by generic plans. */
-async function plansOf({ statement: { name } }: Query): Promise<readonly [custom: number, generic: number]> {
+async function plansOf({
+  statement: { name },
+}: BoundStatement): Promise<readonly [custom: number, generic: number]> {
   const { rows } = await client.query(
     'SELECT custom_plans::int, generic_plans::int FROM pg_prepared_statements WHERE name = $1',
     [name],

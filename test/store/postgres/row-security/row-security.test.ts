@@ -23,7 +23,7 @@ import { createGuard } from '../../../../src/plan/guard.ts'
 import { orderById } from '../../../../src/plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../../../src/plan/plan.ts'
 import { anonymous, app, type Principal, system, user } from '../../../../src/principal.ts'
-import { locked, lockedBy, nobody, settings } from '../../../../src/store/postgres/row-security/security.ts'
+import { locked, lockedBy, noActor, settings } from '../../../../src/store/postgres/row-security/security.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { serviceActor } from '../../../../src/store/values.ts'
@@ -135,10 +135,10 @@ async function checkOtherRole(model: Model, data: Data, admin: string, callers: 
       const text = `SELECT id FROM "${collection.name}" ORDER BY id`
       const all = (data[collection.name] ?? []).map(row => row.id)
       for (const who of callers) {
-        const actor = atMoment.actor(who) ?? nobody
+        const actor = atMoment.actor(who) ?? noActor
         assert.deepEqual(await rowsAs(client, actor, text), readable(model, data, who, collection))
       }
-      assert.deepEqual(await rowsAs(client, nobody, text), [])
+      assert.deepEqual(await rowsAs(client, noActor, text), [])
       assert.deepEqual((await client.query(text)).rows, [])
       assert.deepEqual(await rowsAs(client, serviceActor, text), all)
     }
@@ -402,10 +402,10 @@ test('only Portico can read the tables of events, records and search terms', asy
     assert.equal((await store.records.all('Kind')).length, 1)
     await asOtherRole(admin, async client => {
       for (const table of ['_events', '_records', '_totals', '_search_tasks', '_all_projects']) {
-        assert.deepEqual(await rowsAs(client, nobody, `SELECT 1 FROM "${table}"`), [], table)
+        assert.deepEqual(await rowsAs(client, noActor, `SELECT 1 FROM "${table}"`), [], table)
         assert.ok((await query(admin, `SELECT 1 FROM "${table}"`)).length > 0, table)
       }
-      const admins = locked.actor(user(3, 'admin', 'all')) ?? nobody
+      const admins = locked.actor(user(3, 'admin', 'all')) ?? noActor
       for (const table of ['_events', '_records', '_search_tasks']) {
         assert.deepEqual(await rowsAs(client, admins, `SELECT 1 FROM "${table}"`), [], table)
       }

@@ -2,33 +2,33 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pool } from '../../../../src/store/postgres/connections/pool.ts'
-import type { Query, Row } from '../../../../src/store/postgres/connections/statement.ts'
+import type { BoundStatement, DataRow } from '../../../../src/store/postgres/connections/statement.ts'
 import { Checks, isTouched } from '../../../../src/store/postgres/versions/checks.ts'
-import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
+import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
 import { Versions } from '../../../../src/store/versions.ts'
 
 /** The result of a check: a snapshot, the transactions since the previous one, and the names that each touched. */
-function row(snapshot: string, commits: Readonly<Record<string, readonly string[]>>, isLost = 0): Row {
+function row(snapshot: string, commits: Readonly<Record<string, readonly string[]>>, isLost = 0): DataRow {
   const texts = Object.entries(commits).map(([xid, names]) => [xid, ...names].join('\n'))
   return [snapshot, texts.length === 0 ? null : texts.join('\n\n'), isLost]
 }
 
 function open() {
   const versions = new Versions()
-  const answers: Row[] = []
+  const answers: DataRow[] = []
   const snapshots: unknown[] = []
   let changes = 0
   const pool = {
-    ask: async (queries: readonly Query[]) => {
+    ask: async (queries: readonly BoundStatement[]) => {
       snapshots.push(queries.at(-1)?.values[0])
       return queries.map((_, index) =>
         index === queries.length - 1 ? [answers.shift() ?? assert.fail()] : [],
       )
     },
   } as unknown as Pool
-  const checks = new Checks({ pool, versions, lease: new Lease(), onChange: () => changes++ })
+  const checks = new Checks({ pool, versions, lease: new CacheLease(), onChange: () => changes++ })
   /** The versions after a check with this result. */
-  const seen = async (result: Row) => {
+  const seen = async (result: DataRow) => {
     answers.push(result)
     await checks.poll()
     return ['posts', 'users'].map(name => versions.cell(name).value)

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
-import type { Row } from '../../../../src/store/postgres/connections/statement.ts'
-import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
+import type { DataRow } from '../../../../src/store/postgres/connections/statement.ts'
+import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
 import { leaseMs, noticeMs } from '../../../../src/store/schema/postgres/session.ts'
 import { stubConnection } from '../connections/stub-connection.ts'
 
@@ -11,15 +11,15 @@ import { stubConnection } from '../connections/stub-connection.ts'
 const sent = 1_000_000
 
 /** A lease that asked at `sent` which nodes may write, and got these. */
-function leaseWith(writers: readonly Row[] = [], lease = new Lease()): Lease {
+function leaseWith(writers: readonly DataRow[] = [], lease = new CacheLease()): CacheLease {
   lease.renewal(sent).onAnswer(writers)
   return lease
 }
 
-const otherNode: Row = [1, 4711]
+const otherNode: DataRow = [1, 4711]
 
 test('a lease does not hold before the first answer', () => {
-  const lease = new Lease()
+  const lease = new CacheLease()
   assert.deepEqual([lease.holds(sent), lease.isDue(sent)], [false, true])
 })
 
@@ -70,7 +70,7 @@ test('a COMMIT with an unknown outcome ends the lease and voids the questions se
 })
 
 /** Admits a new connection to the lease; reads the number of the node from the values of its lock statement. */
-async function admitted(lease: Lease, others: (node: number) => readonly Row[]) {
+async function admitted(lease: CacheLease, others: (node: number) => readonly DataRow[]) {
   let node = 0
   const stub = stubConnection(text =>
     text.includes('pg_locks') ? [...others(node), [node, stub.connection.pid]] : undefined,
@@ -86,7 +86,7 @@ async function admitted(lease: Lease, others: (node: number) => readonly Row[]) 
 }
 
 test('the first connection of a node waits until the leases of other nodes have ended, later ones do not wait', async () => {
-  const lease = new Lease()
+  const lease = new CacheLease()
   const first = await admitted(lease, () => [])
   assert.ok(first.waited >= noticeMs - 1, `${first.waited} ms`)
   const second = await admitted(lease, node => [[node, first.stub.connection.pid]])
@@ -95,7 +95,7 @@ test('the first connection of a node waits until the leases of other nodes have 
 })
 
 test('a connection of another node with the same process id does not count as an own connection', async () => {
-  const lease = new Lease()
+  const lease = new CacheLease()
   const first = await admitted(lease, () => [])
   const own = first.stub.connection.pid
   const { waited } = await admitted(lease, node => [[node + 1, own]])
@@ -103,7 +103,7 @@ test('a connection of another node with the same process id does not count as an
 })
 
 test('a closed connection does not count as an own connection', async () => {
-  const lease = new Lease()
+  const lease = new CacheLease()
   const first = await admitted(lease, () => [])
   first.stub.close()
   const { waited } = await admitted(lease, node => [[node, first.stub.connection.pid]])
@@ -111,7 +111,7 @@ test('a closed connection does not count as an own connection', async () => {
 })
 
 test('a connection is admitted once', async () => {
-  const lease = new Lease()
+  const lease = new CacheLease()
   const { stub } = await admitted(lease, () => [])
   const before = stub.statements.length
   await lease.admit(stub.connection)
@@ -119,7 +119,7 @@ test('a connection is admitted once', async () => {
 })
 
 test('own connections do not end the lease of a node; connections that differ in node or process id do', async () => {
-  const lease = new Lease()
+  const lease = new CacheLease()
   const { stub, node } = await admitted(lease, () => [])
   const { pid } = stub.connection
   assert.equal(leaseWith([[node, pid]], lease).holds(sent), true)
@@ -128,12 +128,12 @@ test('own connections do not end the lease of a node; connections that differ in
     [node, pid + 1000],
   ]) {
     lease.end()
-    assert.equal(leaseWith([[node, pid], other as Row], lease).holds(sent), false)
+    assert.equal(leaseWith([[node, pid], other as DataRow], lease).holds(sent), false)
   }
 })
 
 test('a connection that breaks while it waits is not admitted', async () => {
-  const lease = new Lease()
+  const lease = new CacheLease()
   const stub = stubConnection(() => new ConnectionLost('broken'))
   await assert.rejects(lease.admit(stub.connection), ConnectionLost)
   assert.equal(stub.connection.isClosed, true)

@@ -7,9 +7,9 @@ import { ApiError } from '../../../../src/errors.ts'
 import type { Connection } from '../../../../src/store/postgres/connections/connection.ts'
 import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
 import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
-import { Lease } from '../../../../src/store/postgres/versions/lease.ts'
+import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
 import { type CommitOptions, CommitQueue } from '../../../../src/store/postgres/write/commit.ts'
-import type { Job, OwnTransaction } from '../../../../src/store/postgres/write/group.ts'
+import type { OwnTransaction, WriteJob } from '../../../../src/store/postgres/write/group.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import { type Answer, stubConnection } from '../connections/stub-connection.ts'
@@ -36,11 +36,15 @@ function open(
     lockWaitMs: 5000,
     now: () => 0,
     // Without other nodes, a connection is admitted at once.
-    lease: Object.assign(new Lease(), { admit: async () => {} }),
+    lease: Object.assign(new CacheLease(), { admit: async () => {} }),
     betweenGroups: async () => {},
     beforeCommit,
   })
-  const add = (name: string, run: Job<string>['run'] = async () => name, ownTransaction?: OwnTransaction) => {
+  const add = (
+    name: string,
+    run: WriteJob<string>['run'] = async () => name,
+    ownTransaction?: OwnTransaction,
+  ) => {
     const added = queue.add({
       key: undefined,
       runsAlone: false,
@@ -69,7 +73,7 @@ interface Options {
 }
 
 const fine: Answer = () => undefined
-const changing: Job<string>['run'] = async scope => {
+const changing: WriteJob<string>['run'] = async scope => {
   await scope.rows(change, noInputs)
   return 'changed'
 }
@@ -128,7 +132,7 @@ test('consecutive groups share one connection', async () => {
 
 test('a failing write undoes its own changes and none of the other writes of its group', async () => {
   const { queue, add, answers, statements } = open(() => fine)
-  const failing: Job<string>['run'] = async scope => {
+  const failing: WriteJob<string>['run'] = async scope => {
     await changing(scope)
     throw new ApiError('CONFLICT')
   }
@@ -168,7 +172,7 @@ function refusingIndex(): Answer {
 
 test('a deferred statement that the database refuses fails its write alone', async () => {
   const { queue, add, answers } = open(refusingIndex)
-  const indexing: Job<string>['run'] = async scope => {
+  const indexing: WriteJob<string>['run'] = async scope => {
     await changing(scope)
     scope.defer(index, noInputs)
     return 'indexed'
@@ -202,7 +206,7 @@ test('a transaction whose code caught a lock timeout is retried', async () => {
   let failures = 1
   const busy: Answer = text => (text === change.text && failures-- > 0 ? lockTimeout : undefined)
   const { queue, add, answers, statements } = open(() => busy)
-  const catching: Job<string>['run'] = scope => changing(scope).catch(() => 'caught')
+  const catching: WriteJob<string>['run'] = scope => changing(scope).catch(() => 'caught')
   await add('one', catching, { isSnapshot: false, locks: () => [], isLong: true, tries: 3 })
   assert.deepEqual(answers, ['one stored'])
   assert.deepEqual(statements(), ['BEGIN', change.text, 'ROLLBACK', 'BEGIN', change.text, 'COMMIT'])
@@ -211,7 +215,7 @@ test('a transaction whose code caught a lock timeout is retried', async () => {
 
 test('a write that fails before its first change does not make its group start again', async () => {
   const { queue, add, answers, statements } = open(() => fine)
-  const refused: Job<string>['run'] = async () => {
+  const refused: WriteJob<string>['run'] = async () => {
     throw new ApiError('NOT_FOUND')
   }
   await Promise.all([add('good', changing), add('bad', refused)])
@@ -252,7 +256,7 @@ test('a write is retried if the connection breaks before COMMIT, and fails witho
 })
 
 test('a connection that breaks during a rollback fails no other write', async () => {
-  const failing: Job<string>['run'] = async scope => {
+  const failing: WriteJob<string>['run'] = async scope => {
     await changing(scope)
     throw new ApiError('CONFLICT')
   }
@@ -275,7 +279,7 @@ test('an action is retried if the connection breaks while one of its steps is ro
   const { queue, add, answers, connections } = open(index => text => {
     return index === 0 && text === 'ROLLBACK TO "one_step"' ? new ConnectionLost('broken') : undefined
   })
-  const catching: Job<string>['run'] = scope =>
+  const catching: WriteJob<string>['run'] = scope =>
     scope
       .savepoint(async own => {
         await own.rows(change, noInputs)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Connection } from '../../../../src/store/sqlite/connection.ts'
-import { Probes } from '../../../../src/store/sqlite/file/write-probes.ts'
+import { WriteProbes } from '../../../../src/store/sqlite/file/write-probes.ts'
 import { WriteHealth } from '../../../../src/store/write-health.ts'
 
 const BUSY = 5
@@ -20,7 +20,7 @@ function withProbes() {
       if (errcode !== undefined) throw Object.assign(new Error('SQLite says no'), { errcode })
     },
   } as unknown as Connection
-  const probes = new Probes({ connection, health: new WriteHealth(), clock: () => state.now })
+  const probes = new WriteProbes({ connection, health: new WriteHealth(), clock: () => state.now })
   const look = (now: number, errcode?: number) => {
     Object.assign(state, { now, errcode })
     return probes.probe()?.message

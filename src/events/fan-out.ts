@@ -1,26 +1,26 @@
 /** Delivers one change at a time: renders a reply for each group that subscribes to it, and sends it to the members. */
-import type { LoggedChange } from './change-feed.ts'
-import type { Groups } from './groups.ts'
+import type { LoggedChange } from '../plan/change-feed.ts'
+import type { SubscriberGroups } from './groups.ts'
 import type { Rendering } from './rendering.ts'
-import { type Group, hasTopicFor, type Subscriber } from './subscriber.ts'
+import { hasTopicFor, type Subscriber, type SubscriberGroup } from './subscriber.ts'
 
 /** The longest time for which a delivery to many groups blocks the event loop. */
 const maxBlockingMs = 5
 
-export interface DeliveryParts {
-  readonly groups: Groups
+export interface FanOutParts {
+  readonly groups: SubscriberGroups
   readonly rendering: Rendering
   /** Ends subscriptions that missed a change: their clients must learn that something is missing. */
   readonly fail: (subscribers: Iterable<Subscriber>, error: unknown) => void
 }
 
-export class Delivery {
-  readonly #parts: DeliveryParts
+export class FanOut {
+  readonly #parts: FanOutParts
   #change: LoggedChange | undefined
   /** Deliveries of the current change to groups that a subscriber has joined during the delivery. */
   #catchUps: Promise<void>[] = []
 
-  constructor(parts: DeliveryParts) {
+  constructor(parts: FanOutParts) {
     this.#parts = parts
   }
 
@@ -38,7 +38,7 @@ export class Delivery {
 
   /** Returns the index of the group to continue with. */
   #deliverSlice(
-    groups: readonly Group[],
+    groups: readonly SubscriberGroup[],
     from: number,
     change: LoggedChange,
     pending: Promise<void>[],
@@ -54,7 +54,7 @@ export class Delivery {
   }
 
   async #deliverRest(
-    groups: readonly Group[],
+    groups: readonly SubscriberGroup[],
     from: number,
     change: LoggedChange,
     pending: Promise<void>[],
@@ -80,7 +80,7 @@ export class Delivery {
     this.#change = undefined
   }
 
-  #deliverTo(group: Group, change: LoggedChange): Promise<void> | undefined {
+  #deliverTo(group: SubscriberGroup, change: LoggedChange): Promise<void> | undefined {
     const { rendering, fail } = this.#parts
     try {
       const reply = rendering.render(group, change)
@@ -97,7 +97,7 @@ export class Delivery {
 }
 
 /** `reply`: null where the members may not see the item. */
-function send({ members }: Group, { event }: LoggedChange, reply: string | null): void {
+function send({ members }: SubscriberGroup, { event }: LoggedChange, reply: string | null): void {
   if (reply === null) return
   for (const subscriber of members) subscriber.send(event, reply)
 }

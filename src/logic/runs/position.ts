@@ -18,7 +18,7 @@ export interface PlannedJob {
 export type PlannedJobs = Readonly<Record<string, PlannedJob>>
 
 /** The payload of the record of positions. */
-export interface Place {
+export interface RunnerPosition {
   /** The last event that is done, by reaction. */
   readonly reactions: Readonly<Record<string, number>>
   readonly jobs: PlannedJobs

@@ -1,5 +1,5 @@
 /** Memoises `make` by key, such as a shape. A value is kept as long as its key. */
-export function once<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
+export function memoised<K extends object, V extends object>(make: (key: K) => V): (key: K) => V {
   const values = new WeakMap<K, V>()
   return key => {
     const cached = values.get(key)

@@ -1,11 +1,11 @@
 /** A row that expressions refer to: its table, its alias, and the columns that they use. */
-import type { Condition } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import type { Dialect } from './dialect.ts'
 import { join, name, type Sql, sql } from './writer.ts'
 
 const none: ReadonlySet<string> = new Set()
 
-interface Counter {
+interface AliasCounter {
   next: number
   /** An alias that must not be generated again: that of the statement's own row, which may be a table's name. */
   readonly reserved?: string
@@ -27,7 +27,7 @@ export interface RowSource {
   readonly matches: Sql
 }
 
-export class Row {
+export class RowAlias {
   readonly dialect: Dialect
   readonly table: string
   /** Whether it comes from an event: the rows that it refers to may have been deleted. */
@@ -40,14 +40,14 @@ export class Row {
   #keys: RowSource['keys'] | undefined
   readonly alias: string
   readonly #alias: Sql
-  readonly #counter: Counter
+  readonly #counter: AliasCounter
 
   /** Without `alias`, a row of the statement's own table, `t0`. */
   constructor(
     dialect: Dialect,
     table: string,
     alias = 't0',
-    counter: Counter = { next: 1, reserved: alias },
+    counter: AliasCounter = { next: 1, reserved: alias },
   ) {
     this.dialect = dialect
     this.table = table
@@ -57,14 +57,14 @@ export class Row {
   }
 
   /** A row of another table within the same statement. */
-  another(table: string): Row {
+  another(table: string): RowAlias {
     const alias = `t${this.#counter.next++}`
     if (alias === this.#counter.reserved) return this.another(table)
-    return new Row(this.dialect, table, alias, this.#counter)
+    return new RowAlias(this.dialect, table, alias, this.#counter)
   }
 
   /** A stored row of a collection, regardless of what the caller may read. */
-  stored(collection: string): Row {
+  stored(collection: string): RowAlias {
     return this.another(this.dialect.stored(collection))
   }
 
@@ -76,7 +76,7 @@ export class Row {
   }
 
   /** The same row, with the sort keys of its source. */
-  sorted(): Row {
+  sorted(): RowAlias {
     const { source } = this
     if (source === undefined) return this
     const sorted = this.inner()
@@ -109,12 +109,12 @@ export class Row {
   }
 
   /** The same row in a subquery, which may have another source: see `of`. */
-  inner(): Row {
-    return new Row(this.dialect, this.table, this.alias, this.#counter)
+  inner(): RowAlias {
+    return new RowAlias(this.dialect, this.table, this.alias, this.#counter)
   }
 
   /** The columns that `outer` has used so far, as a select list. */
-  columns(outer: Row = this): Sql {
+  columns(outer: RowAlias = this): Sql {
     const columns = outer.usedColumns().map(column => {
       const key = this.source?.keys.get(column)
       return key === undefined ? this.column(column) : sql`${key} AS ${name(column)}`

@@ -14,7 +14,7 @@ export interface PartialEvent {
   readonly user: number
 }
 
-export interface Place {
+export interface SenderPosition {
   /** The last event for which all deliveries were created. */
   readonly event: number
   readonly partial: PartialEvent | null
