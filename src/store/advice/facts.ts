@@ -28,6 +28,9 @@ export interface ListEstimate {
 /** The tables of search terms, and those through which rules read rows that the caller cannot see. */
 const ownTable = /^_(?:search|all)_(.+?)_?$/
 
+/** The primary key of `_records`, by which rules find the confirmed address of the caller. */
+const recordKey = ['kind', 'id']
+
 /** For an equality on a field whose values are unknown. */
 const defaultEqualitySelectivity = 0.01
 const defaultRangeSelectivity = 0.3
@@ -55,9 +58,10 @@ export function factsOf({ model, totals, list, tables, take }: ListEstimate): Pl
       const collection = collectionOf(alias)
       return collection && totals.of(collection.name)
     },
-    isKey: (table, columns) => {
-      const collection = collectionOf(table)
-      return collection !== undefined && isUnique(collection, columns)
+    isKey: (alias, columns) => {
+      const collection = collectionOf(alias)
+      if (collection !== undefined) return isUnique(collection, columns)
+      return (tables.get(alias) ?? alias) === '_records' && recordKey.every(key => columns.includes(key))
     },
     rowsPerKey,
     rowsPerGroup: terms => rowsPerKey('t0', [...equal, ...sortFields.slice(0, sortFields.length - terms)]),

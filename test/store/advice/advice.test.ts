@@ -2,9 +2,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { createBySystem } from '../../../src/auth/bootstrap.ts'
 import type { Call } from '../../../src/call.ts'
 import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
-import { index } from '../../../src/index.ts'
+import {
+  caller,
+  collection,
+  model as declareModel,
+  email,
+  field,
+  index,
+  nobody,
+  owner,
+  relation,
+  users,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
@@ -19,7 +32,7 @@ import { postgresPlan } from '../../../src/store/postgres/read/query-plan.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'
 import { failure } from '../contract.ts'
-import { databases, lockedPostgres, type Place } from '../databases.ts'
+import { databases, lockedPostgres, type Place, sqlite } from '../databases.ts'
 import { fill, followed, modelWith, slowCases } from './cases.ts'
 import { visitedRows } from './visited.ts'
 
@@ -335,6 +348,43 @@ test('PostgreSQL with row security: a list that would visit more rows than maxSc
     await (await place.open(modelWith({}, false))).close()
     await fill(lockedPostgres, place)
     await refusesBeyond(place)
+  }))
+
+/** A rule that reads the caller's own fields, beside one that an index serves. */
+const addressed = checkModel(
+  declareModel({
+    users: users({}),
+    invitations: collection({
+      fields: { email: email(), inviter_id: relation('users') },
+      access: {
+        read: owner('inviter_id').or(field('email').eq(caller('email'))),
+        create: nobody,
+        update: nobody,
+        delete: nobody,
+      },
+    }),
+  }),
+)
+
+test("a rule about the caller's own fields does not make the list of a small table slow", () =>
+  sqlite.within(async place => {
+    const reported: SlowList[] = []
+    const store = await place.open(addressed, { queries: { onSlow: slow => reported.push(slow) } })
+    const run = createRun(createGuard(addressed), store)
+    const signUp = (name: string) => createBySystem(run, 'users', { name, email: `${name}@example.com` }, {})
+    const inviter_id = await signUp('ida')
+    await createBySystem(run, 'invitations', { email: 'guest@example.com', inviter_id }, {})
+    const ask = asker(addressed, store, store, user(inviter_id, 'user', 'all'))
+    await ask('/invitations')
+    await Promise.all(Array.from({ length: 1500 }, (_, at) => signUp(`user${at}`)))
+    // Lists are examined in the order of their requests.
+    await ask('/users?sort=name')
+    await until(() => reported.find(({ request }) => request.includes('/users')))
+    assert.deepEqual(
+      reported.map(({ request }) => request),
+      ['GET /users?sort=name'],
+    )
+    await store.close()
   }))
 
 for (const database of databases.filter(each => each !== lockedPostgres)) {
