@@ -36,18 +36,17 @@ const together = [
   ['logic', 'serve', 'observability', 'idempotency'],
   ['matrix', 'explain', 'generate'],
   ['store', 'databases'],
-  ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster'],
-  ['client', 'dev', 'docs', 'growth', 'layers', 'ledger', 'source'],
+  ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster', 'layers', 'source'],
 ]
 /** More files in one process would run for longer than the rest of the tests. */
 const maxFilesPerProcess = 24
 
 /**
- * Files that match change global state of their process, need a process that does nothing else, wait for processes of their
- * own, or cannot be required because they await.
+ * Files that match change global state of their process for each test, need a process that does nothing else, wait for
+ * processes of their own, or cannot be required because they await.
  */
 const needsOwnProcess =
-  /\bshareSetup\(|^(?:const .* = |} = )?await |node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/m
+  /\b(beforeEach|afterEach|shareSetup)\(|^(?:const .* = |} = )?await |node:(child_process|worker_threads)|\.mock\.|own-pages\.ts|process\.(env\.\w+ =|exit|memoryUsage)/m
 
 /** The folders that share processes with the file; undefined if the file has its own process. */
 function groupOf(file) {
