@@ -84,7 +84,9 @@ const transports: Readonly<Record<string, (query: string) => Promise<Errors>>> =
 async function errorsOf(response: Response): Promise<Errors> {
   const text = await response.text()
   assert.doesNotMatch(text, /"data"/)
-  const { errors, error } = JSON.parse(text)
+  // A stream has the errors in its only event.
+  const [, event] = /^event: next\ndata: (.*)$/m.exec(text) ?? []
+  const { errors, error } = JSON.parse(event ?? text)
   return errors ?? [{ message: error.message, extensions: { code: error.code } }]
 }
 
