@@ -38,7 +38,7 @@ function subscribe(hub: Hub) {
 function hubOn(feed: ChangeFeed) {
   return new Hub({
     feed,
-    maxGroups: 10,
+    maxGroups: 1000,
     beforeDelivery: () => undefined,
     onFault: error => assert.fail(String(error)),
   })

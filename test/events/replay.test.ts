@@ -40,7 +40,7 @@ function fixture({ answer, render }: Fixture = {}) {
   })
   const hub = new Hub({
     feed,
-    maxGroups: 10,
+    maxGroups: 1000,
     beforeDelivery: () => undefined,
     onFault: error => assert.fail(String(error)),
   })
@@ -163,7 +163,7 @@ describe('the transition from replay to live events', () => {
     }
     const hub = new Hub({
       feed: stub,
-      maxGroups: 10,
+      maxGroups: 1000,
       beforeDelivery: () => undefined,
       onFault: error => assert.fail(String(error)),
     })
