@@ -66,9 +66,9 @@ export const graphql: readonly Mutant[] = [
   ]),
   ...mutantsOf(
     'events/quota',
-    ['events/quota'],
+    ['events/quota', 'events/group-quota'],
     [
-      ['one more than the limit may be open', 'if (open >= this.#max) {', 'if (open > this.#max) {'],
+      ['one more than the limit may be open', 'if (open >= this.#max) throw', 'if (open > this.#max) throw'],
       [
         'a closed subscription still counts as open',
         'if (open > 0) this.#open.set(key, open)',
@@ -84,6 +84,42 @@ export const graphql: readonly Mutant[] = [
         'closing more than was open raises the limit',
         'if (open > 0) this.#open.set(key, open)\n    else this.#open.delete(key)',
         'this.#open.set(key, open)',
+      ],
+      [
+        'one more distinct request than the limit may be open',
+        'if (open < this.#max || groups?.has(group)) return',
+        'if (open <= this.#max || groups?.has(group)) return',
+      ],
+      [
+        'a request that is already open is refused at the limit',
+        'if (open < this.#max || groups?.has(group)) return',
+        'if (open < this.#max) return',
+      ],
+      [
+        'the first subscriber that ends frees the place of all with its request',
+        'if (subscribers > 1) return void groups?.set(group, subscribers - 1)',
+        'if (subscribers > 2) return void groups?.set(group, subscribers - 1)',
+      ],
+      [
+        'the last subscriber that ends frees no place',
+        '    groups?.delete(group)\n',
+        '    groups?.set(group, 0)\n',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'events/groups',
+    ['events/group-quota'],
+    [
+      [
+        'a caller may open any number of distinct requests',
+        '    this.#quota.require(subscriber.caller, groupKey(subscriber))\n',
+        '',
+      ],
+      [
+        'a subscription that has ended still counts',
+        '    this.#quota.release(subscriber.caller, group.key)\n',
+        '',
       ],
     ],
   ),

@@ -101,6 +101,13 @@ export const graphqlSettings = {
     description:
       'The maximum number of open WebSockets, event streams and polls that wait for events, of each user, and of each app for each user, in each worker, and at most half of `maxConnections`.',
   }),
+  'graphql.maxDistinctSubscriptions': setting({
+    variable: 'PORTICO_GRAPHQL_MAX_DISTINCT_SUBSCRIPTIONS',
+    kind: integer(0, 1_000_000),
+    default: 200,
+    description:
+      'The maximum number of different requests among the open GraphQL subscriptions, event streams and polls that wait for events, of each user, of each app for each user, and of each client address without a credential, in each worker. Each event is rendered once for each of them.',
+  }),
   'graphql.maxOperations': setting({
     variable: 'PORTICO_GRAPHQL_MAX_OPERATIONS',
     kind: integer(1, 100_000),

@@ -11,6 +11,8 @@ export interface EventsParts {
   /** WebSockets, event streams and long polls: of one address without a credential, and of one user or app. */
   readonly maxAnonymousConnections: number
   readonly maxConnections: number
+  /** Distinct requests among the open subscriptions, event streams and long polls of one caller. */
+  readonly maxDistinctSubscriptions: number
 }
 
 export interface Events {
@@ -20,11 +22,11 @@ export interface Events {
 }
 
 export function createEvents(parts: EventsParts): Events {
-  const { feed, identify, onFault, maxAnonymousConnections, maxConnections } = parts
+  const { feed, identify, onFault, maxAnonymousConnections, maxConnections, maxDistinctSubscriptions } = parts
   const credentials = new CredentialMonitor(identify, onFault)
   const beforeDelivery = (collections: ReadonlySet<string>) => credentials.checkAfterChangesOf(collections)
   return {
-    hub: new Hub({ feed, beforeDelivery, onFault }),
+    hub: new Hub({ feed, beforeDelivery, onFault, maxGroups: maxDistinctSubscriptions }),
     credentials,
     connectionQuota: new ConnectionQuota(maxAnonymousConnections, maxConnections),
   }

@@ -1,21 +1,37 @@
 /** Subscribers with the same request and the same rights form a group: each event is rendered once per group. */
+import type { GroupQuota } from './quota.ts'
 import type { ChangeRenderer, Subscriber, SubscriberGroup, Topic } from './subscriber.ts'
 
 function topicKey({ kind, collection }: Topic): string {
   return `${kind} ${collection}`
 }
 
+function groupKey({ principal: { userId, access, claims }, request }: Subscriber): string {
+  return `${userId} ${access.key} ${request.key} ${claims?.key ?? ''}`
+}
+
 export class SubscriberGroups {
+  readonly #quota: GroupQuota
   readonly #groups = new Map<string, SubscriberGroup>()
   readonly #topics = new Map<string, Set<SubscriberGroup>>()
 
+  constructor(quota: GroupQuota) {
+    this.#quota = quota
+  }
+
+  /** Lets a new subscriber join. Throws RATE_LIMITED if its caller is in too many other groups, and the errors of `join`. */
+  admit(subscriber: Subscriber): void {
+    this.#quota.require(subscriber.caller, groupKey(subscriber))
+    this.join(subscriber)
+  }
+
   /** Throws if the subscriber's principal may never see what the request asks for. */
   join(subscriber: Subscriber): void {
-    const { principal, request } = subscriber
-    const { userId, access, claims } = principal
-    const key = `${userId} ${access.key} ${request.key} ${claims?.key ?? ''}`
+    const { principal, request, caller } = subscriber
+    const key = groupKey(subscriber)
     const group = this.#groups.get(key) ?? this.#add(key, request.rendererFor(principal))
     group.members.add(subscriber)
+    this.#quota.take(caller, key)
     subscriber.group = group
   }
 
@@ -25,6 +41,7 @@ export class SubscriberGroups {
     if (!group) return false
     subscriber.group = undefined
     group.members.delete(subscriber)
+    this.#quota.release(subscriber.caller, group.key)
     if (group.members.size === 0) this.#remove(group)
     return true
   }

@@ -10,6 +10,7 @@ import { FanOut } from './fan-out.ts'
 import { SubscriberGroups } from './groups.ts'
 import { LogReader, type LogReaderParts } from './log-reader.ts'
 import { Outage } from './outage.ts'
+import { GroupQuota } from './quota.ts'
 import { Rendering } from './rendering.ts'
 import { Replays } from './replays.ts'
 import { checkResumable } from './resume.ts'
@@ -30,6 +31,8 @@ export interface Resume {
 
 export interface HubParts extends Pick<LogReaderParts, 'feed' | 'beforeDelivery'> {
   readonly onFault: (error: unknown) => void
+  /** The maximum number of groups in which one caller may have subscribers. */
+  readonly maxGroups: number
   /** How long a failed delivery is retried while the database answers other queries. */
   readonly retryLimitMs?: number | undefined
 }
@@ -37,15 +40,19 @@ export interface HubParts extends Pick<LogReaderParts, 'feed' | 'beforeDelivery'
 export class Hub {
   readonly #feed: ChangeFeed
   readonly #onFault: (error: unknown) => void
-  readonly #live = new SubscriberGroups()
-  readonly #replaying = new SubscriberGroups()
+  readonly #live: SubscriberGroups
+  readonly #replaying: SubscriberGroups
   readonly #fanOut: FanOut
   readonly #reader: LogReader
   readonly #replays: Replays
   #size = 0
   #isClosed = false
 
-  constructor({ feed, beforeDelivery, onFault, retryLimitMs }: HubParts) {
+  constructor({ feed, beforeDelivery, onFault, maxGroups, retryLimitMs }: HubParts) {
+    // A subscriber that has replayed moves from one to the other, and still counts once.
+    const quota = new GroupQuota(maxGroups)
+    this.#live = new SubscriberGroups(quota)
+    this.#replaying = new SubscriberGroups(quota)
     this.#feed = feed
     this.#onFault = onFault
     const hasSubscribers = () => this.#size > 0
@@ -81,8 +88,8 @@ export class Hub {
 
   /**
    * Sends every change that `request` asks for to `sink`, in order and each once: the changes after the event `after`, or
-   * those after this call. Throws if the principal may never see what the request asks for, and RESYNC_REQUIRED if the
-   * log no longer has all events after `after`.
+   * those after this call. Throws if the principal may never see what the request asks for, RATE_LIMITED if its caller is in
+   * too many other groups, and RESYNC_REQUIRED if the log no longer has all events after `after`.
    */
   async subscribe(
     request: SubscriptionRequest,
@@ -125,7 +132,7 @@ export class Hub {
   async #subscribeLive(subscriber: Subscriber): Promise<void> {
     this.#requireOpen()
     subscriber.holdLive()
-    this.#live.join(subscriber)
+    this.#live.admit(subscriber)
     subscriber.pass(await this.#feed.last())
     if (!subscriber.isOpen || subscriber.startLive()) return
     this.#leaveLive(subscriber)
@@ -136,7 +143,7 @@ export class Hub {
     checkResumable(after, await this.#feed.bounds())
     this.#requireOpen()
     subscriber.pass(after)
-    this.#replaying.join(subscriber)
+    this.#replaying.admit(subscriber)
     if (this.#reader.position > after) return this.#replays.add(subscriber)
     // Either nothing was missed, or the live reader will read what was missed.
     this.#joinLive(subscriber)

@@ -1,4 +1,4 @@
-/** How many connections each caller may have open. Each worker counts its own. */
+/** How many connections and distinct requests for events each caller may have open. Each worker counts its own. */
 import { ApiError } from '../errors.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 
@@ -16,12 +16,7 @@ export class Quota {
   /** Counts one more. Throws RATE_LIMITED if the caller already has the maximum open. */
   take(key: string): void {
     const open = this.#open.get(key) ?? 0
-    if (open >= this.#max) {
-      throw new ApiError(
-        'RATE_LIMITED',
-        `You have ${open} open ${this.#pluralNoun}; the maximum is ${this.#max}.`,
-      )
-    }
+    if (open >= this.#max) throw tooManyOpen(open, this.#pluralNoun, this.#max)
     this.#open.set(key, open + 1)
   }
 
@@ -30,6 +25,10 @@ export class Quota {
     if (open > 0) this.#open.set(key, open)
     else this.#open.delete(key)
   }
+}
+
+function tooManyOpen(open: number, pluralNoun: string, max: number): ApiError {
+  return new ApiError('RATE_LIMITED', `You have ${open} open ${pluralNoun}; the maximum is ${max}.`)
 }
 
 /** Releases one connection. Only the first call has an effect. */
@@ -61,5 +60,41 @@ export class ConnectionQuota {
     const quota = isAnonymous(access) ? this.#anonymous : this.#identified
     quota.take(budgetKey)
     return releaseOnce(() => quota.release(budgetKey))
+  }
+}
+
+/**
+ * Counts the groups in which each caller has subscribers. Every event is rendered for each group: a caller with many groups
+ * would delay the events of all others.
+ */
+export class GroupQuota {
+  /** How many subscribers a caller has in each group, by caller and group. */
+  readonly #callers = new Map<string, Map<string, number>>()
+  readonly #max: number
+
+  constructor(max: number) {
+    this.#max = max
+  }
+
+  /** Throws RATE_LIMITED if `group` would be one more than the maximum. */
+  require(caller: string, group: string): void {
+    const groups = this.#callers.get(caller)
+    const open = groups?.size ?? 0
+    if (open < this.#max || groups?.has(group)) return
+    throw tooManyOpen(open, 'subscriptions, event streams and long polls with different requests', this.#max)
+  }
+
+  /** Counts one more subscriber of the caller in the group. */
+  take(caller: string, group: string): void {
+    const groups = this.#callers.get(caller) ?? new Map<string, number>()
+    this.#callers.set(caller, groups.set(group, (groups.get(group) ?? 0) + 1))
+  }
+
+  release(caller: string, group: string): void {
+    const groups = this.#callers.get(caller)
+    const subscribers = groups?.get(group) ?? 0
+    if (subscribers > 1) return void groups?.set(group, subscribers - 1)
+    groups?.delete(group)
+    if (groups?.size === 0) this.#callers.delete(caller)
   }
 }

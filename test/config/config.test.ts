@@ -253,6 +253,7 @@ const examples: { readonly [N in Name]: Examples } = {
   'graphql.maxCallerBytes': numberOf(1024, 68_719_476_736),
   'graphql.maxAnonymousConnections': numberOf(0, 1_000_000),
   'graphql.maxConnections': numberOf(0, 1_000_000),
+  'graphql.maxDistinctSubscriptions': numberOf(0, 1_000_000),
   'graphql.maxOperations': numberOf(1, 100_000),
   'graphql.maxBuffered': numberOf(1024, 1_073_741_824),
   'oauth.accessTokenFormat': {

@@ -78,6 +78,54 @@ test('a caller has one limit for open polls and streams together, and a closed o
   )
 })
 
+test('a caller has one limit for distinct requests of polls, streams and subscriptions', async () => {
+  await withFixture(
+    { graphql: { maxDistinctSubscriptions: 2 } },
+    async ({ url, ann, ben }) => {
+      const titled = (title: string) => `collections=notes&title[contains]=${title}`
+      const first = await stream(url, titled('a'), { key: ann.key })
+      assert.equal(first.status, 200)
+      const waiting = ask(url, `${titled('b')}&wait=30`, ann.key)
+      await untilOpen(url, 2)
+      const joined = await stream(url, titled('a'), { key: ann.key })
+      assert.equal(joined.status, 200)
+      await untilOpen(url, 3)
+      const refused = await ask(url, `${titled('c')}&wait=30`, ann.key)
+      assert.deepEqual([refused.status, refused.code], [429, 'RATE_LIMITED'])
+      assert.ok(Number(refused.headers.get('Retry-After')) > 0)
+      assert.match(refused.text, /2 open .* with different requests; the maximum is 2/)
+      assert.equal((await stream(url, titled('c'), { key: ann.key })).status, 429)
+      const operation = { query: 'subscription { newNote { id } }' }
+      const subscription = await call(`${url}/graphql`, {
+        method: 'POST',
+        key: ann.key,
+        headers: { Accept: 'text/event-stream' },
+        body: operation,
+      })
+      assert.equal(subscription.status, 429, subscription.text)
+      assert.equal((await ask(url, `${titled('c')}&wait=0`, ann.key)).status, 200)
+      const other = await stream(url, titled('c'), { key: ben.key })
+      assert.equal(other.status, 200)
+      // A poll frees its place with its reply, a stream when its last listener has gone.
+      await write(url, ann.key, 'b')
+      assert.equal((await waiting).status, 200)
+      await untilOpen(url, 3)
+      const third = await stream(url, titled('c'), { key: ann.key })
+      assert.equal(third.status, 200)
+      first.leave()
+      await untilOpen(url, 3)
+      assert.equal((await stream(url, titled('d'), { key: ann.key })).status, 429)
+      joined.leave()
+      await untilOpen(url, 2)
+      const fourth = await stream(url, titled('d'), { key: ann.key })
+      assert.equal(fourth.status, 200)
+      for (const { leave } of [other, third, fourth]) leave()
+      await untilOpen(url, 0)
+    },
+    notes,
+  )
+})
+
 test('a restart answers waiting polls and ends streams; an EventSource reconnects and misses no event', async () => {
   await withFixture(
     {},

@@ -36,7 +36,12 @@ function subscribe(hub: Hub) {
 }
 
 function hubOn(feed: ChangeFeed) {
-  return new Hub({ feed, beforeDelivery: () => undefined, onFault: error => assert.fail(String(error)) })
+  return new Hub({
+    feed,
+    maxGroups: 1000,
+    beforeDelivery: () => undefined,
+    onFault: error => assert.fail(String(error)),
+  })
 }
 
 test('an event committed during a subscribe is delivered, even if the log is read before its end is known', async () => {

@@ -44,6 +44,7 @@ function fixture(retryLimitMs = 60_000) {
   }
   const hub = new Hub({
     feed,
+    maxGroups: 1000,
     beforeDelivery: () => undefined,
     onFault: error => faults.push(error),
     retryLimitMs,

@@ -16,6 +16,7 @@ export function eventsOf({ changes }: Pick<Store, 'changes'>): EventRouteParts {
     },
     maxAnonymousConnections: 100,
     maxConnections: 100,
+    maxDistinctSubscriptions: 100,
   })
   const clientOf = ({ address }: Call) => ({ credential: undefined, address, onGone: () => () => {} })
   return { events, feed: changes, clientOf, maxBufferedBytes: 1_000_000 }

@@ -38,7 +38,12 @@ function fixture({ answer, render }: Fixture = {}) {
     rendered++
     return render ? render().then(() => row) : row
   })
-  const hub = new Hub({ feed, beforeDelivery: () => undefined, onFault: error => assert.fail(String(error)) })
+  const hub = new Hub({
+    feed,
+    maxGroups: 1000,
+    beforeDelivery: () => undefined,
+    onFault: error => assert.fail(String(error)),
+  })
   const subscribe = async (after?: number, principal: Principal = ada, sink: Partial<ReplySink> = {}) => {
     const received: number[] = []
     const ends: unknown[] = []
@@ -158,6 +163,7 @@ describe('the transition from replay to live events', () => {
     }
     const hub = new Hub({
       feed: stub,
+      maxGroups: 1000,
       beforeDelivery: () => undefined,
       onFault: error => assert.fail(String(error)),
     })

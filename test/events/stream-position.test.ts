@@ -16,6 +16,7 @@ test('a stream without visible events sends its position, so that it does not fa
     onFault: () => assert.fail(),
     maxAnonymousConnections: 1,
     maxConnections: 1,
+    maxDistinctSubscriptions: 1,
   })
   const client = { credential: undefined, address: '192.0.2.1', onGone: () => () => {} }
   const parts = { events, feed, clientOf: () => client, maxBufferedBytes: 1000 }

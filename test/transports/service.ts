@@ -23,7 +23,7 @@ export interface Service {
 }
 
 export type ServiceSettings = GraphqlSettings &
-  Pick<EventsParts, 'maxAnonymousConnections' | 'maxConnections'>
+  Pick<EventsParts, 'maxAnonymousConnections' | 'maxConnections' | 'maxDistinctSubscriptions'>
 
 export const defaults: ServiceSettings = {
   documents: { mode: 'any', registered: new Map() },
@@ -37,6 +37,7 @@ export const defaults: ServiceSettings = {
   maxCallerBytes: 1_000_000,
   maxAnonymousConnections: 1000,
   maxConnections: 1000,
+  maxDistinctSubscriptions: 200,
   maxOperations: 5,
   maxBufferedBytes: 65_536,
   maxMessageBytes: 100_000,

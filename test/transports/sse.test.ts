@@ -3,6 +3,7 @@ import { request } from 'node:http'
 import { describe, it } from 'node:test'
 import { type Client, createClient } from 'graphql-sse'
 import { completeEvent, nextEvent } from '../../src/graphql/transports/sse.ts'
+import { user } from '../../src/principal.ts'
 import { closedAfterEach } from '../closing.ts'
 import { ada, json, openService, post, type Service, type ServiceSettings, sha256, until } from './service.ts'
 
@@ -17,8 +18,8 @@ async function open(settings: Partial<ServiceSettings> = {}): Promise<Service> {
 const newPost = 'subscription { newPost { id title } }'
 const stream = { ...json, Accept: 'text/event-stream' }
 
-function openStream(service: Service, headers = {}): Promise<Response> {
-  return post(service.url, { query: newPost }, { ...stream, ...headers })
+function openStream(service: Service, headers = {}, query = newPost): Promise<Response> {
+  return post(service.url, { query }, { ...stream, ...headers })
 }
 
 function subscriptions({ graphql }: Service): number {
@@ -156,6 +157,35 @@ describe('a stream', () => {
     await first.body?.cancel()
     await until(() => subscriptions(service) === 0)
     await (await openStream(service, ada)).body?.cancel()
+  })
+  it('is refused when the caller has too many distinct ones, until one ends', async () => {
+    const service = await open({ maxDistinctSubscriptions: 2 })
+    // A response that is no longer referenced is closed with the next garbage collection.
+    const responses: Response[] = []
+    const titled = async (title: string, headers = ada) => {
+      const query = `subscription { newPost(title: "${title}") { id } }`
+      const response = await openStream(service, headers, query)
+      responses.push(response)
+      return response
+    }
+    const first = await titled('a')
+    await titled('b')
+    assert.equal((await titled('b')).status, 200)
+    const refused = await titled('c')
+    assert.equal(refused.status, 429)
+    assert.match(await refused.text(), /2 open .* with different requests; the maximum is 2.*"RATE_LIMITED"/)
+    assert.equal((await titled('c', { Authorization: 'Bearer bob' })).status, 200)
+    assert.equal(subscriptions(service), 4)
+    await first.body?.cancel()
+    await until(() => subscriptions(service) === 3)
+    assert.equal((await titled('c')).status, 200)
+    assert.equal((await titled('a')).status, 429)
+    service.accounts.keys.delete('ada')
+    await until(() => subscriptions(service) === 1)
+    service.accounts.keys.set('ada', user(1, 'user', 'all'))
+    assert.equal((await titled('d')).status, 200)
+    assert.equal((await titled('e')).status, 200)
+    for (const { body } of responses) if (body && !body.locked) await body.cancel()
   })
   it('ends with the credential, and states the reason', async () => {
     const service = await open()

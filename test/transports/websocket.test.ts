@@ -238,6 +238,32 @@ describe('operations', () => {
     assert.match(JSON.stringify(untilMessage(third, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
     await listening(service, { type: 'connection_init', payload: { Authorization: 'Bearer bob' } })
   })
+  it('a caller has at most maxDistinctSubscriptions over all connections; one that is already open is accepted', async () => {
+    const service = await open({ maxDistinctSubscriptions: 2 })
+    const titled = (title: string) => `subscription { newPost(title: "${title}") { id } }`
+    const first = await listening(service, adaInit, titled('a'))
+    const second = await listening(service, adaInit, titled('b'))
+    const third = await listening(service, adaInit, titled('b'))
+    third.say(subscribe('2', titled('c')))
+    await until(() => untilMessage(third, 'error').length === 1)
+    const refusal = JSON.stringify(untilMessage(third, 'error')[0])
+    assert.match(refusal, /"id":"2".*2 open .* with different requests; the maximum is 2.*"RATE_LIMITED"/)
+    await listening(
+      service,
+      { type: 'connection_init', payload: { Authorization: 'Bearer bob' } },
+      titled('c'),
+    )
+    // Ended by the client, by a close of the connection and by an abort: each frees its place.
+    first.say({ id: '1', type: 'complete' })
+    await until(() => openSubscriptions(service) === 3)
+    await listening(service, adaInit, titled('c'))
+    second.socket.close()
+    third.socket.terminate()
+    await until(() => openSubscriptions(service) === 2)
+    const last = await listening(service, adaInit, titled('d'))
+    last.say(subscribe('2', titled('a')))
+    await until(() => untilMessage(last, 'error').length === 1)
+  })
 })
 
 describe('subscriptions', () => {

@@ -36,6 +36,7 @@ export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
     onFault,
     maxAnonymousConnections: atMostHalf(settings['graphql.maxAnonymousConnections'], settings),
     maxConnections: atMostHalf(settings['graphql.maxConnections'], settings),
+    maxDistinctSubscriptions: settings['graphql.maxDistinctSubscriptions'],
   })
   return { ...events, identify }
 }
