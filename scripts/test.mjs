@@ -34,7 +34,6 @@ const together = [
   ['conformance/oauth'],
   ['events', 'transports', 'graphql', 'portal', 'rest', 'contract', 'http'],
   ['logic', 'serve', 'observability', 'idempotency'],
-  ['matrix', 'explain', 'generate'],
   ['store', 'databases'],
   ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster', 'layers', 'source'],
 ]
