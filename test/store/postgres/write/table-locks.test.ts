@@ -4,7 +4,9 @@ import { test } from 'node:test'
 import pg from 'pg'
 import { anyone, collection, field, integer, model, related, relation } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check.ts'
+import type { CollectionUses } from '../../../../src/plan/transaction.ts'
 import { user } from '../../../../src/principal.ts'
+import { TableLocks } from '../../../../src/store/postgres/write/table-locks.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import { type Bench, openBench } from '../../../contract/rest/bench.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
@@ -33,6 +35,8 @@ const gated = `CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEG
 CREATE TRIGGER gate AFTER INSERT ON notes FOR EACH ROW EXECUTE FUNCTION gate()`
 const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
 
+const heldModes = `SELECT relation::regclass::text AS "table", mode FROM pg_locks WHERE granted AND mode IN ('ShareLock', 'ExclusiveLock') AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relation IS NOT NULL`
+
 const caller = user(1, 'user', 'all')
 
 interface Operation {
@@ -48,6 +52,8 @@ async function statusOf(bench: Bench, { path, ...rest }: Operation): Promise<num
 
 interface OpenBatch {
   readonly bench: Bench
+  /** The modes of the tables that are locked against writes. */
+  modes(): Promise<Record<string, unknown>>
   /** Resolves once `count` transactions wait, that of the batch included. */
   untilWaiting(count: number): Promise<void>
   /** Lets the batch end, and returns its status. */
@@ -78,7 +84,9 @@ function whileBatchIsOpen(operations: readonly Operation[], use: (batch: OpenBat
         await gate.query('SELECT pg_advisory_unlock(777)')
         return (await batch).status
       }
-      await use({ bench, untilWaiting, finish })
+      const modes = async () =>
+        Object.fromEntries((await query(url, heldModes)).map(({ table, mode }) => [table, mode]))
+      await use({ bench, modes, untilWaiting, finish })
     } finally {
       await gate.end()
       await bench.close()
@@ -104,6 +112,20 @@ test('a batch that updates an item does not delay writes of the collections that
     assert.equal(await finish(), 200)
   }))
 
+const deleteHouse = { method: 'DELETE', path: '/houses/1' }
+
+test('a batch that deletes an item locks the tables to which the deletion cascades', () =>
+  whileBatchIsOpen([{ method: 'GET', path: '/tags' }, deleteHouse], async ({ modes, finish }) => {
+    assert.deepEqual(await modes(), {
+      houses: 'ExclusiveLock',
+      notes: 'ExclusiveLock',
+      rooms: 'ExclusiveLock',
+      switches: 'ShareLock',
+      tags: 'ShareLock',
+    })
+    assert.equal(await finish(), 200)
+  }))
+
 test('a write of a collection that a batch has read waits for the batch', () =>
   whileBatchIsOpen([readHouse], async ({ bench, untilWaiting, finish }) => {
     let isStored = false
@@ -123,7 +145,7 @@ const readRoom = { method: 'GET', path: '/rooms/1' }
 const lateWrites = {
   'an update': updateRoom,
   'an update in a transaction of its own': { ...updateRoom, headers: { 'idempotency-key': 'one' } },
-  'a deletion that cascades': { method: 'DELETE', path: '/houses/1' },
+  'a deletion that cascades': deleteHouse,
 }
 
 for (const [title, write] of Object.entries(lateWrites)) {
@@ -146,3 +168,49 @@ test('an update after its group was rolled back is checked against what the batc
     assert.equal(await finish(), 200)
     assert.equal(await status, 403)
   }))
+
+/** Books can be read if their shelf is low, and changed if their author is known; loans go with their book. */
+const library = checkModel(
+  model({
+    shelves: collection({ fields: { value: integer() }, access: open }),
+    authors: collection({ fields: { value: integer() }, access: open }),
+    books: collection({
+      fields: { value: integer(), shelf_id: relation('shelves'), author_id: relation('authors') },
+      access: { ...open, read: related('shelf', isOn), update: related('author', isOn) },
+    }),
+    readers: collection({ fields: { value: integer() }, access: open }),
+    loans: collection({
+      fields: { book_id: relation('books', { onDelete: 'cascade' }), reader_id: relation('readers') },
+      access: open,
+    }),
+  }),
+)
+
+test('a read locks its tables and those of its rules, a write its references too, a deletion what it cascades to', () => {
+  const locks = new TableLocks(library)
+  const modesOf = (uses: CollectionUses) => Object.fromEntries(locks.modesOf(uses))
+  assert.deepEqual(modesOf({ reads: ['books'] }), { books: 'SHARE', shelves: 'SHARE' })
+  assert.deepEqual(modesOf({ reads: ['shelves'] }), { shelves: 'SHARE' })
+  const update = { books: 'EXCLUSIVE', shelves: 'SHARE', authors: 'SHARE' }
+  assert.deepEqual(modesOf({ writes: ['books'] }), update)
+  const deletion = { ...update, loans: 'EXCLUSIVE', readers: 'SHARE' }
+  assert.deepEqual(modesOf({ deletes: ['books'] }), deletion)
+  // The strongest mode that any use needs, whatever the order.
+  assert.deepEqual(modesOf({ reads: ['loans', 'books'], writes: ['shelves', 'loans'], deletes: ['books'] }), {
+    ...deletion,
+    shelves: 'EXCLUSIVE',
+  })
+})
+
+test('tables are locked in the order of their names', () => {
+  const locks = new TableLocks(library)
+  const texts = locks
+    .statements(locks.modesOf({ writes: ['books'], reads: ['readers'] }))
+    .map(({ text }) => text)
+  assert.deepEqual(texts, [
+    'LOCK TABLE "authors" IN SHARE MODE',
+    'LOCK TABLE "books" IN EXCLUSIVE MODE',
+    'LOCK TABLE "readers" IN SHARE MODE',
+    'LOCK TABLE "shelves" IN SHARE MODE',
+  ])
+})

@@ -5,7 +5,10 @@ import type { Filter, Selected } from '../../plan/plan.ts'
 import type { CollectionUses } from '../../plan/transaction.ts'
 import type { WriteStep } from '../plan/variant.ts'
 
-export function usesOf(model: Model, steps: readonly WriteStep[]): CollectionUses {
+export function usesOf(
+  model: Model,
+  steps: readonly Pick<WriteStep, 'kind' | 'collection' | 'select'>[],
+): CollectionUses {
   const reads = new Set<string>()
   const writes = new Set<string>()
   const deletes = new Set<string>()
