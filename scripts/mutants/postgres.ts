@@ -52,6 +52,64 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'store/postgres/write/table-locks',
+    ['store/postgres/write/table-locks'],
+    [
+      [
+        'a read locks as a deletion does',
+        "this.#affectedBy('read', collection)",
+        "this.#affectedBy('delete', collection)",
+      ],
+      [
+        'an update locks as a deletion does',
+        "this.#affectedBy('write', collection)",
+        "this.#affectedBy('delete', collection)",
+      ],
+      [
+        'a deletion does not claim the tables to which it cascades',
+        "const use = kind === 'delete' ? 'delete' : 'write'",
+        "const use: Use = 'write'",
+      ],
+      [
+        'the tables that a rule reads are not locked',
+        '  addTablesOfRule(access.read, collection, model, tables)\n',
+        '',
+      ],
+      [
+        'a deletion does not lock the tables to which it cascades',
+        "const changed = use === 'delete' ? withCascades(collection, model) : new Set([collection])",
+        'const changed = new Set([collection])',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/write/group',
+    ['store/postgres/write/table-locks'],
+    [
+      [
+        'writes of a group are checked before they lock their tables',
+        '    for (const claim of new Set(group.flatMap(({ job }) => job.claim ?? []))) transaction.queue(claim)\n',
+        '',
+      ],
+      [
+        'writes with savepoints are checked before they lock their tables',
+        '    if (job.claim !== undefined) transaction.queue(job.claim)\n',
+        '',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/postgres/write/transaction',
+    ['store/postgres/write/table-locks'],
+    [
+      [
+        'writes of transactions that are not serial are checked before they lock their tables',
+        '  if (claim !== undefined) scope.claim(claim)\n',
+        '',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'store/postgres/versions/lease',
     ['store/postgres/versions/lease-rules', 'store/postgres/versions/lease'],
     [

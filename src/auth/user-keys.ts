@@ -27,7 +27,7 @@ export async function keysOf(run: Run, userId: number): Promise<readonly number[
   return keys.map(({ id }) => id)
 }
 
-/** Deletes all keys of a user, as steps of a transaction that is serial for `api_keys`. */
+/** Deletes all keys of a user, as steps of a serial transaction that deletes from `api_keys`. */
 export function* removeKeysSteps(userId: number): ProgramSteps<void> {
   for (;;) {
     const { text } = (yield {

@@ -36,7 +36,7 @@ export async function readAndRollBack<T>(
   let result: { readonly value: T } | undefined
   try {
     await store.transaction({
-      serial: [],
+      serial: {},
       *steps() {
         result = undefined
         const id = write ? ((yield write) as { readonly id: number }).id : 0

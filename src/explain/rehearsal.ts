@@ -66,7 +66,7 @@ class RequestRehearsal implements Rehearsal {
       composite: (plan, principal) => this.#read(plan, principal, () => real.composite(plan, principal)),
       refusals: (plan, principal) => real.refusals(plan, principal),
       write: (plan, principal, steps = writeStep) =>
-        this.#transaction({ principal, serial: [], steps: () => steps(plan) }),
+        this.#transaction({ principal, serial: {}, steps: () => steps(plan) }),
       transaction: program => this.#transaction(program),
     }
   }

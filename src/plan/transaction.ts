@@ -73,13 +73,21 @@ export interface AsyncSteps {
   readonly limitMs: number
 }
 
+/** The names of the collections that a transaction uses. It may also read those that it writes to. */
+export interface CollectionUses {
+  readonly reads?: readonly string[]
+  /** Collections in which it creates or updates items. */
+  readonly writes?: readonly string[]
+  readonly deletes?: readonly string[]
+}
+
 export interface ProgramOf<P, T> {
   /**
-   * The names of the collections that it reads or writes, if nobody else may write to them meanwhile: the transaction is
-   * then serialised with all commits, including those of single writes. Undefined: the isolation of a single write is
-   * enough, e.g. for one write together with its record. Empty: the same, for transactions that are long or likely to fail.
+   * The collections that it uses, if nobody else may write to them meanwhile: the transaction is then serialised with all
+   * commits, including those of single writes. Undefined: the isolation of a single write is enough, e.g. for one write
+   * together with its record. Empty: the same, for transactions that are long or likely to fail.
    */
-  readonly serial: readonly string[] | undefined
+  readonly serial: CollectionUses | undefined
   /** It changes no items: all reads see one snapshot, and block no writes. */
   readonly snapshot?: boolean
   /**

@@ -139,7 +139,7 @@ async function createAll(
     return attempt ? yield* attempt.steps(created) : (yield* created()).reply
   }
   try {
-    return await run.transaction({ serial: [], principal, steps })
+    return await run.transaction({ serial: {}, principal, steps })
   } catch (error) {
     throw error instanceof KeyTaken ? error : faultAt(error, `[${index}]`, `[${index}]`)
   }

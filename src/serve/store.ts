@@ -173,7 +173,7 @@ export function createRun(guard: Guard, store: PlanRunner, encrypt: Encrypt = ch
     write: async (plan, principal, within) => {
       if (within === undefined) return store.write(guard(plan, principal))
       // In its own transaction: other writes must not wait while it waits for the same key on another node.
-      return transaction({ serial: [], principal, steps: () => within(plan) })
+      return transaction({ serial: {}, principal, steps: () => within(plan) })
     },
     transaction,
   }

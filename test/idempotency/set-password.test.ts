@@ -32,7 +32,7 @@ for (const { name, within } of databases) {
         ...inner,
         async transaction(program) {
           const result = await inner.transaction(program)
-          if (!dies || program.serial?.includes('users') !== true) return result
+          if (!dies || program.serial?.writes?.includes('users') !== true) return result
           died.resolve()
           return new Promise(() => {})
         },

@@ -21,7 +21,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from '../../src/plan/plan.ts'
-import type { ProgramPlan, StepAnswer, StepOf } from '../../src/plan/transaction.ts'
+import type { CollectionUses, ProgramPlan, StepAnswer, StepOf } from '../../src/plan/transaction.ts'
 import { type Principal, system } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/store/store.ts'
@@ -162,7 +162,7 @@ export class Client {
   async transaction<T>(
     steps: () => Generator<StepOf<ProgramPlan>, T, StepAnswer>,
     as: Principal = this.#as,
-    serial?: readonly string[],
+    serial?: CollectionUses,
   ): Promise<T> {
     return createRun(this.#guard, this.store).transaction({ principal: as, serial, steps })
   }

@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
-import type { ProgramSteps, RecordChange } from '../../plan/transaction.ts'
+import type { CollectionUses, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { hashPassword } from '../password.ts'
@@ -141,8 +141,8 @@ export async function setPassword(
   password: string,
   isOnlyWay = false,
 ): Promise<void> {
-  const { collections, steps, finish } = await beginSettingPassword(parts, user, password, isOnlyWay)
-  await parts.run.transaction({ principal: system, serial: collections, steps })
+  const { serial, steps, finish } = await beginSettingPassword(parts, user, password, isOnlyWay)
+  await parts.run.transaction({ principal: system, serial, steps })
   await finish()
 }
 
@@ -166,9 +166,9 @@ export async function beginSettingPassword(
   }
   const passwordHash = await hashPassword(password)
   const extent = { keys: true, passkeys: isOnlyWay, codes: isOnlyWay }
-  const { collections, steps, finish } = await beginReplacement(base, user.id, passwordHash, extent)
+  const { serial, steps, finish } = await beginReplacement(base, user.id, passwordHash, extent)
   return {
-    collections,
+    serial,
     *steps() {
       const isStored = yield* steps()
       if (!isStored) throw new ApiError('NOT_FOUND', 'The account was deleted in the meantime.')
@@ -182,7 +182,7 @@ export async function beginSettingPassword(
 
 /** See `Replacement`. */
 interface SettingPassword {
-  readonly collections: readonly string[]
+  readonly serial: CollectionUses
   readonly steps: () => ProgramSteps<void>
   readonly finish: () => Promise<void>
 }

@@ -72,7 +72,7 @@ export function hasSamePassword(
 export function storeEmail(run: Run, user: UserRow, email: string, record: NewRecord): Promise<boolean> {
   return run.transaction({
     principal: system,
-    serial: ['users'],
+    serial: { writes: ['users'] },
     *steps() {
       const current = yield* readItemStep<UserRow>(byId, user.id)
       if (current?.password_hash !== user.password_hash || current.email !== user.email) return false
@@ -89,39 +89,32 @@ export async function storePasswordHash(run: Run, id: number, passwordHash: stri
 }
 
 /**
- * Stores a password hash, together with further steps, if the account is still as expected. Returns whether it did. The
- * transaction is serialized with others that set a password, also on other nodes.
+ * Stores a password hash if the account is still as expected. Returns whether it did. The transaction is serialized with
+ * others that set a password, also on other nodes.
  */
 export function replacePasswordHash(
   run: Run,
   id: number,
   passwordHash: string,
   isExpected: (user: UserRow) => boolean,
-  { collections = [], steps }: FurtherSteps = {},
 ): Promise<boolean> {
   return run.transaction({
     principal: system,
-    serial: ['users', ...collections],
-    steps: () => passwordHashSteps(id, passwordHash, isExpected, steps),
+    serial: { writes: ['users'] },
+    steps: () => passwordHashSteps(id, passwordHash, isExpected),
   })
 }
 
-/** The steps of `replacePasswordHash`. */
+/** The steps of `replacePasswordHash`, and further ones if it stored the hash. */
 export function* passwordHashSteps(
   id: number,
   passwordHash: string,
   isExpected: (user: UserRow) => boolean,
-  furtherSteps?: FurtherSteps['steps'],
+  furtherSteps?: () => ProgramSteps<void>,
 ): ProgramSteps<boolean> {
   const user = yield* readItemStep<UserRow>(byId, id)
   if (user === undefined || !isExpected(user)) return false
   yield { as: system, plan: { shape: updateHash, args: [id, passwordHash] } }
   if (furtherSteps) yield* furtherSteps()
   return true
-}
-
-/** `collections`: those whose items the steps read or write. */
-interface FurtherSteps {
-  readonly collections?: readonly string[]
-  readonly steps?: () => ProgramSteps<void>
 }

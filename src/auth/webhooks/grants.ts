@@ -105,7 +105,7 @@ export function pauseEnded(run: Run, id: number): Promise<void> {
  */
 export async function pauseWebhook(run: Run, id: number, reason: string): Promise<void> {
   await run.transaction({
-    serial: ['webhooks'],
+    serial: { writes: ['webhooks'] },
     principal: system,
     *steps(): ProgramSteps<void> {
       const webhook = yield* readItemStep<{ readonly paused_at: string | null }>(pausedAtById, id)

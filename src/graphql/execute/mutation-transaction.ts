@@ -13,7 +13,7 @@ import type { AsyncSteps, ProgramSteps } from '../../plan/transaction.ts'
 import type { Executed, IdempotentReply } from '../engine.ts'
 import type { LogicStep, MutationStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'
-import { collectionsOf } from './collections-of.ts'
+import { usesOf } from './collection-uses.ts'
 import { FieldFailure } from './completion.ts'
 import { completeStep, type MutationRequest } from './mutation-request.ts'
 import type { PreparedLogic } from './prepare-logic.ts'
@@ -105,7 +105,7 @@ class MutationTransaction {
       await parts.run.write(only.plan, principal, plan => this.#singleWrite(prepared, plan))
       return
     }
-    const serial = collectionsOf(
+    const serial = usesOf(
       parts.model,
       this.#writes.filter(step => step.kind !== 'logic'),
     )

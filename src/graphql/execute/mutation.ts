@@ -80,7 +80,7 @@ function runPrepared(
 ): Promise<WriteAnswer> {
   if ('asyncSteps' in prepared) {
     const { asyncSteps, steps } = prepared
-    return run.transaction({ principal, serial: [], asyncSteps, steps })
+    return run.transaction({ principal, serial: {}, asyncSteps, steps })
   }
   const { plan, afterwards } = prepared
   return run.write(plan, principal, afterwards && writeWith(afterwards))

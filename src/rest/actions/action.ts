@@ -3,7 +3,7 @@ import type { OperationResult } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable } from '../../plan/answer.ts'
-import type { AsyncSteps, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
+import type { AsyncSteps, CollectionUses, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 
 /** The result of an action, and the secrets that only this response contains. */
@@ -15,7 +15,7 @@ export interface ActionResult {
 /** The transaction of an action. */
 export interface PreparedAction {
   /** See `Program.serial`. */
-  readonly serial: readonly string[] | undefined
+  readonly serial: CollectionUses | undefined
   readonly asyncSteps?: AsyncSteps
   readonly snapshot?: boolean
   readonly steps: () => ProgramSteps<ActionResult>

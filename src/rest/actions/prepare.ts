@@ -13,7 +13,7 @@ import type { PreparedAction } from './action.ts'
 
 export function preparedOperation(parts: OperationParts, call: OperationCall): PreparedAction {
   return {
-    serial: [],
+    serial: {},
     asyncSteps: {
       places: [qualifiedName(call.operation)],
       tries: parts.limits.tries,

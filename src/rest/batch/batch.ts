@@ -4,7 +4,13 @@ import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
 import { qualifiedName } from '../../logic/operations/call.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
-import type { AsyncSteps, ProgramPlan, ProgramSteps, StepAnswer } from '../../plan/transaction.ts'
+import type {
+  AsyncSteps,
+  CollectionUses,
+  ProgramPlan,
+  ProgramSteps,
+  StepAnswer,
+} from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
@@ -78,7 +84,7 @@ class Batch {
     const asyncSteps = this.#asyncSteps()
     const program = {
       ...(asyncSteps && { asyncSteps }),
-      ...(isRead ? { serial: undefined, snapshot: true } : { serial: this.#collections() }),
+      ...(isRead ? { serial: undefined, snapshot: true } : { serial: this.#uses() }),
       principal,
       steps: () => this.#steps(isRead),
     }
@@ -174,11 +180,18 @@ class Batch {
     }
   }
 
-  #collections(): readonly string[] {
+  #uses(): CollectionUses {
     const { model } = this.#parts.services
-    const names = new Set<string>()
-    for (const { operation, route } of this.#planned) addCollections(model, route, operation.query, names)
-    return [...names]
+    const reads = new Set<string>()
+    const writes = new Set<string>()
+    const deletes = new Set<string>()
+    for (const { operation, route } of this.#planned) {
+      addCollections(model, route, operation.query, reads)
+      if (operation.method === 'GET' || !('collection' in route)) continue
+      const changes = operation.method === 'DELETE' ? deletes : writes
+      changes.add(route.collection.name)
+    }
+    return { reads: [...reads], writes: [...writes], deletes: [...deletes] }
   }
 
   /** The actions and queries among the operations. */

@@ -26,9 +26,9 @@ export function administrationActions(parts: AdministrationParts): ItemActions {
     requirePassword(newPassword, user.email)
     const { beginSettingPassword } = await load()
     const isOnlyWay = input?.['only_way'] === true
-    const { collections, steps, finish } = await beginSettingPassword(parts, user, newPassword, isOnlyWay)
+    const { serial, steps, finish } = await beginSettingPassword(parts, user, newPassword, isOnlyWay)
     return {
-      serial: collections,
+      serial,
       *steps() {
         yield* steps()
         return { result: { kind: 'nothing' } }

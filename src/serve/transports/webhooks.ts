@@ -22,7 +22,7 @@ export function webhookActions(parts: WebhookActionParts): ItemActions {
   const rotate: ItemAction = async ({ id }, principal) => {
     const rotation = await rotateSecret(parts, id, principal)
     return {
-      serial: [webhooks],
+      serial: { writes: [webhooks] },
       *steps() {
         const secret = yield* rotation()
         return { result: itemResult(webhooks, id), revealed: { secret } }

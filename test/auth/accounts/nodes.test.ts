@@ -2,7 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { addBounded } from '../../../src/auth/accounts/bounded-records.ts'
-import { findUser, hasSamePassword, replacePasswordHash } from '../../../src/auth/accounts/users.ts'
+import {
+  findUser,
+  hasSamePassword,
+  passwordHashSteps,
+  replacePasswordHash,
+} from '../../../src/auth/accounts/users.ts'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
 import { Consents } from '../../../src/auth/server/consent/consents.ts'
 import { keysOf } from '../../../src/auth/user-keys.ts'
@@ -10,6 +15,7 @@ import { pauseSessionWebhooks } from '../../../src/auth/webhooks/grants.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { createPlan, itemShape, readItem } from '../../../src/plan/system-plans.ts'
+import type { ProgramSteps } from '../../../src/plan/transaction.ts'
 import { system } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
@@ -77,15 +83,19 @@ for (const { name, within } of databases) {
           const record = { kind, id: `${kind} ${(await left())[0]}`, payload: '{}', expiresAt: null, owner }
           await records.put(record)
         }
-        const ended = {
-          *steps() {
-            assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['One', 'Two', 'None'] } as const, true)
-            assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['None'] } as const, false)
-          },
+        function* furtherSteps(): ProgramSteps<void> {
+          assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['One', 'Two', 'None'] } as const, true)
+          assert.equal(yield { kind: 'deleteOwned', owner, kinds: ['None'] } as const, false)
         }
-        assert.equal(await replacePasswordHash(run, id, 'refused', () => false, ended), false)
+        const replace = (hash: string, isExpected: boolean) =>
+          run.transaction({
+            principal: system,
+            serial: { writes: ['users'] },
+            steps: () => passwordHashSteps(id, hash, () => isExpected, furtherSteps),
+          })
+        assert.equal(await replace('refused', false), false)
         assert.deepEqual(await left(), [2, 1, 1])
-        assert.equal(await replacePasswordHash(run, id, 'accepted', () => true, ended), true)
+        assert.equal(await replace('accepted', true), true)
         assert.deepEqual(await left(), [0, 0, 1])
       } finally {
         for (const store of new Set(stores)) await store.close()

@@ -10,7 +10,7 @@ import { checkModel } from '../../../src/model/check.ts'
 import type { ListAnswer } from '../../../src/plan/answer.ts'
 import { orderById } from '../../../src/plan/order.ts'
 import type { ListShape, Plan, ReadShape, WriteShape } from '../../../src/plan/plan.ts'
-import type { StepAnswer, StepOf } from '../../../src/plan/transaction.ts'
+import type { CollectionUses, StepAnswer, StepOf } from '../../../src/plan/transaction.ts'
 import { user } from '../../../src/principal.ts'
 import { Client, fields, parsed } from '../blog.ts'
 import { databases } from '../databases.ts'
@@ -80,6 +80,11 @@ function referenceOf(operation: Operation): Reference {
   }
 }
 
+function usesOf(operation: Operation & { kind: 'sum' | 'add' }): CollectionUses {
+  if (operation.kind === 'add') return { writes: [operation.to] }
+  return { reads: [operation.from], writes: [otherOf[operation.from]] }
+}
+
 /** Whether some order of the operations gives these results and the state that was found. */
 function hasOrder(
   state: State,
@@ -142,7 +147,6 @@ class Run {
   }
 
   async perform(operation: Operation, client: Client): Promise<string> {
-    const serial = ['walls', 'doors']
     try {
       if (operation.kind === 'set') {
         const id = this.#ids[operation.to][operation.at] ?? 0
@@ -151,7 +155,7 @@ class Run {
       }
       const steps = () =>
         operation.kind === 'sum' ? this.#sum(operation, client) : this.#add(operation, client)
-      return await client.transaction(steps, this.#caller, serial)
+      return await client.transaction(steps, this.#caller, usesOf(operation))
     } catch (error) {
       return (error as { code: string }).code
     }

@@ -364,7 +364,7 @@ describe('serial transactions on PostgreSQL', () => {
                 yield client.creation('posts', { title: 'a', author_id: ann.id })
               },
               undefined,
-              ['posts'],
+              { writes: ['posts'] },
             )
             order.push('batch')
           })
@@ -391,7 +391,7 @@ describe('serial transactions on PostgreSQL', () => {
               yield client.creation('posts', { title: 'a', author_id: ann.id })
             },
             undefined,
-            ['posts'],
+            { writes: ['posts'] },
           )
           await assert.rejects(waiting, failure('UNAVAILABLE'))
         })

@@ -4,7 +4,7 @@
  */
 import type { Run } from '../../../plan/run.ts'
 import { listShape, where } from '../../../plan/system-plans.ts'
-import type { ProgramSteps } from '../../../plan/transaction.ts'
+import type { CollectionUses, ProgramSteps } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
 import { accountEndRecord } from '../../server/sessions/session-ends.ts'
@@ -89,8 +89,8 @@ export interface Extent {
 
 /** The replacement of a password: what its transaction does, and what follows. */
 export interface Replacement {
-  /** The collections whose items the steps read or write: their transaction must be serialised. */
-  readonly collections: readonly string[]
+  /** See `Program.serial`. */
+  readonly serial: CollectionUses
   /** Store the new password. They return false, and keep the old one, if `isExpected` refuses the account. */
   readonly steps: () => ProgramSteps<boolean>
   /** After the commit: revokes what concurrent requests have created. */
@@ -109,14 +109,8 @@ export async function replacePassword(
   extent: Extent,
   isExpected?: (user: UserRow) => boolean,
 ): Promise<RecoveryOutcome | undefined> {
-  const { collections, steps, finish } = await beginReplacement(
-    base,
-    userId,
-    passwordHash,
-    extent,
-    isExpected,
-  )
-  const isStored = await base.run.transaction({ principal: system, serial: collections, steps })
+  const { serial, steps, finish } = await beginReplacement(base, userId, passwordHash, extent, isExpected)
+  const isStored = await base.run.transaction({ principal: system, serial, steps })
   return isStored ? finish() : undefined
 }
 
@@ -144,7 +138,7 @@ export async function beginReplacement(
     if (extent.keys) yield* removeKeysSteps(userId)
   }
   return {
-    collections: extent.keys ? ['users', 'api_keys'] : ['users'],
+    serial: { writes: ['users'], ...(extent.keys && { deletes: ['api_keys'] }) },
     steps: () => passwordHashSteps(userId, passwordHash, isExpected, revokeSteps),
     async finish() {
       // Again: while the new password was being stored, a sign-in with the old one may have begun.

@@ -43,7 +43,7 @@ async function changeAll({ base }: WayParts, changes: readonly RecordChange[]): 
   try {
     await base.run.transaction({
       principal: system,
-      serial: [],
+      serial: {},
       *steps() {
         for (const change of changes) if (!(yield change)) throw new ConcurrentChange()
       },

@@ -3,7 +3,8 @@
  * its first use, until the transaction ends: two-phase locking. The locks are remembered by action, so that the next run takes
  * all of them at its start, in one order, and does not wait while it holds some.
  */
-import type { AsyncSteps } from '../../../plan/transaction.ts'
+import type { GuardedWrite } from '../../../plan/guarded.ts'
+import type { AsyncSteps, CollectionUses } from '../../../plan/transaction.ts'
 import type { GuardedPlanStep } from '../../write/transaction.ts'
 import { isWrite } from '../../write/transaction.ts'
 import type { Statement } from '../connections/statement.ts'
@@ -19,7 +20,7 @@ export class AsyncStepLocks {
   }
 
   /** The locks of one try. `serial`: the collections that are known beforehand. */
-  begin({ places }: AsyncSteps, serial: readonly string[]): HeldLocks {
+  begin({ places }: AsyncSteps, serial: CollectionUses): HeldLocks {
     const modes = new Map(this.#locks.modesOf(serial))
     for (const place of places) addAll(modes, this.#needed.get(place) ?? new Map())
     return new HeldLocks(modes, this.#locks, newModes => {
@@ -52,9 +53,7 @@ export class HeldLocks {
 
   /** The statements that lock the tables of a plan that are not locked yet. */
   missingFor(plan: GuardedPlanStep): readonly Statement[] {
-    const needed = isWrite(plan)
-      ? this.#locks.modesOf([plan.shape.collection.name])
-      : readModes(plan.shape.reads)
+    const needed = isWrite(plan) ? this.#locks.modesOf(usesOf(plan)) : readModes(plan.shape.reads)
     const missing = [...needed].filter(([table, mode]) => !covers(this.#held.get(table), mode))
     if (missing.length === 0) return []
     const modes = new Map(missing)
@@ -62,6 +61,10 @@ export class HeldLocks {
     addAll(this.#held, modes)
     return this.#locks.statements(modes)
   }
+}
+
+function usesOf({ shape: { kind, collection } }: GuardedWrite): CollectionUses {
+  return kind === 'delete' ? { deletes: [collection.name] } : { writes: [collection.name] }
 }
 
 function readModes(reads: readonly string[]): Modes {

@@ -17,6 +17,8 @@ const savepointGroups = 20
 
 export interface WriteJob<T> extends WriteOrder {
   readonly run: (scope: Scope) => Promise<T>
+  /** See `TableLocks.claimOf`. It precedes the statements of the job. */
+  readonly claim?: Statement
   /** For a job whose transaction contains no other job. */
   readonly ownTransaction?: OwnTransaction
 }
@@ -211,6 +213,7 @@ export class GroupCommit<T> {
       return undefined
     }
     transaction.queue(begin)
+    for (const claim of new Set(group.flatMap(({ job }) => job.claim ?? []))) transaction.queue(claim)
     const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, WriteOutcome<T>>()
     const finished: Scope[] = []
@@ -273,6 +276,7 @@ export class GroupCommit<T> {
 
   async #savepoint(transaction: Transaction, scope: Scope, job: WriteJob<T>): Promise<WriteOutcome<T>> {
     transaction.queue(savepoint)
+    if (job.claim !== undefined) transaction.queue(job.claim)
     try {
       const value = await job.run(scope)
       await transaction.rows(release)

@@ -91,6 +91,11 @@ export class Scope implements WriteScope<Statement> {
     await Promise.all(locked)
   }
 
+  /** See `TableLocks.claimOf`. */
+  claim(lock: Statement): void {
+    this.#transaction.queue(lock)
+  }
+
   rows(statement: Statement, inputs: Inputs): Promise<ResultRows> {
     if (statement.changes) this.hasChanged = true
     return this.#transaction.rows(statement, inputs)

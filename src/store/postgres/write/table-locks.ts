@@ -5,13 +5,15 @@
 import type { Collection, Model } from '../../../model/model.ts'
 import { followPath, pathsOf } from '../../../model/rule/paths.ts'
 import type { Rule } from '../../../model/rule.ts'
-import { name, sql } from '../../sql/writer.ts'
+import type { GuardedWrite } from '../../../plan/guarded.ts'
+import type { CollectionUses } from '../../../plan/transaction.ts'
+import { join, name, sql } from '../../sql/writer.ts'
 import { referencesTo } from '../../write/removal/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 
 /**
- * `EXCLUSIVE`: no other transaction changes rows or locks them to change them later, so that no other write makes its checks
- * before this transaction and its change after it. `SHARE`: no other transaction changes rows; several may hold it at once.
+ * `EXCLUSIVE`: no other transaction changes rows or locks them. `SHARE`: no other transaction changes rows; several may hold
+ * it at once. (https://www.postgresql.org/docs/15/explicit-locking.html, 13.3.1)
  */
 export type Mode = 'EXCLUSIVE' | 'SHARE'
 
@@ -21,21 +23,44 @@ export class TableLocks {
   readonly #model: Model
   readonly #affected = new Map<string, AffectedTables>()
   readonly #statements = new Map<string, Statement>()
+  readonly #claims = new Map<string, Statement>()
 
   constructor(model: Model) {
     this.#model = model
   }
 
   /**
-   * `EXCLUSIVE` for these collections, and for the ones that deletions in them change; `SHARE` for the ones on which their
-   * rules and references depend.
+   * `EXCLUSIVE` for the collections that change, also by cascades; `SHARE` for those that are read, and for those on which
+   * rules and references depend. Each table has its strongest mode from the start: two transactions that hold `SHARE` and
+   * then want `EXCLUSIVE` would wait for each other.
    */
-  modesOf(collections: readonly string[]): Modes {
+  modesOf({ reads = [], writes = [], deletes = [] }: CollectionUses): Modes {
     const modes = new Map<string, Mode>()
-    const affected = collections.map(collection => this.#affectedBy(collection))
+    const affected = [
+      ...reads.map(collection => this.#affectedBy('read', collection)),
+      ...writes.map(collection => this.#affectedBy('write', collection)),
+      ...deletes.map(collection => this.#affectedBy('delete', collection)),
+    ]
     for (const { decides } of affected) for (const table of decides) modes.set(table, 'SHARE')
     for (const { changes } of affected) for (const table of changes) modes.set(table, 'EXCLUSIVE')
     return modes
+  }
+
+  /**
+   * The statement before the first one of a write that is not in a serial transaction. `ROW EXCLUSIVE` conflicts with
+   * `SHARE`, so no such write makes its checks before a serial transaction and its change after it. Undefined for a create:
+   * its first statement is the INSERT, which takes this lock itself.
+   */
+  claimOf({ shape: { kind, collection } }: GuardedWrite): Statement | undefined {
+    if (kind === 'create') return undefined
+    const use = kind === 'delete' ? 'delete' : 'write'
+    const key = `${use} ${collection.name}`
+    const prepared = this.#claims.get(key)
+    if (prepared !== undefined) return prepared
+    const tables = [...this.#affectedBy(use, collection.name).changes].sort().map(name)
+    const statement = statementOf(sql`LOCK TABLE ${join(tables, ', ')} IN ROW EXCLUSIVE MODE`)
+    this.#claims.set(key, statement)
+    return statement
   }
 
   /** All transactions lock in the same order, against deadlocks. */
@@ -52,26 +77,35 @@ export class TableLocks {
     return statement
   }
 
-  #affectedBy(collection: string): AffectedTables {
-    const cached = this.#affected.get(collection)
+  #affectedBy(use: Use, collection: string): AffectedTables {
+    const key = `${use} ${collection}`
+    const cached = this.#affected.get(key)
     if (cached !== undefined) return cached
-    const affected = affectedBy(collection, this.#model)
-    this.#affected.set(collection, affected)
+    const affected = affectedBy(use, collection, this.#model)
+    this.#affected.set(key, affected)
     return affected
   }
 }
+
+/** `write`: creates and updates. */
+type Use = 'read' | 'write' | 'delete'
 
 interface AffectedTables {
   readonly changes: ReadonlySet<string>
   readonly decides: ReadonlySet<string>
 }
 
-function affectedBy(collection: string, model: Model): AffectedTables {
-  const start = model.collections.get(collection)
-  const collections = start === undefined ? new Set<Collection>() : withCascades(start, model)
+function affectedBy(use: Use, name: string, model: Model): AffectedTables {
+  const collection = model.collections.get(name)
   const decides = new Set<string>()
-  for (const collection of collections) addDecidingTables(collection, model, decides)
-  return { changes: new Set([...collections].map(({ name: table }) => table)), decides }
+  if (collection === undefined) return { changes: new Set(), decides }
+  if (use === 'read') {
+    addTablesOfRead(collection, model, decides)
+    return { changes: new Set(), decides }
+  }
+  const changed = use === 'delete' ? withCascades(collection, model) : new Set([collection])
+  for (const each of changed) addTablesOfWrite(each, model, decides)
+  return { changes: new Set([...changed].map(({ name: table }) => table)), decides }
 }
 
 /** A collection, and those whose items are deleted or changed by a deletion in it. */
@@ -86,13 +120,21 @@ function withCascades(start: Collection, model: Model): ReadonlySet<Collection> 
   return collections
 }
 
-/** Adds a collection, and the ones on which its rules and references depend. */
-function addDecidingTables(collection: Collection, model: Model, tables: Set<string>): void {
+/** Adds a collection, and the ones on which the rules of reads depend. */
+function addTablesOfRead(collection: Collection, model: Model, tables: Set<string>): void {
   tables.add(collection.name)
+  const { access, fields, computed } = collection
+  addTablesOfRule(access.read, collection, model, tables)
+  for (const field of [...fields.values(), ...computed.values()])
+    addTablesOfRule(field.access.read, collection, model, tables)
+}
+
+/** Adds a collection, and the ones on which its rules and references depend. */
+function addTablesOfWrite(collection: Collection, model: Model, tables: Set<string>): void {
+  addTablesOfRead(collection, model, tables)
   const { access, fields } = collection
   for (const rule of Object.values(access) as Rule[]) addTablesOfRule(rule, collection, model, tables)
   for (const field of fields.values()) {
-    addTablesOfRule(field.access.read, collection, model, tables)
     addTablesOfRule(field.access.write, collection, model, tables)
     const target = field.reference && model.collections.get(field.reference.target)
     if (target === undefined) continue

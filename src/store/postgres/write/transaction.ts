@@ -104,6 +104,8 @@ export class TransactionReads {
 
 export interface TransactionParts {
   readonly writes: Writes<Statement>
+  /** See `TableLocks.claimOf`. */
+  readonly claimOf: (plan: GuardedWrite) => Statement | undefined
   readonly reads: TransactionReads
   readonly security: Security
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
@@ -194,10 +196,12 @@ async function runStep(
 async function runWrite(
   plan: GuardedWrite,
   scope: Scope,
-  { writes, reads, security }: TransactionParts,
+  { writes, claimOf, reads, security }: TransactionParts,
 ): Promise<WriteResult> {
   const requirement = reads.requireAnswer(plan)
   if (requirement !== undefined) await requirement
+  const claim = claimOf(plan)
+  if (claim !== undefined) scope.claim(claim)
   return scope.run(writes.run(plan, scope), security.inputsOf(plan))
 }
 

@@ -122,7 +122,8 @@ export class Writer {
         : undefined
     const ownTransaction = asyncTransaction?.own ?? this.#ownTransaction(program)
     const limitMs = ownTransaction?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
-    const parts = { writes: this.#writes, security, reads, records, limitMs }
+    const claimOf = (plan: GuardedWrite) => this.#locks.claimOf(plan)
+    const parts = { writes: this.#writes, claimOf, security, reads, records, limitMs }
     let outcome: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<WriteResult> => {
       const [result, written] = await runProgram(program, scope, {
@@ -143,12 +144,12 @@ export class Writer {
     snapshot: isSnapshot = false,
   }: GuardedProgram<unknown>): OwnTransaction | undefined {
     if (serial === undefined && !isSnapshot) return undefined
-    const locks = this.#locks.statements(this.#locks.modesOf(serial ?? []))
+    const locks = this.#locks.statements(this.#locks.modesOf(serial ?? {}))
     return { locks: () => locks, isSnapshot, isLong: isSnapshot || locks.length > 0 }
   }
 
   /** `held`: the locks of the current try. */
-  #asyncTransaction(asyncSteps: AsyncSteps, { serial = [] }: GuardedProgram<unknown>) {
+  #asyncTransaction(asyncSteps: AsyncSteps, { serial = {} }: GuardedProgram<unknown>) {
     let held = this.#asyncStepLocks.begin(asyncSteps, serial)
     const locks = () => {
       held = this.#asyncStepLocks.begin(asyncSteps, serial)
@@ -190,10 +191,11 @@ export class Writer {
       return scope.run(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
     }
     if (shape.kind === 'create') return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run }
+    const claim = this.#locks.claimOf(plan)
     // The event of a write that frees a place under a limit precedes the events of the writes that take it.
     const runsAlone =
       shape.kind === 'delete' ? !this.#independentDeletes.has(shape.collection.name) : isLimited(shape)
-    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run }
+    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run, ...(claim && { claim }) }
   }
 
   /** Queues the statements of the commit besides the changes: totals, events and the changed names. */

@@ -1,16 +1,23 @@
-/** The collections that the writes of a mutation change, or read to return their values. */
+/** The collections that the writes of a mutation change, and those that they read to return their values. */
 import { collectionsReadBy } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import type { Filter, Selected } from '../../plan/plan.ts'
+import type { CollectionUses } from '../../plan/transaction.ts'
 import type { WriteStep } from '../plan/variant.ts'
 
-export function collectionsOf(model: Model, steps: readonly WriteStep[]): readonly string[] {
-  const names = new Set<string>()
-  for (const { collection, select } of steps) {
-    names.add(collection.name)
-    addSelected(model, collection, select, names)
+export function usesOf(
+  model: Model,
+  steps: readonly Pick<WriteStep, 'kind' | 'collection' | 'select'>[],
+): CollectionUses {
+  const reads = new Set<string>()
+  const writes = new Set<string>()
+  const deletes = new Set<string>()
+  for (const { kind, collection, select } of steps) {
+    const changes = kind === 'delete' ? deletes : writes
+    changes.add(collection.name)
+    addSelected(model, collection, select, reads)
   }
-  return [...names]
+  return { reads: [...reads], writes: [...writes], deletes: [...deletes] }
 }
 
 function addSelected(
