@@ -43,7 +43,7 @@ test('a page contains all its rows, and a total if requested', () => {
   assert.equal(pageAnswer([], total, windowOf('exact'), [0, 2]).text, '[]')
   const three = [['1'], ['2'], ['3']]
   const none = windowOf('none')
-  assert.deepEqual(pageAnswer(three, undefined, none, [0, 2]), { ...page, total: undefined, more: true })
+  assert.deepEqual(pageAnswer(three, undefined, none, [0, 2]), { ...page, total: undefined, hasMore: true })
   assert.equal(pageAnswer(three, undefined, none, [0, 3]).hasMore, false)
   assert.equal(pageAnswer(three, undefined, none, [0, 3]).text, '[1,2,3]')
 })
