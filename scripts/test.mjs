@@ -155,8 +155,8 @@ const child = spawn(
   chosenNode(),
   [
     '--test',
-    // More than the two cores of the smallest machine, because tests also wait for the disk and for other processes.
-    '--test-concurrency=4',
+    // Three times the two cores of the smallest machine: tests also wait for the disk, browsers and other processes.
+    '--test-concurrency=6',
     `--test-timeout=${timeoutMs}`,
     ...args.filter(arg => arg.startsWith('-')),
     ...(named.length === 0 ? ['--import', cheaper] : []),
