@@ -104,7 +104,7 @@ export class TransactionReads {
 
 export interface TransactionParts {
   readonly writes: Writes<Statement>
-  /** See `TableLocks.claimOf`. */
+  /** See `TableLocks.claimOf`. Undefined: the transaction has claimed the tables already. */
   readonly claimOf: (plan: GuardedWrite) => Statement | undefined
   readonly reads: TransactionReads
   readonly security: Security
