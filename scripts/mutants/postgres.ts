@@ -110,6 +110,17 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'store/postgres/write/transaction',
+    ['store/write/proposed#PostgreSQL'],
+    [
+      [
+        'writes whose rules read each other run concurrently',
+        'isLimited(shape) || dependsOnOthers(shape)',
+        'isLimited(shape)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'store/postgres/versions/lease',
     ['store/postgres/versions/lease-rules', 'store/postgres/versions/lease'],
     [

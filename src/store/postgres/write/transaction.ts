@@ -14,6 +14,7 @@ import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
 import { type GuardedInnerStep, runAsyncStep } from '../../write/async-step.ts'
+import { dependsOnOthers } from '../../write/proposed.ts'
 import {
   changeOf,
   type GuardedPlanStep,
@@ -39,8 +40,8 @@ import { isLimited } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 
 /**
- * How many writes run concurrently, so that their statements are answered in time. Writes with a cardinality limit run one
- * after the other, since each counts the items of the others.
+ * How many writes run concurrently, so that their statements are answered in time. Writes with a cardinality limit, or a rule
+ * that reads their own collection, run one after the other, since each sees the items of the earlier ones.
  */
 const maxConcurrentWrites = 100
 
@@ -213,7 +214,9 @@ async function runWrites(
 ): Promise<readonly WriteResult[]> {
   const results: WriteResult[] = []
   const plans = writesOf(step)
-  const concurrency = plans.some(({ shape }) => isLimited(shape)) ? 1 : maxConcurrentWrites
+  const shapes = [...new Set(plans.map(({ shape }) => shape))]
+  const areOrdered = shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
+  const concurrency = areOrdered ? 1 : maxConcurrentWrites
   for (let start = 0; start < plans.length; start += concurrency) {
     const scopes: Scope[] = []
     const outcomes = await Promise.allSettled(
