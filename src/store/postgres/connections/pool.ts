@@ -111,7 +111,7 @@ export class Pool {
 
   #refusalFor(caller: string): ApiError | undefined {
     if (this.#isClosed) return stoppingRefusal()
-    if (this.#queue.isFullFor(caller, this.#lockedReads.waiting))
+    if (this.#queue.isFullFor(caller, this.#lockedReads))
       return temporaryRefusal('Too many requests are waiting for the database.')
     return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }
