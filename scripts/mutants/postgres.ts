@@ -292,6 +292,7 @@ export const postgres: readonly Mutant[] = [
         'this.#waiting.filter(({ caller }) => !held.has(caller))',
         'this.#waiting',
       ],
+      ['a read that is no longer needed is sent', 'if (index >= 0) this.#waiting.splice(index, 1)', ''],
       ['a read waits for busy connections forever', 'deadline <= now', 'deadline < 0'],
     ],
   ),

@@ -65,6 +65,13 @@ export class ReadQueue {
     this.#waiting.push(read)
   }
 
+  /** Returns whether the read was waiting. */
+  remove(read: PendingRead): boolean {
+    const index = this.#waiting.indexOf(read)
+    if (index >= 0) this.#waiting.splice(index, 1)
+    return index >= 0
+  }
+
   /** Replaces the reads that wait by those that `select` returns. */
   retain(select: (reads: readonly PendingRead[]) => PendingRead[]): void {
     this.#waiting = select(this.#waiting)

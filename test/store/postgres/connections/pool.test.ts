@@ -154,6 +154,37 @@ test('reads of one caller never occupy all connections, however soon they follow
   assert.equal((await Promise.all(slow)).length, 3)
 })
 
+test('a read that is no longer needed is not sent', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => () => answer.promise)
+  const sent = pool.ask([slowRead.with(noInputs)])
+  while (connections[0]?.statements.length !== 1) await turn()
+  const [early, late] = [new AbortController(), new AbortController()]
+  const waiting = pool.ask([ask.with(noInputs)], { signal: late.signal })
+  early.abort()
+  await assert.rejects(pool.ask([ask.with(noInputs)], { signal: early.signal }), /no longer needed/)
+  late.abort()
+  await assert.rejects(waiting, /no longer needed/)
+  answer.resolve([[7]])
+  assert.deepEqual(await sent, [[[7]]])
+  assert.deepEqual(connections[0]?.statements, [slowRead.text])
+})
+
+test('a read is refused at its own deadline, if it has one', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => () => answer.promise)
+  const slow = pool.rows(ask, noInputs)
+  while (connections[0]?.statements.length !== 1) await turn()
+  const other = pool.rows(ask, noInputs)
+  const deadline = performance.now() + 50
+  await assert.rejects(pool.ask([ask.with(noInputs)], { deadline }), {
+    code: 'UNAVAILABLE',
+    isExpected: true,
+  })
+  answer.resolve([[7]])
+  assert.deepEqual(await Promise.all([slow, other]), [[[7]], [[7]]])
+})
+
 test('one slow read does not delay the other reads of its caller', async () => {
   const answer = Promise.withResolvers<readonly (readonly number[])[]>()
   const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
