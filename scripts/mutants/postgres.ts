@@ -110,6 +110,17 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'store/postgres/write/transaction',
+    ['store/write/proposed#PostgreSQL'],
+    [
+      [
+        'writes whose rules read each other run concurrently',
+        'isLimited(shape) || dependsOnOthers(shape)',
+        'isLimited(shape)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'store/postgres/versions/lease',
     ['store/postgres/versions/lease-rules', 'store/postgres/versions/lease'],
     [
@@ -262,15 +273,26 @@ export const postgres: readonly Mutant[] = [
     [
       [
         'one read more than the maximum may wait',
-        'this.#waiting.length + others >= this.#maxWaiting',
-        'this.#waiting.length + others > this.#maxWaiting',
+        'if (count >= this.#maxWaiting) return true',
+        'if (count > this.#maxWaiting) return true',
+      ],
+      [
+        'reads of locked tables are not counted as reads of their caller',
+        'return ofCaller + others.waitingOf(caller) >= this.#maxWaitingOfCaller',
+        'return ofCaller >= this.#maxWaitingOfCaller',
       ],
       ['a slow caller takes the last connection', '(next.length > 0 || isLast)', 'next.length > 0'],
       [
+        'a caller takes the last connection before its reads count as slow',
+        'isLast ? callersWith(this.#maxPipelinesOfCaller, countCallers(running)) : []',
+        '[] as readonly string[]',
+      ],
+      [
         'the reads of a slow caller are sent with those of others',
-        'this.#waiting.filter(({ caller }) => !slow.has(caller))',
+        'this.#waiting.filter(({ caller }) => !held.has(caller))',
         'this.#waiting',
       ],
+      ['a read that is no longer needed is sent', 'if (index >= 0) this.#waiting.splice(index, 1)', ''],
       ['a read waits for busy connections forever', 'deadline <= now', 'deadline < 0'],
     ],
   ),

@@ -175,13 +175,13 @@ const shared: readonly Mutant[] = [
     [
       [
         'an answer in flight is returned after a change',
-        'return read?.stamp === stamp && read.caller === caller',
-        'return read?.caller === caller',
+        'return reads?.stamp === stamp ? reads.byCaller.get(caller) : undefined',
+        'return reads?.byCaller.get(caller)',
       ],
       [
         'a read in flight is shared between callers',
-        'return read?.stamp === stamp && read.caller === caller',
-        'return read?.stamp === stamp',
+        'return reads?.stamp === stamp ? reads.byCaller.get(caller) : undefined',
+        'return reads?.stamp === stamp ? [...reads.byCaller.values()][0] : undefined',
       ],
     ],
   ),

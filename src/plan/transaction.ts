@@ -17,8 +17,8 @@ export type RecordChange =
   | { readonly kind: 'deleteOwned'; readonly owner: string; readonly kinds: readonly string[] }
 
 /**
- * No write needs the answer or the item of another one, so they may run concurrently. Their events are in this order
- * nevertheless. The answer: their answers, in order.
+ * No write needs the answer of another one, so they run concurrently unless their rules read each other's items. Their events
+ * are in this order nevertheless. The answer: their answers, in order.
  */
 export interface IndependentWrites<P> {
   readonly writes: readonly P[]

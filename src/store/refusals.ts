@@ -1,5 +1,5 @@
 /** Errors that both stores report in the same words. */
-import { ApiError } from '../errors.ts'
+import { ApiError, temporaryRefusal } from '../errors.ts'
 
 const unconfirmedMessage =
   'This change may have been stored: the database failed before it could confirm it. Read what is there before you send it again.'
@@ -12,4 +12,9 @@ export function schemaMismatchError(): ApiError {
 /** The error of a write that may or may not be stored. The reply has no `Retry-After`. */
 export function unconfirmedWriteError(cause: unknown): ApiError {
   return new ApiError('UNAVAILABLE', unconfirmedMessage, { isUnconfirmed: true, cause })
+}
+
+/** For a read in the queue whose answer another one has given. */
+export function abandonedRefusal(): ApiError {
+  return temporaryRefusal('The result of this read is no longer needed.')
 }

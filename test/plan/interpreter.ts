@@ -265,7 +265,7 @@ function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly
   const row = { id, ...assign(run, shape.set) }
   const data = { ...run.data, [name]: [...run.rows(name), row] }
   refer(run, shape.references)
-  checkResult(run, shape.after, row, data)
+  checkResult(run, data, shape.after, row)
   return { data, id }
 }
 
@@ -285,14 +285,8 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   }
   const data = { ...run.data, [name]: run.rows(name).map(other => (other === before ? row : other)) }
   refer(run, shape.references.filter(isWritten))
-  checkResult(run, shape.after, row, data)
+  checkResult(run, data, shape.after, row)
   return data
-}
-
-/** Checks the written item among the items as they were, so that it cannot vouch for itself, and among `data`. */
-function checkResult(run: Run, checks: readonly Check[], row: Row, data: Data): void {
-  check(run, checks, row)
-  check(new Run(data, run.plan), checks, row)
 }
 
 function remove(run: Run, shape: GuardedDelete, row: Row): Data {
@@ -316,6 +310,12 @@ function starting(run: Run, standard: NonNullable<GuardedAssignment['field']['de
 
 function check(run: Run, checks: readonly Check[], row: Row): void {
   if (!checks.every(check => run.holds(check.condition, row))) throw new ApiError('FORBIDDEN')
+}
+
+/** The checks hold among the other items as they were, and among all items of `data`. */
+function checkResult(run: Run, data: Data, checks: readonly Check[], row: Row): void {
+  check(run, checks, row)
+  check(new Run(data, run.plan), checks, row)
 }
 
 function refer(run: Run, references: readonly ReferenceCheck[]): void {

@@ -15,8 +15,6 @@ import type { Total } from './lists.ts'
 export interface ReadDatabase {
   readonly answers: Answers
   readonly versions: Versions
-  /** Whether reads queue for the database by caller. */
-  readonly queuesByCaller: boolean
   /** Whether answers are never shared between users, whatever the shape says. */
   readonly isPersonal: boolean
   /** Begins a snapshot and makes the versions count its commits, where reads are synchronous. */

@@ -4,19 +4,19 @@ import type { Answer, AnswerKey } from './answers.ts'
 /** Queries the database. `signal`: aborted when the answer is no longer needed. */
 export type AnswerQuery = (signal: AbortSignal | undefined) => Promise<Answer>
 
-interface RunningRead {
-  readonly caller: string
+/** The reads with one stamp and one key. */
+interface RunningReads {
   readonly stamp: number
-  readonly answer: Promise<Answer>
+  readonly byCaller: Map<string, Promise<Answer>>
 }
 
 export class InFlight {
-  readonly #reads = new Map<AnswerKey, RunningRead>()
+  readonly #reads = new Map<AnswerKey, RunningReads>()
 
   /** The answer to an equal read of the same caller. */
   get(key: AnswerKey, stamp: number, caller: string): Promise<Answer> | undefined {
-    const read = this.#reads.get(key)
-    return read?.stamp === stamp && read.caller === caller ? read.answer : undefined
+    const reads = this.#reads.get(key)
+    return reads?.stamp === stamp ? reads.byCaller.get(caller) : undefined
   }
 
   /**
@@ -24,15 +24,24 @@ export class InFlight {
    * as well, and the first answer serves both.
    */
   add(key: AnswerKey, stamp: number, caller: string, query: AnswerQuery): Promise<Answer> {
-    const other = this.#reads.get(key)
-    const answer = other?.stamp === stamp ? firstOf(query, other.answer) : query(undefined)
-    const read = { caller, stamp, answer }
-    this.#reads.set(key, read)
+    const reads = this.#readsWith(key, stamp)
+    const [other] = reads.byCaller.values()
+    const answer = other === undefined ? query(undefined) : firstOf(query, other)
+    reads.byCaller.set(caller, answer)
     const remove = (): void => {
-      if (this.#reads.get(key) === read) this.#reads.delete(key)
+      reads.byCaller.delete(caller)
+      if (reads.byCaller.size === 0 && this.#reads.get(key) === reads) this.#reads.delete(key)
     }
     answer.then(remove, remove)
     return answer
+  }
+
+  #readsWith(key: AnswerKey, stamp: number): RunningReads {
+    const current = this.#reads.get(key)
+    if (current?.stamp === stamp) return current
+    const reads: RunningReads = { stamp, byCaller: new Map() }
+    this.#reads.set(key, reads)
+    return reads
   }
 }
 

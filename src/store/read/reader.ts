@@ -62,7 +62,7 @@ export class Reader {
       this.counts.hits++
       return cached
     }
-    const caller = database.queuesByCaller ? principal.budgetKey : ''
+    const { budgetKey: caller } = principal
     const inFlight = reader.inFlight.get(key, stamp, caller)
     if (inFlight !== undefined) return inFlight
     this.counts.misses++

@@ -4,7 +4,13 @@
  * who may not write the item.
  */
 import { addCondition, noDependencies } from '../../plan/condition.ts'
-import type { Check, GuardedAssignment, GuardedCreate, GuardedUpdate } from '../../plan/guarded.ts'
+import type {
+  Check,
+  GuardedAssignment,
+  GuardedCreate,
+  GuardedUpdate,
+  GuardedWrite,
+} from '../../plan/guarded.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { checksSql, proposedSql } from '../sql/write.ts'
 import type { Inputs, ResultRows } from '../values.ts'
@@ -26,14 +32,18 @@ export function proposedChecks<S>(
   database: WriteDatabase<S>,
 ): ProposedChecks<S> | undefined {
   const { after, collection } = shape
-  if (after.length === 0 || !(setsUnique(shape) || after.some(check => readsOwnCollection(check, shape))))
-    return undefined
+  if (after.length === 0 || !(setsUnique(shape) || dependsOnOthers(shape))) return undefined
   const row = new RowAlias(database.dialect, collection.name)
   const statement = database.prepare(proposedSql(shape, checksSql(after, row), row))
   return {
     query: inputs => ({ statement, inputs }),
     require: rows => requireChecks(after, rows?.[0] ?? [], 0, shape),
   }
+}
+
+/** Whether the checks read other items of the collection: those that earlier writes of the transaction stored count, too. */
+export function dependsOnOthers(shape: GuardedWrite['shape']): boolean {
+  return shape.kind !== 'delete' && shape.after.some(check => readsOwnCollection(check, shape))
 }
 
 function setsUnique({ collection: { indexes }, set }: CheckedWrite): boolean {

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
   anyone,
+  boolean,
   choice,
   collection,
   datetime,
@@ -59,6 +60,15 @@ const clubs = checkModel(
       fields: { club_id: relation('clubs'), title: string() },
       indexes: [unique('club_id', 'title')],
       access: { read: nobody, create: related('club', isAdmin) },
+    }),
+    /** Its administrators give a club its first seat, which admits further ones. */
+    seats: collection({
+      fields: { club_id: relation('clubs', { inverse: 'seats' }), is_first: boolean() },
+      access: {
+        create: related('club', isAdmin)
+          .and(field('is_first').eq(true))
+          .or(related('club', related('seats', field('is_first').eq(true)))),
+      },
     }),
     shifts: collection({
       fields: {
@@ -171,6 +181,26 @@ for (const { name, within } of databases) {
       } finally {
         await store.close()
       }
+    }))
+
+  test(`${name}: of several items, each is checked among the earlier ones`, () =>
+    withClubs(async as => {
+      const client = as(ada)
+      const createSeats = async (areFirst: readonly boolean[]) => {
+        const writes = areFirst.map(is_first => client.creation('seats', { club_id: 1, is_first }))
+        let failedIndex: number | undefined
+        const onFailure = (index: number) => {
+          failedIndex = index
+        }
+        await client
+          .transaction(function* () {
+            yield { writes, onFailure }
+          })
+          .catch(error => assert.equal(error.code, 'FORBIDDEN'))
+        return failedIndex
+      }
+      assert.equal(await createSeats([false, true]), 0)
+      assert.equal(await createSeats([true, false, false]), undefined)
     }))
 
   test(`${name}: a reference to a missing item is told before that`, () =>

@@ -1,5 +1,6 @@
 /** Connections that read. Reads of one turn of the event loop share a pipeline. */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { abandonedRefusal } from '../../refusals.ts'
 import type { Inputs } from '../../values.ts'
 import { LockedReads, type PendingRead } from '../read/locked-reads.ts'
 import { maxReadsPerPipeline, ReadQueue } from '../read/read-queue.ts'
@@ -35,6 +36,10 @@ export interface AskOptions {
   readonly isImmediate?: boolean
   /** See `Principal.budgetKey`; omitted: Portico itself. */
   readonly caller?: string
+  /** Until when it may wait, by `performance.now()`; omitted: as `PoolOptions.waitMs` says. */
+  readonly deadline?: number
+  /** Aborting it removes the read from the queue; a read that was sent continues. */
+  readonly signal?: AbortSignal | undefined
 }
 
 const maxTries = 3
@@ -72,18 +77,22 @@ export class Pool {
   }
 
   /** Runs the queries in one snapshot. Rejects with an `ApiError`. */
-  ask(
-    queries: readonly BoundStatement[],
-    { isImmediate = false, caller = '' }: AskOptions = {},
-  ): Promise<readonly DataRows[]> {
-    const refusal = this.#refusalFor(caller)
+  ask(queries: readonly BoundStatement[], options: AskOptions = {}): Promise<readonly DataRows[]> {
+    const { isImmediate = false, caller = '', signal } = options
+    const refusal = signal?.aborted ? abandonedRefusal() : this.#refusalFor(caller)
     if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<readonly DataRows[]>()
-    const deadline = performance.now() + this.#waitMs
-    this.#queue.add({ queries, resolve, reject, caller, deadline, tries: 0 })
+    const deadline = options.deadline ?? performance.now() + this.#waitMs
+    const read = { queries, resolve, reject, caller, deadline, tries: 0 }
+    this.#queue.add(read)
+    signal?.addEventListener('abort', () => this.#abandon(read), { once: true })
     if (isImmediate) this.#send()
     else this.#schedule()
     return promise
+  }
+
+  #abandon(read: PendingRead): void {
+    if (this.#queue.remove(read)) read.reject(abandonedRefusal())
   }
 
   /** See `ConnectionSet`. */
@@ -111,7 +120,7 @@ export class Pool {
 
   #refusalFor(caller: string): ApiError | undefined {
     if (this.#isClosed) return stoppingRefusal()
-    if (this.#queue.isFullFor(caller, this.#lockedReads.waiting))
+    if (this.#queue.isFullFor(caller, this.#lockedReads))
       return temporaryRefusal('Too many requests are waiting for the database.')
     return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }

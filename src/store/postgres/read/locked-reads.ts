@@ -56,6 +56,10 @@ export class LockedReads {
     return this.#waiting.length
   }
 
+  waitingOf(caller: string): number {
+    return this.#waiting.filter(read => read.caller === caller).length
+  }
+
   get mayStart(): boolean {
     return this.#waiting.length > 0 && this.#connections < this.#maxConnections
   }

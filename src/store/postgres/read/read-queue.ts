@@ -1,6 +1,6 @@
 /**
  * Reads that wait for a connection. A slow read occupies its connection, and delays the reads that are sent with it. So one
- * caller cannot occupy the last connection, nor the whole queue.
+ * caller cannot occupy all connections, nor the whole queue.
  */
 import { temporaryRefusal } from '../../../errors.ts'
 import type { PendingRead } from './locked-reads.ts'
@@ -17,6 +17,15 @@ export const maxReadsPerPipeline = 32
 /** A pipeline that runs for longer counts as slow, in milliseconds. */
 const slowMs = 250
 
+/** A caller with reads in fewer pipelines is never held: one slow read must not delay its caller's others. */
+const minHeldPipelines = 2
+const nobody: ReadonlySet<string> = new Set()
+
+interface OtherReads {
+  readonly waiting: number
+  waitingOf(caller: string): number
+}
+
 interface Pipeline {
   readonly callers: ReadonlySet<string>
   readonly startedAt: number
@@ -25,30 +34,42 @@ interface Pipeline {
 export class ReadQueue {
   readonly #maxWaiting: number
   readonly #maxWaitingOfCaller: number
-  /** A caller with reads in so many slow pipelines is slow. One slow read must not delay its caller's others. */
+  /** A caller with reads in so many slow pipelines is slow. */
   readonly #slowPipelines: number
+  /** A caller with reads in so many pipelines gets no further connection if it is the last: they may turn out to be slow. */
+  readonly #maxPipelinesOfCaller: number
   readonly #running = new Set<Pipeline>()
   #waiting: PendingRead[] = []
 
   constructor({ size, maxWaiting }: ReadQueueOptions) {
     this.#maxWaiting = maxWaiting
     this.#maxWaitingOfCaller = maxWaiting >> 2
-    this.#slowPipelines = Math.max(2, Math.ceil(size / 2))
+    this.#slowPipelines = Math.max(minHeldPipelines, Math.ceil(size / 2))
+    this.#maxPipelinesOfCaller = Math.max(minHeldPipelines, size - 1)
   }
 
   get length(): number {
     return this.#waiting.length
   }
 
-  /** `others`: how many reads wait elsewhere. Portico itself is the caller ''. */
-  isFullFor(caller: string, others: number): boolean {
-    if (this.#waiting.length + others >= this.#maxWaiting) return true
-    if (caller === '' || this.#waiting.length < this.#maxWaitingOfCaller) return false
-    return this.#waiting.filter(read => read.caller === caller).length >= this.#maxWaitingOfCaller
+  /** `others`: reads that wait elsewhere. Portico itself is the caller ''. */
+  isFullFor(caller: string, others: OtherReads): boolean {
+    const count = this.#waiting.length + others.waiting
+    if (count >= this.#maxWaiting) return true
+    if (caller === '' || count < this.#maxWaitingOfCaller) return false
+    const ofCaller = this.#waiting.filter(read => read.caller === caller).length
+    return ofCaller + others.waitingOf(caller) >= this.#maxWaitingOfCaller
   }
 
   add(read: PendingRead): void {
     this.#waiting.push(read)
+  }
+
+  /** Returns whether the read was waiting. */
+  remove(read: PendingRead): boolean {
+    const index = this.#waiting.indexOf(read)
+    if (index >= 0) this.#waiting.splice(index, 1)
+    return index >= 0
   }
 
   /** Replaces the reads that wait by those that `select` returns. */
@@ -56,12 +77,15 @@ export class ReadQueue {
     this.#waiting = select(this.#waiting)
   }
 
-  /** The reads for the next pipeline; none if only slow callers' wait, and `isLast`: no other connection is idle. */
+  /**
+   * The reads for the next pipeline: those of held callers only if no others wait, and never if `isLast`, i.e. no other
+   * connection is idle.
+   */
   take(isLast: boolean): readonly PendingRead[] {
-    const slow = this.#slowCallers()
-    const reads = slow.size === 0 ? [] : this.#waiting.filter(({ caller }) => !slow.has(caller))
+    const held = this.#heldCallers(isLast)
+    const reads = held.size === 0 ? [] : this.#waiting.filter(({ caller }) => !held.has(caller))
     const next = reads.slice(0, maxReadsPerPipeline)
-    if (slow.size > 0 && (next.length > 0 || isLast)) {
+    if (held.size > 0 && (next.length > 0 || isLast)) {
       const taken = new Set(next)
       this.#waiting = this.#waiting.filter(read => !taken.has(read))
       return next
@@ -91,15 +115,27 @@ export class ReadQueue {
       reject(temporaryRefusal('The database was too busy to answer this read in time.'))
   }
 
-  #slowCallers(): ReadonlySet<string> {
+  /** The slow callers; for the last connection also those with reads in all other pipelines. */
+  #heldCallers(isLast: boolean): ReadonlySet<string> {
+    if (this.#running.size < minHeldPipelines) return nobody
     const slowSince = performance.now() - slowMs
-    const counts = new Map<string, number>()
-    for (const { callers, startedAt } of this.#running) {
-      if (startedAt > slowSince) continue
-      for (const caller of callers) counts.set(caller, (counts.get(caller) ?? 0) + 1)
-    }
-    counts.delete('')
-    const slow = [...counts].filter(([, count]) => count >= this.#slowPipelines)
-    return new Set(slow.map(([caller]) => caller))
+    const running = [...this.#running]
+    const slow = countCallers(running.filter(({ startedAt }) => startedAt <= slowSince))
+    const held = callersWith(this.#slowPipelines, slow)
+    const all = isLast ? callersWith(this.#maxPipelinesOfCaller, countCallers(running)) : []
+    return new Set([...held, ...all])
   }
+}
+
+/** In how many of the pipelines each caller has reads. Portico itself is not counted. */
+function countCallers(pipelines: readonly Pipeline[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { callers } of pipelines) {
+    for (const caller of callers) if (caller !== '') counts.set(caller, (counts.get(caller) ?? 0) + 1)
+  }
+  return counts
+}
+
+function callersWith(min: number, counts: ReadonlyMap<string, number>): readonly string[] {
+  return [...counts].filter(([, count]) => count >= min).map(([caller]) => caller)
 }

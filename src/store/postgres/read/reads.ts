@@ -15,16 +15,18 @@ import { type Checks, isTouched } from '../versions/checks.ts'
 import { limited } from './limited.ts'
 import { isSearchedPage, searchedPageSql } from './searched-pages.ts'
 
-/**
- * Answers queries in one snapshot that has all changes of the collections `reads` which the versions count. `caller`: see
- * `Principal.budgetKey`; '': Portico itself.
- */
+export interface ReadOptions {
+  /** The collections that are read. */
+  readonly reads: readonly string[]
+  /** See `Principal.budgetKey`; '': Portico itself. */
+  readonly caller: string
+  /** Aborted when the answer is no longer needed. */
+  readonly signal: AbortSignal | undefined
+}
+
+/** Answers queries in one snapshot that has all changes of the collections which the versions count. */
 export interface ReadSource {
-  ask(
-    queries: readonly BoundStatement[],
-    reads: readonly string[],
-    caller: string,
-  ): Promise<readonly DataRows[]>
+  ask(queries: readonly BoundStatement[], options: ReadOptions): Promise<readonly DataRows[]>
 }
 
 export interface PostgresReadsParts {
@@ -43,7 +45,6 @@ export interface PostgresReadsParts {
 export class PostgresReads implements ReadDatabase {
   readonly answers: Answers
   readonly versions: Versions
-  readonly queuesByCaller = false
   /** With row security, answers for one user are not cached for another, even if the guard had a fault. */
   readonly isPersonal: boolean
   readonly #parts: PostgresReadsParts
@@ -79,13 +80,13 @@ export class PostgresReads implements ReadDatabase {
       isNewer: row => isTouched(row, reads),
     }
     return (inputs, { access, budgetKey }) =>
-      async () => {
+      async signal => {
         // Volatile reads depend on the primary's clock, or on whether an address has just been confirmed.
         const from = access.system || volatile ? primary : source
         const caller = access.system ? '' : budgetKey
         return run(
           inputs,
-          batchedQueries(queries => from.ask(queries, reads, caller), freshness),
+          batchedQueries(queries => from.ask(queries, { reads, caller, signal }), freshness),
         )
       }
   }

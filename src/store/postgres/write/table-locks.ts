@@ -48,11 +48,10 @@ export class TableLocks {
 
   /**
    * The statement before the first one of a write that is not in a serial transaction. `ROW EXCLUSIVE` conflicts with
-   * `SHARE`, so no such write makes its checks before a serial transaction and its change after it. Undefined for a create:
-   * its first statement is the INSERT, which takes this lock itself.
+   * `SHARE`, so no such write makes its checks before a serial transaction and its change after it. Creates need it too: the
+   * checks of `proposedChecks` precede the INSERT.
    */
-  claimOf({ shape: { kind, collection } }: GuardedWrite): Statement | undefined {
-    if (kind === 'create') return undefined
+  claimOf({ shape: { kind, collection } }: GuardedWrite): Statement {
     const use = kind === 'delete' ? 'delete' : 'write'
     const key = `${use} ${collection.name}`
     const prepared = this.#claims.get(key)

@@ -1,5 +1,6 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see the changes of earlier steps. */
 import { ApiError } from '../../../errors.ts'
+import type { Collection } from '../../../model/model.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
@@ -14,6 +15,7 @@ import type { RecordChanges } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
 import { type GuardedInnerStep, runAsyncStep } from '../../write/async-step.ts'
+import { dependsOnOthers } from '../../write/proposed.ts'
 import {
   changeOf,
   type GuardedPlanStep,
@@ -39,8 +41,8 @@ import { isLimited } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 
 /**
- * How many writes run concurrently, so that their statements are answered in time. Writes with a cardinality limit run one
- * after the other, since each counts the items of the others.
+ * How many writes run concurrently, so that their statements are answered in time. Writes with a cardinality limit, or a rule
+ * that reads their own collection, run one after the other, since each sees the items of the earlier ones.
  */
 const maxConcurrentWrites = 100
 
@@ -83,7 +85,7 @@ export class TransactionReads {
       // No cache could be older.
       { isNewer: () => false },
     )
-    const actor = this.#security.actor(principal)
+    const actor = this.#security.actor(principal, outputsOf(shape))
     const inputs = {
       args,
       userId: principal.userId,
@@ -102,9 +104,15 @@ export class TransactionReads {
   }
 }
 
+/** The collections of which a read has items that are the output of an operation. */
+function outputsOf(shape: GuardedReadShape): readonly Collection[] {
+  const items = shape.kind === 'composite' ? shape.roots : [shape]
+  return items.flatMap(item => (item.kind === 'item' && item.isOutput ? [item.collection] : []))
+}
+
 export interface TransactionParts {
   readonly writes: Writes<Statement>
-  /** See `TableLocks.claimOf`. */
+  /** See `TableLocks.claimOf`. Undefined: the transaction has claimed the tables already. */
   readonly claimOf: (plan: GuardedWrite) => Statement | undefined
   readonly reads: TransactionReads
   readonly security: Security
@@ -213,7 +221,9 @@ async function runWrites(
 ): Promise<readonly WriteResult[]> {
   const results: WriteResult[] = []
   const plans = writesOf(step)
-  const concurrency = plans.some(({ shape }) => isLimited(shape)) ? 1 : maxConcurrentWrites
+  const shapes = [...new Set(plans.map(({ shape }) => shape))]
+  const areOrdered = shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
+  const concurrency = areOrdered ? 1 : maxConcurrentWrites
   for (let start = 0; start < plans.length; start += concurrency) {
     const scopes: Scope[] = []
     const outcomes = await Promise.allSettled(

@@ -122,12 +122,12 @@ export class Writer {
         : undefined
     const ownTransaction = asyncTransaction?.own ?? this.#ownTransaction(program)
     const limitMs = ownTransaction?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
-    const claimOf = (plan: GuardedWrite) => this.#locks.claimOf(plan)
-    const parts = { writes: this.#writes, claimOf, security, reads, records, limitMs }
+    const parts = { writes: this.#writes, security, reads, records, limitMs }
     let outcome: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<WriteResult> => {
       const [result, written] = await runProgram(program, scope, {
         ...parts,
+        claimOf: this.#newClaims(),
         locks: asyncTransaction?.held(),
       })
       outcome = { result }
@@ -136,6 +136,17 @@ export class Writer {
     await this.#add({ key: undefined, runsAlone: true, run, ...(ownTransaction && { ownTransaction }) })
     if (outcome === undefined) throw new ApiError('INTERNAL_ERROR')
     return outcome.result
+  }
+
+  /** See `TableLocks.claimOf`; each statement once for one try of a transaction. */
+  #newClaims(): (plan: GuardedWrite) => Statement | undefined {
+    const claimed = new Set<Statement>()
+    return plan => {
+      const claim = this.#locks.claimOf(plan)
+      if (claimed.has(claim)) return undefined
+      claimed.add(claim)
+      return claim
+    }
   }
 
   /** Undefined: it may share a transaction with single writes, after which it runs. */
@@ -190,12 +201,13 @@ export class Writer {
     const run = (scope: Scope) => {
       return scope.run(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
     }
-    if (shape.kind === 'create') return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run }
     const claim = this.#locks.claimOf(plan)
+    if (shape.kind === 'create')
+      return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run, claim }
     // The event of a write that frees a place under a limit precedes the events of the writes that take it.
     const runsAlone =
       shape.kind === 'delete' ? !this.#independentDeletes.has(shape.collection.name) : isLimited(shape)
-    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run, ...(claim && { claim }) }
+    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run, claim }
   }
 
   /** Queues the statements of the commit besides the changes: totals, events and the changed names. */

@@ -31,7 +31,6 @@ export interface SqliteReadsParts extends InlineContext {
 export class SqliteReads implements ReadDatabase {
   readonly answers: Answers
   readonly versions: Versions
-  readonly queuesByCaller = true
   readonly isPersonal = false
   readonly #parts: SqliteReadsParts
 

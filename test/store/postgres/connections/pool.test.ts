@@ -8,6 +8,7 @@ import { ConnectionSet } from '../../../../src/store/postgres/connections/connec
 import { ConnectionLost, Unreachable } from '../../../../src/store/postgres/connections/failure.ts'
 import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
 import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
+import { ReadQueue } from '../../../../src/store/postgres/read/read-queue.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
@@ -130,6 +131,60 @@ test('the slow reads of one caller leave a connection to the others, and delay n
   assert.deepEqual(await Promise.all(slow), [[[[7]]], [[[7]]], [[[7]]]])
 })
 
+test('reads of one caller never occupy all connections, however soon they follow each other', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
+    size: 3,
+    maxWaiting: 100,
+  })
+  const sent = () => connections.flatMap(({ statements }) => statements)
+  const slow: Promise<unknown>[] = []
+  for (let count = 1; count <= 2; count++) {
+    slow.push(pool.ask([slowRead.with(noInputs)], { caller: 'slow' }))
+    while (sent().length < count) await turn()
+  }
+  slow.push(pool.ask([slowRead.with(noInputs)], { caller: 'slow' }))
+  for (let turns = 0; connections.length < 3 || turns < 20; turns++) await turn()
+  assert.equal(sent().length, 2)
+  for (const caller of ['other', '']) {
+    assert.deepEqual(await pool.ask([ask.with(noInputs)], { caller }), [[[1]]])
+  }
+  assert.equal(sent().filter(text => text === slowRead.text).length, 2)
+  answer.resolve([[7]])
+  assert.equal((await Promise.all(slow)).length, 3)
+})
+
+test('a read that is no longer needed is not sent', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => () => answer.promise)
+  const sent = pool.ask([slowRead.with(noInputs)])
+  while (connections[0]?.statements.length !== 1) await turn()
+  const [early, late] = [new AbortController(), new AbortController()]
+  const waiting = pool.ask([ask.with(noInputs)], { signal: late.signal })
+  early.abort()
+  await assert.rejects(pool.ask([ask.with(noInputs)], { signal: early.signal }), /no longer needed/)
+  late.abort()
+  await assert.rejects(waiting, /no longer needed/)
+  answer.resolve([[7]])
+  assert.deepEqual(await sent, [[[7]]])
+  assert.deepEqual(connections[0]?.statements, [slowRead.text])
+})
+
+test('a read is refused at its own deadline, if it has one', async () => {
+  const answer = Promise.withResolvers<readonly (readonly number[])[]>()
+  const { pool, connections } = stubPool(() => () => answer.promise)
+  const slow = pool.rows(ask, noInputs)
+  while (connections[0]?.statements.length !== 1) await turn()
+  const other = pool.rows(ask, noInputs)
+  const deadline = performance.now() + 50
+  await assert.rejects(pool.ask([ask.with(noInputs)], { deadline }), {
+    code: 'UNAVAILABLE',
+    isExpected: true,
+  })
+  answer.resolve([[7]])
+  assert.deepEqual(await Promise.all([slow, other]), [[[7]], [[7]]])
+})
+
 test('one slow read does not delay the other reads of its caller', async () => {
   const answer = Promise.withResolvers<readonly (readonly number[])[]>()
   const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
@@ -158,6 +213,16 @@ test('the reads of one caller occupy at most a quarter of the queue', async () =
   await assert.rejects(asCaller(''), { code: 'UNAVAILABLE' })
   answer.resolve([[7]])
   assert.equal((await Promise.all(reads)).length, 9)
+})
+
+test('reads of locked tables count as reads of their caller', () => {
+  const queue = new ReadQueue({ size: 3, maxWaiting: 8 })
+  const locked = { waiting: 3, waitingOf: (caller: string) => (caller === 'one' ? 2 : 1) }
+  assert.deepEqual(
+    ['one', 'other', ''].map(caller => queue.isFullFor(caller, locked)),
+    [true, false, false],
+  )
+  assert.equal(queue.isFullFor('', { ...locked, waiting: 8 }), true)
 })
 
 test('a read in flight when the pool closes is refused and not sent on another connection', async () => {

@@ -54,6 +54,23 @@ test('equal reads share one query until the collection changes', async () => {
   assert.equal(await other, 'second')
 })
 
+test('an equal read of another caller does not wait behind the reads of the first one', async () => {
+  const { read, questions } = open()
+  const [first, second, firstAgain, secondAgain] = [read(ann), read(ben), read(ann), read(ben)]
+  assert.equal(questions.length, 2, 'one for each caller')
+  questions[1]?.('of ben')
+  assert.deepEqual([await second, await secondAgain], ['of ben', 'of ben'])
+  questions[0]?.('of ann')
+  assert.deepEqual([await first, await firstAgain], ['of ann', 'of ann'])
+})
+
+test('equal reads of two callers are both answered by the one that was sent first', async () => {
+  const { read, questions } = open()
+  const reads = [read(ann), read(ben)]
+  questions[0]?.('of ann')
+  assert.deepEqual(await Promise.all(reads), ['of ann', 'of ann'])
+})
+
 test('a read after a change does not share the query of a read before it', async () => {
   const { read, questions, changed } = open()
   const early = read()

@@ -26,6 +26,12 @@ const houses = checkModel(
       access: { ...open, update: related('house', related('switch', isOn)) },
     }),
     tags: collection({ fields: { value: integer({ unique: true }) }, access: open }),
+    /** A member of a club admits others. */
+    clubs: collection({ fields: { value: integer() }, access: open }),
+    members: collection({
+      fields: { value: integer(), club_id: relation('clubs', { inverse: 'members' }) },
+      access: { ...open, create: related('club', related('members', field('value').gt(0))) },
+    }),
     notes: collection({ fields: { value: integer() }, access: open }),
   }),
 )
@@ -76,6 +82,8 @@ function whileBatchIsOpen(operations: readonly Operation[], use: (batch: OpenBat
         await bench.seed('houses', { value: 1, switch_id: id })
       }
       await bench.seed('rooms', { value: 1, house_id: 1 })
+      await bench.seed('clubs', { value: 1 })
+      await bench.seed('members', { value: 1, club_id: 1 })
       await gate.query(gated)
       await gate.query('SELECT pg_advisory_lock(777)')
       const note = { method: 'POST', path: '/notes', body: { value: 1 } }
@@ -156,6 +164,22 @@ for (const [title, write] of Object.entries(lateWrites)) {
   test(`${title} that waits for a batch is checked against what the batch has changed`, () =>
     whileBatchIsOpen([readRoom, turnOff], async ({ bench, untilWaiting, finish }) => {
       const status = statusOf(bench, write)
+      await untilWaiting(2)
+      assert.equal(await finish(), 200)
+      assert.equal(await status, 403)
+    }))
+}
+
+const createMember = { method: 'POST', path: '/members', body: { value: 1, club_id: 1 } }
+
+/** Once it is stored, the new member would admit itself. */
+for (const [title, headers] of Object.entries({
+  'a create': {},
+  'a create in a transaction of its own': { 'idempotency-key': 'one' },
+})) {
+  test(`${title} that waits for a batch is checked against what the batch has changed`, () =>
+    whileBatchIsOpen([{ method: 'DELETE', path: '/members/1' }], async ({ bench, untilWaiting, finish }) => {
+      const status = statusOf(bench, { ...createMember, headers })
       await untilWaiting(2)
       assert.equal(await finish(), 200)
       assert.equal(await status, 403)
