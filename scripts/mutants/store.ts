@@ -455,8 +455,16 @@ const writes: readonly Mutant[] = [
         'addCondition(condition, noDependencies()).collections.has(collection.name)',
         'false',
       ],
-      ['a unique field that is taken is told to everyone', 'set.some(({ field }) => field.unique) ||', ''],
-      ['a unique index that is violated is told to everyone', 'unique && keys.some(', 'false && keys.some('],
+      [
+        'a unique field that is taken is disclosed to everyone',
+        'set.some(({ field }) => field.unique) ||',
+        '',
+      ],
+      [
+        'a unique index that is violated is disclosed to everyone',
+        'unique && keys.some(',
+        'false && keys.some(',
+      ],
     ],
   ),
   ...mutantsOf('store/write/update', updates, [

@@ -43,9 +43,9 @@ test('a key with fewer scopes has fewer rights than its creator, and cannot pass
   await withService(unlimited, async service => {
     const { call } = service
     const bob = await keyFor(service, await makeUser(service, 'bob'))
-    const made = await make(service, bob, { scopes: ['read:post', 'write:api_key', 'read:user'] })
-    assert.equal(made.status, 201, made.text)
-    const key = String(made.json.key)
+    const created = await make(service, bob, { scopes: ['read:post', 'write:api_key', 'read:user'] })
+    assert.equal(created.status, 201, created.text)
+    const key = String(created.json.key)
     assert.equal((await call('/api/v1/posts', { key })).status, 200)
     const post = { method: 'POST', key, body: { title: 'x' } }
     assert.equal((await call('/api/v1/posts', post)).code, 'INSUFFICIENT_SCOPE')
@@ -64,9 +64,9 @@ test('a key with fewer scopes has fewer rights than its creator, and cannot pass
 test('a key that may only read keys cannot create, change or revoke one', async () => {
   await withService(unlimited, async service => {
     const { call } = service
-    const made = await make(service, service.key, { scopes: ['read:api_key'] })
-    const key = String(made.json.key)
-    const item = `${path}/${made.json.id}`
+    const created = await make(service, service.key, { scopes: ['read:api_key'] })
+    const key = String(created.json.key)
+    const item = `${path}/${created.json.id}`
     assert.equal((await call(item, { key })).status, 200)
     for (const [method, url, body] of [
       ['POST', path, { name: 'x', scopes: ['read:api_key'] }],
@@ -86,8 +86,8 @@ test('a key that may only read keys cannot create, change or revoke one', async 
 test('the name and expiry of a key can be changed, nothing else; an expiry in the past ends the key at once', async () => {
   await withService(unlimited, async service => {
     const { call } = service
-    const made = await make(service, service.key)
-    const [key, item] = [String(made.json.key), `${path}/${made.json.id}`]
+    const created = await make(service, service.key)
+    const [key, item] = [String(created.json.key), `${path}/${created.json.id}`]
     const change = (body: object) => call(item, { method: 'PATCH', key: service.key, body })
     const renamed = await change({ name: 'New', expires_at: '2099-01-01T00:00:00Z' })
     assert.deepEqual(
@@ -105,7 +105,7 @@ test('the name and expiry of a key can be changed, nothing else; an expiry in th
     ] as const) {
       const { json, status } = await change(body)
       const { details } = json.error as { details: { code: string }[] }
-      assert.deepEqual([status, details.map(one => one.code)], [400, [code]])
+      assert.deepEqual([status, details.map(entry => entry.code)], [400, [code]])
     }
     assert.equal((await change({ expires_at: '2001-01-01T00:00:00Z' })).status, 200)
     assert.equal((await call('/api/v1/me', { key })).code, 'UNAUTHORIZED')
@@ -134,7 +134,7 @@ test('keys of other users are not found', async () => {
     ] as const) {
       assert.equal((await call(item, { method, key: ann, body })).status, 404, method)
     }
-    assert.ok(data(await call(path, { key: ann })).every(one => one.user_id !== bobId))
+    assert.ok(data(await call(path, { key: ann })).every(entry => entry.user_id !== bobId))
     assert.deepEqual(data(await call(`/api/v1/users/${bobId}/api_keys`, { key: ann })), [])
     assert.deepEqual((await call(`/api/v1/users/${bobId}?include=api_keys`, { key: ann })).json.api_keys, [])
     assert.deepEqual(data(await call(`${path}?user_id=${bobId}`, { key: ann })), [])
@@ -146,15 +146,15 @@ test('keys of other users are not found', async () => {
 test('no response about keys contains a hash, may be cached, or shows the key a second time', async () => {
   await withService(unlimited, async service => {
     const { call, key: own } = service
-    const made = await make(service, own)
-    const key = String(made.json.key)
+    const created = await make(service, own)
+    const key = String(created.json.key)
     assert.match(key, /^pk_/)
-    assert.deepEqual([made.headers.get('etag'), made.headers.get('cache-control')], [null, 'no-store'])
-    assert.equal(made.headers.get('location'), `${path}/${made.json.id}`)
+    assert.deepEqual([created.headers.get('etag'), created.headers.get('cache-control')], [null, 'no-store'])
+    assert.equal(created.headers.get('location'), `${path}/${created.json.id}`)
     const read = [
       path,
       `${path}?cursor=`,
-      `${path}/${made.json.id}`,
+      `${path}/${created.json.id}`,
       '/api/v1/users/1/api_keys',
       '/api/v1/users/1?include=api_keys',
       '/api/v1/me?include=api_keys',
@@ -177,7 +177,7 @@ test('no response about keys contains a hash, may be cached, or shows the key a 
 test('concurrent creates do not exceed the limit on keys', async () => {
   await withService({ ...unlimited, maxKeysPerUser: 4 }, async service => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => make(service, service.key)))
-    const codes = answers.map(one => one.code ?? one.status)
+    const codes = answers.map(entry => entry.code ?? entry.status)
     assert.deepEqual(codes.filter(code => code === 201).length, 3, codes.join())
     assert.ok(codes.every(code => code === 201 || code === 'CONFLICT'))
     const keys = data(await service.call(path, { key: service.key }))

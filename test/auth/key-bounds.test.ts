@@ -3,10 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, newTokens, withFixture } from '../conformance/oauth/server.ts'
 
-const DAY = 86_400_000
-const soon = new Date(Date.now() + DAY).toISOString()
-const sooner = new Date(Date.now() + DAY / 2).toISOString()
-const later = new Date(Date.now() + 2 * DAY).toISOString()
+const dayMs = 86_400_000
+const soon = new Date(Date.now() + dayMs).toISOString()
+const sooner = new Date(Date.now() + dayMs / 2).toISOString()
+const later = new Date(Date.now() + 2 * dayMs).toISOString()
 
 interface Made {
   readonly id: number
@@ -15,9 +15,9 @@ interface Made {
 }
 
 async function make({ call }: Fixture, key: string, body: object = {}): Promise<Made> {
-  const made = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'a key', ...body } })
-  assert.equal(made.status, 201, made.text)
-  return made.json as unknown as Made
+  const created = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'a key', ...body } })
+  assert.equal(created.status, 201, created.text)
+  return created.json as unknown as Made
 }
 
 function graphql({ call }: Fixture, key: string, query: string) {
@@ -63,13 +63,13 @@ test('a key that an app’s token creates has its scopes, except those that only
       person: fixture.ann,
       scope: 'openid profile email offline_access read:post write:api_key',
     })
-    const made = await fixture.call('/api/v1/api_keys', {
+    const created = await fixture.call('/api/v1/api_keys', {
       method: 'POST',
       key: token,
       body: { name: 'a key' },
     })
-    assert.equal(made.status, 201, made.text)
-    assert.deepEqual(made.json.scopes, ['read:post', 'write:api_key'])
+    assert.equal(created.status, 201, created.text)
+    assert.deepEqual(created.json.scopes, ['read:post', 'write:api_key'])
   })
 })
 
@@ -82,7 +82,7 @@ test('a key extends neither itself nor another key; it may shorten both, and ren
     const change = (id: number, method: string, body: object) =>
       call(`/api/v1/api_keys/${id}`, { method, key: short.key, body })
     for (const { id } of [short, longer]) {
-      for (const expires_at of [null, new Date(Date.now() + 3 * DAY).toISOString()]) {
+      for (const expires_at of [null, new Date(Date.now() + 3 * dayMs).toISOString()]) {
         assert.equal((await change(id, 'PATCH', { expires_at })).code, 'FORBIDDEN')
         assert.equal((await change(id, 'PUT', { name: 'x', expires_at })).code, 'FORBIDDEN')
       }

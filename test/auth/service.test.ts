@@ -101,14 +101,14 @@ test('without a credential, the challenge names no error', async () => {
 
 test('a key is shown once, in the response that creates it, and works at once', async () => {
   await withService(unlimited, async service => {
-    const made = await makeKey(service)
-    const key = keyOf(made)
+    const created = await makeKey(service)
+    const key = keyOf(created)
     assert.match(key, /^pk_[0-9A-Za-z]{38}$/)
-    assert.deepEqual(made.json.scopes, ['*'])
-    assert.equal(made.json.prefix, key.slice(0, 10))
-    assert.equal(made.headers.get('cache-control'), 'no-store')
+    assert.deepEqual(created.json.scopes, ['*'])
+    assert.equal(created.json.prefix, key.slice(0, 10))
+    assert.equal(created.headers.get('cache-control'), 'no-store')
     assert.equal((await service.call('/api/v1/users', { key })).status, 200)
-    for (const path of ['/api/v1/api_keys', `/api/v1/api_keys/${made.json.id}`]) {
+    for (const path of ['/api/v1/api_keys', `/api/v1/api_keys/${created.json.id}`]) {
       const { text, status } = await service.call(path, { key: service.key })
       assert.equal(status, 200)
       assert.ok(text.includes(key.slice(0, 10)) && !text.includes(key))
@@ -119,10 +119,10 @@ test('a key is shown once, in the response that creates it, and works at once', 
 
 test('a revoked key is refused by the very next request', async () => {
   await withService(unlimited, async service => {
-    const made = await makeKey(service)
-    const key = keyOf(made)
+    const created = await makeKey(service)
+    const key = keyOf(created)
     assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
-    const path = `/api/v1/api_keys/${made.json.id}`
+    const path = `/api/v1/api_keys/${created.json.id}`
     assert.equal((await service.call(path, { key, method: 'DELETE' })).status, 204)
     assert.equal((await service.call('/api/v1/posts', { key })).code, 'UNAUTHORIZED')
   })

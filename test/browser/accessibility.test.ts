@@ -7,11 +7,11 @@ import { errorPageReply } from '../../src/auth/pages/frame/error-reply.ts'
 import { ApiError } from '../../src/errors.ts'
 import type { ServeOptions } from '../../src/serve/service.ts'
 import { providers } from '../auth/accounts/providers/stub.ts'
-import asking from '../models/asking.ts'
+import asking from '../models/sign-up-fields.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { addAccountData, connectApps, email, resetToken } from './account-data.ts'
 import { openBrowser } from './chromium.ts'
-import { assertSound, shoot, visitor } from './visitor.ts'
+import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -230,11 +230,11 @@ for (const [name, options] of Object.entries(screens)) {
     await withService(
       appearance,
       async service => {
-        const { context, page, faults } = await visitor(browser, options)
+        const { context, page, faults } = await openVisitor(browser, options)
         await page.route('https://logo.example.com/**', logo)
         const look = async (shot: string) => {
-          await assertSound(page)
-          await shoot(page, `other-${name}-${shot}`)
+          await assertWellFormed(page)
+          await saveScreenshot(page, `other-${name}-${shot}`)
         }
         try {
           const { url } = service
@@ -276,17 +276,17 @@ for (const [name, options] of Object.entries(screens)) {
 
 test('assertSound detects a missing label, an invalid aria-describedby and an invalid list', async () => {
   await withService({ rateLimit: 'off' }, async ({ url }) => {
-    const { context, page } = await visitor(browser, {})
+    const { context, page } = await openVisitor(browser, {})
     try {
       await page.goto(`${url}/account/sign-in`)
-      await assertSound(page)
+      await assertWellFormed(page)
       await page.evaluate("document.querySelector('label[for=email]').removeAttribute('for')")
-      await assert.rejects(assertSound(page), /label|nameless|email/)
+      await assert.rejects(assertWellFormed(page), /label|nameless|email/)
       await page.reload()
       await page.evaluate(
         "document.querySelector('input[name=email]').setAttribute('aria-describedby', 'nowhere'); document.querySelector('h1').outerHTML = '<h1>Sign in</h1><ul><p>x</p></ul>'",
       )
-      await assert.rejects(assertSound(page), /list: |aria-valid-attr-value/)
+      await assert.rejects(assertWellFormed(page), /list: |aria-valid-attr-value/)
     } finally {
       await context.close()
     }

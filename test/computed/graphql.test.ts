@@ -6,13 +6,13 @@ import { createSchema } from '../../src/graphql/schema/schema.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { anonymous, type Principal, user } from '../../src/principal.ts'
 import { seededStores } from '../databases/seeded-store.ts'
-import { reply, withEngine } from '../graphql/bench.ts'
+import { reply, withEngine } from '../graphql/seeded-engine.ts'
 import workshop from '../models/workshop.ts'
-import { TIME } from '../plan/reference.ts'
+import { requestTime } from '../plan/reference.ts'
 
 const model = checkModel(workshop)
 const ann = user(1, 'user', 'all')
-const created_at = TIME
+const created_at = requestTime
 
 const task = {
   created_at,

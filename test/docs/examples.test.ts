@@ -12,7 +12,7 @@ import blog from '../../examples/blog/model.ts'
 import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, fillIn } from './blocks.ts'
-import { addressIn, keep, newCode } from './flow.ts'
+import { authorizationCode, authorizationUrlIn, storeCredentials } from './flow.ts'
 import { isStepByStep, pages, read, root } from './pages.ts'
 import { makeProject, projectEnvironment } from './project.ts'
 import { recipes, writeRecipe } from './recipe-files.ts'
@@ -90,13 +90,16 @@ async function answers(page: string, postgres: string): Promise<void> {
       }
       if (command.includes('$CODE')) {
         const { email = '', password = '' } = service.firstAdministrator ?? {}
-        env.CODE = await newCode(addressIn(read(page), service.url, env), { email, password })
+        env.CODE = await authorizationCode(authorizationUrlIn(read(page), service.url, env), {
+          email,
+          password,
+        })
       }
       const here = command.replaceAll('http://localhost:3000', service.url).replace(/^curl /, 'curl -s ')
       const { stdout } = await run('bash', ['-e', '-c', here], { env, cwd: project })
       if (!command.startsWith('curl ')) continue
       const real: unknown = JSON.parse(stdout)
-      keep(real, env)
+      storeCredentials(real, env)
       if (answer === undefined) assert.ok(!stdout.includes('"error"'), `${command}\n${stdout}`)
       else assert.deepEqual(real, fillIn(JSON.parse(answer), real), command)
     }

@@ -79,8 +79,8 @@ let end = () => {}
 let ended: Promise<void>
 before(async () => {
   const started = Promise.withResolvers<void>()
-  ended = withContext(made => {
-    context = made
+  ended = withContext(created => {
+    context = created
     started.resolve()
     return new Promise<void>(resolve => {
       end = resolve

@@ -18,7 +18,14 @@ import { cursorsOf } from '../../src/plan/cursor.ts'
 import { type TotalOrder, totalOrder } from '../../src/plan/order.ts'
 import type { Filter, Plan, Sort, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { compareKeys, type Data, Evaluation, mayRead, type Row, writeReference } from '../plan/reference.ts'
+import {
+  assertCanRead,
+  compareKeys,
+  type Data,
+  Evaluation,
+  type Row,
+  writeReference,
+} from '../plan/reference.ts'
 import type { GeneratedOperation } from './random-document.ts'
 
 interface RootArguments extends ListArguments {
@@ -232,7 +239,7 @@ class Resolver {
       throw new WriteRefused(['VALIDATION_FAILED'])
     if (verb === 'create') this.#created.set(collection.name, later)
     this.data = result.data
-    if (row && mayRead(this.#model, this.data, this.#who, collection, row)) return { collection, row }
+    if (row && assertCanRead(this.#model, this.data, this.#who, collection, row)) return { collection, row }
     if (verb === 'update') return null
     throw new ApiError(
       'NOT_FOUND',

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { type TestService, withService } from '../serve/service.ts'
-import { parseAnswers, say, type WireAnswer } from './wire.ts'
+import { parseResponses, type RawResponse, sendRaw } from './raw-client.ts'
 
 const registrationToken = 'a-registration-token-of-32-chars'
 
-let it: TestService
+let testService: TestService
 let close = () => {}
 let ended: Promise<void>
 
 before(async () => {
   await new Promise<void>(ready => {
     ended = withService({ rateLimit: 'off', oauth: { registrationToken } }, async service => {
-      it = service
+      testService = service
       ready()
       await new Promise<void>(resolve => {
         close = resolve
@@ -26,8 +26,10 @@ after(() => {
   return ended
 })
 
-async function ask(...lines: readonly string[]): Promise<WireAnswer> {
-  const answers = parseAnswers(await say(it.port, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`))
+async function ask(...lines: readonly string[]): Promise<RawResponse> {
+  const answers = parseResponses(
+    await sendRaw(testService.port, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`),
+  )
   const [answer] = answers
   assert.ok(answer && answers.length === 1, JSON.stringify(answers))
   return answer
@@ -58,18 +60,18 @@ suite('the absolute form is equivalent to the origin form', () => {
   for (const [name, metadata] of bad) {
     test(`${name} is refused at registration in every form of the target`, async () => {
       for (const target of targets) {
-        const [answer] = parseAnswers(await say(it.port, register(target, metadata)))
+        const [answer] = parseResponses(await sendRaw(testService.port, register(target, metadata)))
         assert.equal(answer?.status, 400, target)
       }
-      const { json } = await it.call('/api/v1/oauth_apps', { key: it.key })
+      const { json } = await testService.call('/api/v1/oauth_apps', { key: testService.key })
       assert.deepEqual(json.data, [])
     })
   }
 
   test('valid metadata can be registered in every form of the target', async () => {
     for (const target of targets) {
-      const [answer] = parseAnswers(
-        await say(it.port, register(target, { redirect_uris: ['https://app.example/cb'] })),
+      const [answer] = parseResponses(
+        await sendRaw(testService.port, register(target, { redirect_uris: ['https://app.example/cb'] })),
       )
       assert.equal(answer?.status, 201, `${target} ${answer?.body}`)
     }
@@ -85,7 +87,11 @@ suite('the absolute form is equivalent to the origin form', () => {
       ['http://x?a=/b', 200],
     ] as const
     for (const [target, status] of rows) {
-      const { status: actual } = await ask(`GET ${target} HTTP/1.1`, 'Host: x', `X-API-Key: ${it.key}`)
+      const { status: actual } = await ask(
+        `GET ${target} HTTP/1.1`,
+        'Host: x',
+        `X-API-Key: ${testService.key}`,
+      )
       assert.equal(actual, status, target)
     }
   })
@@ -104,7 +110,7 @@ suite('the absolute form is equivalent to the origin form', () => {
     const opening = `GET http://x/graphql HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`
     // The server waits half a minute for the close frame of a WebSocket.
     const end = Buffer.from([0x88, 0x80, 0, 0, 0, 0])
-    const output = await say(it.port, Buffer.concat([Buffer.from(opening), end]))
+    const output = await sendRaw(testService.port, Buffer.concat([Buffer.from(opening), end]))
     assert.match(output, /^HTTP\/1\.1 101 /)
   })
 })

@@ -16,17 +16,17 @@ import { createRun } from '../../src/serve/store.ts'
 import { accountSubresources } from '../../src/serve/transports/administration.ts'
 import { cheapHash } from '../auth/cheap-hash.ts'
 import blog from '../models/blog.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 import { idempotencyOf } from './of-store.ts'
 
 const model = checkModel(blog)
 const collection = model.collections.get('users') ?? assert.fail()
 const day = 24 * 60 * 60 * 1000
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`a session or grant that was ended before a crash is ended with 204 by the retry, which is then replayed (${name})`, async () => {
-    await within(async place => {
-      const store = await place.open(model)
+    await within(async database => {
+      const store = await database.open(model)
       const { records } = store
       let dies = false
       const inner = createRun(createGuard(model), store)

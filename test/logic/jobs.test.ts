@@ -5,7 +5,7 @@ import { every, job, string } from '../../src/index.ts'
 import { enqueueJob } from '../../src/logic/jobs/later.ts'
 import { positionKey, type RunnerPosition } from '../../src/logic/runs/position.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 import { within } from './fixture.ts'
 
 /** A timeout that is not reached even though the clock jumps while handlers run. */
@@ -14,13 +14,13 @@ const hour = 3_600_000
 const noon = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 12 * hour
 const iso = (time: number) => new Date(time).toISOString()
 
-for (const database of databases) {
-  describe(`jobs on ${database.name}`, () => {
+for (const databaseKind of databaseKinds) {
+  describe(`jobs on ${databaseKind.name}`, () => {
     const due: string[] = []
     it(
       'run once for each due time across all nodes',
       within(
-        database,
+        databaseKind,
         { jobs: { hourly: every('hour', ({ scheduledFor }) => void due.push(scheduledFor ?? '')) } },
         async ({ runner, until, missed }) => {
           const nodes = [runner(patient), runner(patient), runner(patient)]
@@ -44,7 +44,7 @@ for (const database of databases) {
     it(
       'that missed several due times run once, for the last one',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             hourly: every('hour', ({ scheduledFor }) => void missed.push(scheduledFor ?? '')),
@@ -78,7 +78,7 @@ for (const database of databases) {
     it(
       'that fail are retried with the same key, and no other due time is lost',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             nightly: every('day at 03:00', { timeZone: 'UTC' }, ({ scheduledFor, idempotencyKey }) => {
@@ -105,7 +105,7 @@ for (const database of databases) {
     it(
       'are no longer retried when the next run is due',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             often: every('minute', ({ scheduledFor }) => {
@@ -131,7 +131,7 @@ for (const database of databases) {
     it(
       'that were enqueued run at their time with their input, even if another process enqueued them',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             remind: job({
@@ -175,7 +175,7 @@ for (const database of databases) {
     it(
       'run although many runs of a slow one are due before them, and although the clock is set back',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             slow: job({
@@ -216,7 +216,7 @@ for (const database of databases) {
     it(
       'that the model no longer has are removed on request, with their due times',
       within(
-        database,
+        databaseKind,
         { jobs: { hourly: every('hour', () => undefined) } },
         async ({ runner, until, store: { records } }) => {
           const { kind, id } = positionKey
@@ -239,7 +239,7 @@ for (const database of databases) {
     it(
       'running on a killed node are run again by another',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             long: every('hour', ({ scheduledFor }) => {

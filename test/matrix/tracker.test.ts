@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
 import type { Collection } from '../../src/model/model.ts'
 import { testService } from '../../src/testing.ts'
-import { ordinaryDatabase } from '../databases/ordinary.ts'
+import { newOrdinaryDatabase } from '../databases/ordinary.ts'
 import { newDatabase } from '../databases/postgres.ts'
 import tracker from '../models/tracker.ts'
 import {
@@ -32,7 +32,7 @@ const setups: Readonly<Record<string, Start>> = {
     return { service, close: () => service.close() }
   },
   PostgreSQL: () => onPostgres(newDatabase, false),
-  'PostgreSQL with row security': () => onPostgres(ordinaryDatabase, true),
+  'PostgreSQL with row security': () => onPostgres(newOrdinaryDatabase, true),
 }
 
 async function onPostgres(make: typeof newDatabase, rowSecurity: boolean): ReturnType<Start> {

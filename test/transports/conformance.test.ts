@@ -98,11 +98,11 @@ describe('Apollo Client', () => {
   }
   it('queries, with persisted documents, and mutates', async () => {
     const { apollo, close } = open()
-    const made = await apollo.mutate<{ createPost: Post }>({
+    const created = await apollo.mutate<{ createPost: Post }>({
       mutation: gql(create),
       variables: { title: 'apollo' },
     })
-    assert.equal(made.data?.createPost.title, 'apollo')
+    assert.equal(created.data?.createPost.title, 'apollo')
     for (let round = 0; round < 2; round++) {
       const read = await apollo.query<{ posts: Post[] }>({ query: gql(list), fetchPolicy: 'network-only' })
       assert.ok(read.data?.posts.some(post => post.title === 'apollo'))
@@ -155,8 +155,8 @@ describe('urql', () => {
   }
   it('queries by POST and by GET, and mutates', async () => {
     const { urql, close } = open()
-    const made = await urql.mutation(create, { title: 'urql' })
-    assert.equal(made.error, undefined)
+    const created = await urql.mutation(create, { title: 'urql' })
+    assert.equal(created.error, undefined)
     for (const preferGetMethod of [false, 'force'] as const) {
       const read = await urql.query(list, {}, { preferGetMethod })
       assert.equal(read.error, undefined)
@@ -208,7 +208,7 @@ describe('graphql-request', () => {
 describe('graphql-ws', () => {
   it('queries, mutates and subscribes', async () => {
     const socket = client(blog.socket, admin)
-    const one = (query: string, variables = {}) =>
+    const execute = (query: string, variables = {}) =>
       new Promise<Record<string, unknown> | null | undefined>((resolve, reject) => {
         let result: Record<string, unknown> | null | undefined
         socket.subscribe(
@@ -216,9 +216,9 @@ describe('graphql-ws', () => {
           { next: ({ data }) => (result = data), error: reject, complete: () => resolve(result) },
         )
       })
-    const made = await one(create, { title: 'ws' })
-    assert.match(JSON.stringify(made), /"title":"ws"/)
-    assert.match(JSON.stringify(await one(list)), /"title":"ws"/)
+    const created = await execute(create, { title: 'ws' })
+    assert.match(JSON.stringify(created), /"title":"ws"/)
+    assert.match(JSON.stringify(await execute(list)), /"title":"ws"/)
     const subscription = socket.iterate<{ newPost: Post }>({ query: feed })
     const got: (Post | undefined)[] = []
     const reading = (async () => {

@@ -5,7 +5,7 @@ import { createUser } from '../../src/auth/bootstrap.ts'
 import { system } from '../../src/principal.ts'
 import { endWithinSecond } from '../within-second.ts'
 import { admin, type Blog, openBlog, withStore } from './blog.ts'
-import { client, json, post, until, type Wire, wire } from './service.ts'
+import { client, json, openWebSocket, post, type RawWebSocket, until } from './service.ts'
 
 let blog: Blog
 before(async () => {
@@ -16,7 +16,7 @@ after(() => blog.close())
 interface Subscriber {
   readonly got: unknown[]
   readonly errors: unknown[]
-  readonly opened: Wire
+  readonly opened: RawWebSocket
 }
 
 const subscriptions = async () =>
@@ -28,16 +28,16 @@ const subscriptions = async () =>
 /** A subscriber that is connected. `key` undefined: anonymous. */
 async function listen(query: string, key?: string, url = blog.socket): Promise<Subscriber> {
   const before = await subscriptions()
-  const opened = await wire(url)
+  const opened = await openWebSocket(url)
   const got: unknown[] = []
   const errors: unknown[] = []
   opened.socket.on('message', data => {
     const { type, payload } = JSON.parse(String(data))
     if (type === 'next') got.push(payload.data)
     if (type === 'error') errors.push(payload)
-    if (type === 'connection_ack') opened.say({ id: '1', type: 'subscribe', payload: { query } })
+    if (type === 'connection_ack') opened.send({ id: '1', type: 'subscribe', payload: { query } })
   })
-  opened.say({ type: 'connection_init', payload: key ? { Authorization: `Bearer ${key}` } : {} })
+  opened.send({ type: 'connection_init', payload: key ? { Authorization: `Bearer ${key}` } : {} })
   while (errors.length === 0 && (await subscriptions()) === before) await new Promise(setImmediate)
   await new Promise(resolve => setTimeout(resolve, 10))
   return { got, errors, opened }
@@ -90,9 +90,9 @@ describe('a created post', () => {
   })
   it('is delivered as it was created, though it has been changed or deleted since', async () => {
     const subscriber = await listen(newPost, key)
-    const made = await Promise.all(['one', 'two'].map(title => blog.rest('POST', 'posts', { title })))
-    await blog.rest('PATCH', `posts/${made[0]?.id}`, { title: 'changed' })
-    await blog.rest('DELETE', `posts/${made[1]?.id}`)
+    const created = await Promise.all(['one', 'two'].map(title => blog.rest('POST', 'posts', { title })))
+    await blog.rest('PATCH', `posts/${created[0]?.id}`, { title: 'changed' })
+    await blog.rest('DELETE', `posts/${created[1]?.id}`)
     await until(() => subscriber.got.length === 2)
     assert.deepEqual(
       subscriber.got.map(data => (data as { newPost: { title: string } }).newPost.title).sort(),

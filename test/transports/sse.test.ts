@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { type Client, createClient } from 'graphql-sse'
 import { completeEvent, nextEvent } from '../../src/graphql/transports/sse.ts'
 import { user } from '../../src/principal.ts'
-import { closedAfterEach } from '../closing.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { ada, json, openService, post, type Service, type ServiceSettings, sha256, until } from './service.ts'
 
 const closed = closedAfterEach<Service>(service => service.close())
@@ -55,15 +55,15 @@ describe('a stream', () => {
   })
   it('leaves no subscription if its reader has disconnected before it begins', async () => {
     const service = await open()
-    const gate = Promise.withResolvers<number>()
-    Object.assign(service.feed, { last: () => gate.promise })
+    const lastEvent = Promise.withResolvers<number>()
+    Object.assign(service.feed, { last: () => lastEvent.promise })
     const sent = request(service.url, { method: 'POST', headers: { ...stream, ...ada } })
     sent.on('error', () => {})
     sent.end(JSON.stringify({ query: newPost }))
     await until(() => subscriptions(service) === 1)
     sent.destroy()
     await new Promise(resolve => setTimeout(resolve, 50))
-    gate.resolve(0)
+    lastEvent.resolve(0)
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
   })
   it('can be opened by GET', async () => {
@@ -121,7 +121,7 @@ describe('a stream', () => {
       return fetch(input, init)
     }
     const client = createClient({ url: service.url, headers: ada, fetchFn: counted })
-    const told = await new Promise<unknown[]>((resolve, reject) => {
+    const messages = await new Promise<unknown[]>((resolve, reject) => {
       const got: unknown[] = []
       client.subscribe(
         { query: 'subscription { nothing }' },
@@ -132,7 +132,7 @@ describe('a stream', () => {
         },
       )
     })
-    assert.deepEqual([told, requests], [['Cannot query field "nothing" on type "Subscription".'], 1])
+    assert.deepEqual([messages, requests], [['Cannot query field "nothing" on type "Subscription".'], 1])
     client.dispose()
   })
   it('does not begin on a malformed request, which gets an ordinary response with its status', async () => {

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { places } from './backends.ts'
+import { backends } from './backends.ts'
 import { modelFile, type WorkerConnection, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
@@ -53,8 +53,8 @@ async function hasMetric(connections: readonly WorkerConnection[], line: RegExp)
   return texts.some(text => text.status === 'fulfilled' && line.test(text.value))
 }
 
-for (const place of places) {
-  test(`a crashed worker is restarted, the others continue, and no acknowledged write is lost (${place.name})`, async () => {
+for (const backend of backends) {
+  test(`a crashed worker is restarted, the others continue, and no acknowledged write is lost (${backend.name})`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-crash-'))
     const crash = join(folder, 'crash')
     try {
@@ -125,7 +125,7 @@ for (const place of places) {
           })
         },
         { model: crashingModel(folder) },
-        place,
+        backend,
       )
     } finally {
       rmSync(folder, { recursive: true, force: true })

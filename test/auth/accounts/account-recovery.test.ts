@@ -54,7 +54,7 @@ test('a new password ends everything that was started with the old password or a
 })
 
 test('a sign-in with the old password ends even if the new one took longer than a second to be stored', async () => {
-  await withFixture({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, advance }) => {
     const id = await user(email, password)
     const attempt = { email, password, remember: false, address: '192.0.2.1' }
     let signedInAt = 0
@@ -62,11 +62,11 @@ test('a sign-in with the old password ends even if the new one took longer than 
       ...base.run,
       async transaction(program) {
         if (program.serial?.writes?.includes('users')) {
-          pass(1000)
+          advance(1000)
           const answer = await signInByPassword(base, attempt)
           assert.ok(answer.kind === 'authenticated')
           signedInAt = answer.at
-          pass(1000)
+          advance(1000)
         }
         return base.run.transaction(program)
       },

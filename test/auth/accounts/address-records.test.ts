@@ -18,8 +18,8 @@ const account = { name: 'Ada', email: 'ada@example.com', password, address: '192
 
 /** Account services whose process dies as soon as an item write or a transaction with changes is committed. */
 function crashing(base: AccountBase): AccountBase {
-  const write: typeof base.run.write = async (...given) => {
-    await base.run.write(...given)
+  const write: typeof base.run.write = async (...args) => {
+    await base.run.write(...args)
     throw new Error('died')
   }
   const transaction: typeof base.run.transaction = async program => {
@@ -41,8 +41,8 @@ function writer({ base }: Fixture, role: 'admin' | 'user') {
 test('an account created by sign-up is unproven from the start', async () => {
   await withFixture({ signUp: 'open' }, async ({ base }) => {
     await assert.rejects(signUp(crashing(base), account), /died/)
-    const made = await findByEmail(base.run, account.email)
-    assert.equal(await base.addresses.isUnproven(made?.id ?? 0), true)
+    const created = await findByEmail(base.run, account.email)
+    assert.equal(await base.addresses.isUnproven(created?.id ?? 0), true)
   })
 })
 
@@ -51,8 +51,8 @@ test('an account created by the link of a sign-up is confirmed from the start', 
     const { base } = fixture
     await signUp(base, account)
     await assert.rejects(finishSignUp(crashing(base), await fixture.token(), password, '192.0.2.1'), /died/)
-    const made = await findByEmail(base.run, account.email)
-    assert.equal(await base.addresses.isVerified(made?.id ?? 0, account.email), true)
+    const created = await findByEmail(base.run, account.email)
+    assert.equal(await base.addresses.isVerified(created?.id ?? 0, account.email), true)
   })
 })
 
@@ -62,8 +62,8 @@ test('an account that another user creates through the API is unproven from the 
     const { base } = fixture
     const plan = createPlan('users', { name: 'Ben', email: 'ben@example.com' }, {})
     await assert.rejects(writer(fixture, 'user')(plan), /died/)
-    const made = await findByEmail(base.run, 'ben@example.com')
-    assert.equal(await base.addresses.isUnproven(made?.id ?? 0), true)
+    const created = await findByEmail(base.run, 'ben@example.com')
+    assert.equal(await base.addresses.isUnproven(created?.id ?? 0), true)
   })
 })
 

@@ -9,17 +9,17 @@ import { Webhook } from 'standardwebhooks'
 import { removeKey } from '../../../src/auth/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
 import {
+  clientCredentials,
   type Fixture,
   inOtherProcess,
   newTokens,
   post,
-  secretOf,
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
-import { locked } from '../../setups/postgres.ts'
+import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { act, create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { act, createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -65,14 +65,14 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'a rotation shows the new secret once, and a retry with its Idempotency-Key shows the same secret',
     async fixture => {
       const { ann } = fixture
-      const made = await create(fixture, ann.key)
-      const action = `${made.json.id}/rotate_secret`
+      const created = await postWebhook(fixture, ann.key)
+      const action = `${created.json.id}/rotate_secret`
       const rotated = await act(fixture, ann.key, action)
       assert.equal(rotated.status, 200, rotated.text)
       assert.match(String(rotated.json.secret), /^whsec_[A-Za-z0-9+/]{43}=$/)
-      assert.notEqual(rotated.json.secret, made.json.secret)
-      assert.deepEqual([rotated.json.id, rotated.headers.get('cache-control')], [made.json.id, 'no-store'])
-      const headers = { 'Idempotency-Key': `rotation-${made.json.id}` }
+      assert.notEqual(rotated.json.secret, created.json.secret)
+      assert.deepEqual([rotated.json.id, rotated.headers.get('cache-control')], [created.json.id, 'no-store'])
+      const headers = { 'Idempotency-Key': `rotation-${created.json.id}` }
       const [first, again] = [
         await act(fixture, ann.key, action, headers),
         await act(fixture, ann.key, action, headers),
@@ -80,15 +80,15 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       assert.equal(first.status, 200, first.text)
       assert.equal(again.json.secret, first.json.secret)
       assert.equal(again.headers.get('idempotent-replayed'), 'true')
-      const dump = await fixture.place.dump()
-      for (const { json } of [made, rotated, first]) assert.ok(!dump.includes(String(json.secret)))
+      const dump = await fixture.deployment.dump()
+      for (const { json } of [created, rotated, first]) assert.ok(!dump.includes(String(json.secret)))
     },
   ],
   [
     'each of several concurrent rotations is refused, or returns a valid secret',
     async fixture => {
       const { ann } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const answers = await Promise.all(
         Array.from({ length: 4 }, () => act(fixture, ann.key, `${id}/rotate_secret`)),
       )
@@ -104,7 +104,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'an action accepts only POST, an empty body and known parameters',
     async fixture => {
       const { call, ann } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const url = `${path}/${id}/enable`
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD']) {
         const refused = await call(url, { method, key: ann.key })
@@ -134,7 +134,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'an action needs the scopes to change webhooks and to read its response',
     async fixture => {
       const { ann } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const n = await delivery(fixture, id)
       const actions = ['rotate_secret', 'enable', `deliveries/${n}/redeliver`, 'test']
       for (const scopes of [['read:webhook', 'read:webhook_delivery'], ['read:post']]) {
@@ -156,18 +156,18 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, ann } = fixture
       // Nothing listens at this URL.
-      const id = await created(fixture, ann.key, {
+      const id = await createWebhook(fixture, ann.key, {
         url: 'http://127.0.0.1:9/',
         types: ['user.deleted'],
       })
-      const other = await created(fixture, ann.key)
+      const other = await createWebhook(fixture, ann.key)
       const n = await delivery(fixture, id, { status: 'failed', attempt: 3, event_id: '1' })
       const list = await call(`${path}/${id}/deliveries`, { key: ann.key })
       const [row] = list.json.data as readonly Record<string, unknown>[]
       assert.deepEqual([row?.id, row?.status, row?.attempt, row?.event_id], [n, 'failed', 3, '1'])
-      const one = await call(`${path}/${id}/deliveries/${n}?fields=id,status`, { key: ann.key })
-      assert.deepEqual([one.status, one.json], [200, { id: n, status: 'failed' }])
-      assert.ok(one.headers.get('etag'))
+      const value = await call(`${path}/${id}/deliveries/${n}?fields=id,status`, { key: ann.key })
+      assert.deepEqual([value.status, value.json], [200, { id: n, status: 'failed' }])
+      assert.ok(value.headers.get('etag'))
       for (const wrong of [`${path}/${other}/deliveries/${n}`, `${path}/${id}/deliveries/999999`]) {
         assert.equal((await call(wrong, { key: ann.key })).status, 404)
         assert.equal((await call(`${wrong}/redeliver`, { method: 'POST', key: ann.key })).status, 404)
@@ -189,8 +189,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     fixture =>
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
-        const made = await create(fixture, ann.key, { url, types: ['post.created'] })
-        const { id, secret } = made.json
+        const created = await postWebhook(fixture, ann.key, { url, types: ['post.created'] })
+        const { id, secret } = created.json
         const tested = await act(fixture, ann.key, `${id}/test`)
         assert.equal(tested.status, 200, tested.text)
         assert.deepEqual([tested.json.status, tested.json.type], ['succeeded', 'webhook.test'])
@@ -219,7 +219,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         assert.deepEqual([again.status, again.json.status], [200, 'pending'])
         const third = await delivered(3)
         assert.equal(third.headers['webhook-id'], received[1]?.headers['webhook-id'])
-        for (const one of [secret, rotated.secret]) assert.deepEqual(verify(one, third), event)
+        for (const value of [secret, rotated.secret]) assert.deepEqual(verify(value, third), event)
         assert.throws(() => verify(rotated.secret, received[1] as Received))
       }),
   ],
@@ -229,8 +229,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const { call, ann } = fixture
       const scopes = ['read:post', 'write:webhook']
       const maker = await narrowKey(fixture, ann.key, scopes)
-      const id = await created(fixture, maker.key, { types: ['post.*'] })
-      const own = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, maker.key, { types: ['post.*'] })
+      const own = await createWebhook(fixture, ann.key)
       assert.deepEqual(await stateOf(fixture, id), sending)
       const gone = await call(`/api/v1/api_keys/${maker.id}`, { method: 'DELETE', key: ann.key })
       assert.equal(gone.status, 204)
@@ -255,8 +255,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
         const maker = await narrowKey(fixture, ann.key, ['read:post', 'write:webhook'])
-        const id = await created(fixture, maker.key, { url, types: ['post.created'] })
-        const own = await created(fixture, ann.key, { url, types: ['post.created'] })
+        const id = await createWebhook(fixture, maker.key, { url, types: ['post.created'] })
+        const own = await createWebhook(fixture, ann.key, { url, types: ['post.created'] })
         await inOtherProcess(fixture, run => removeKey(run, maker.id))
         assert.deepEqual(await stateOf(fixture, id), sending)
         const body = { title: 'Unseen', author_id: ann.id }
@@ -283,10 +283,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
           scope: 'openid offline_access read:post write:webhook',
           parameters: { prompt: 'consent' },
         })
-        const id = await created(fixture, String(tokens.access_token), { types: ['post.*'] })
+        const id = await createWebhook(fixture, String(tokens.access_token), { types: ['post.*'] })
         assert.deepEqual(await stateOf(fixture, id), sending)
         const revoked = await post(`${url}/oauth/revoke`, {
-          ...secretOf(app),
+          ...clientCredentials(app),
           token: String(tokens.refresh_token),
         })
         assert.equal(revoked.status, 200)
@@ -297,7 +297,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
   ],
 ]
 
-for (const setup of new Set([...setups, locked])) {
+for (const setup of new Set([...setups, postgresRowSecurity])) {
   test(`actions of webhooks (${setup.name})`, async t => {
     const use = async (fixture: Fixture) => {
       for (const [name, run] of cases) await t.test(name, () => run(fixture))

@@ -233,7 +233,7 @@ for (const kind of kinds) {
   })
 
   scenario('a killed import resumes where it stopped, from a file and from standard input', async project => {
-    const { portico, piped, write } = project
+    const { portico, porticoWithInput: piped, write } = project
     const lines = Array.from(
       { length: 20_000 },
       (_, index) => `{"name":"thing ${index}","note":"${'x'.repeat(100)}"}\n`,
@@ -312,7 +312,7 @@ test('a file much larger than the heap is imported and exported', () =>
     function* rows() {
       for (let index = 0; index < 2000; index += 1) yield `{"name":"thing ${index}","note":"${note}"}\n`
     }
-    const child = await small.piped(rows(), 'import', 'things', '--format', 'ndjson')
+    const child = await small.porticoWithInput(rows(), 'import', 'things', '--format', 'ndjson')
     assert.equal(child.out, '2,000 rows of things imported.\n', child.err)
     const exported = await small.portico('export', 'things', 'all.csv')
     assert.equal(exported.err, 'Exported 2,000 rows of things.\n')

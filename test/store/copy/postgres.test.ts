@@ -8,10 +8,10 @@ import { openPostgres } from '../../../src/store/postgres.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
 import { slotInputs } from '../../../src/store/values.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
-import { proxyOf } from '../../databases/proxy.ts'
+import { openProxy } from '../../databases/proxy.ts'
 import { until } from '../../databases/replicated.ts'
 import { blog, Client } from '../blog.ts'
-import { postgresPlace } from './places.ts'
+import { postgresLocation } from './locations.ts'
 
 async function make(url: string): Promise<void> {
   const store = await openPostgres(blog, { url })
@@ -49,9 +49,14 @@ test('a copy whose connection breaks says how to resume it', () =>
   withPostgres(async from =>
     withPostgres(async to => {
       await make(from)
-      const proxy = await proxyOf(from)
+      const proxy = await openProxy(from)
       const copy = (source: string, onProgress: () => void) =>
-        copyDatabase(blog, { from: postgresPlace(source), to: postgresPlace(to), live: false, onProgress })
+        copyDatabase(blog, {
+          from: postgresLocation(source),
+          to: postgresLocation(to),
+          live: false,
+          onProgress,
+        })
       await assert.rejects(
         copy(proxy.url, () => proxy.close()),
         /CopyError: The copy has stopped: .*the same command again, which resumes/,

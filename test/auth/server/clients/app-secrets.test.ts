@@ -14,16 +14,16 @@ import { createPlan } from '../../../../src/plan/system-plans.ts'
 import { system } from '../../../../src/principal.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   inOtherProcess,
   post,
   redirectUri,
-  secretOf,
   sharedFixtures,
   withFixture,
 } from '../../../conformance/oauth/server.ts'
 import blog from '../../../models/blog.ts'
-import { locked } from '../../../setups/postgres.ts'
+import { postgresRowSecurity } from '../../../setups/postgres.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 
 const day = 24 * 60 * 60
@@ -48,9 +48,9 @@ async function secretsOf({ call, ann }: Fixture, app: Pick<App, 'id'>): Promise<
 
 async function rotate({ call, ann }: Fixture, app: App): Promise<App & { readonly secretId: number }> {
   const body = { app_id: app.id }
-  const made = await call('/api/v1/oauth_app_secrets', { method: 'POST', key: ann.key, body })
-  assert.equal(made.status, 201, made.text)
-  return { ...app, client_secret: String(made.json.client_secret), secretId: Number(made.json.id) }
+  const created = await call('/api/v1/oauth_app_secrets', { method: 'POST', key: ann.key, body })
+  assert.equal(created.status, 201, created.text)
+  return { ...app, client_secret: String(created.json.client_secret), secretId: Number(created.json.id) }
 }
 
 async function end({ call, ann }: Fixture, id: number): Promise<void> {
@@ -59,8 +59,8 @@ async function end({ call, ann }: Fixture, id: number): Promise<void> {
 }
 
 /** An app as older versions stored it, with the hash of its first secret in a column; `others`: later secrets. */
-function oldApp({ place, ann }: Fixture, others: readonly string[] = []): Promise<App> {
-  return inOtherProcess({ place }, async run => {
+function oldApp({ deployment, ann }: Fixture, others: readonly string[] = []): Promise<App> {
+  return inOtherProcess({ deployment }, async run => {
     const app = { client_id: newClientId(), client_secret: newClientSecret(), redirect_uris: [redirectUri] }
     const values = { name: 'Old', redirect_uris: app.redirect_uris }
     const { client_id, client_secret } = app
@@ -74,10 +74,10 @@ function oldApp({ place, ann }: Fixture, others: readonly string[] = []): Promis
   })
 }
 
-for (const setup of [sqlite, locked]) {
+for (const setup of [sqlite, postgresRowSecurity]) {
   const withShared = sharedFixtures(setup)
-  const on = (given: object, use: (fixture: Fixture) => Promise<void>) =>
-    Object.keys(given).length === 0 ? withShared(use) : withFixture(given, use, blog, setup)
+  const on = (settings: object, use: (fixture: Fixture) => Promise<void>) =>
+    Object.keys(settings).length === 0 ? withShared(use) : withFixture(settings, use, blog, setup)
 
   test(`${setup.name}: the first secret is listed, and is invalid as soon as it is deleted`, () =>
     on({}, async fixture => {
@@ -87,23 +87,29 @@ for (const setup of [sqlite, locked]) {
       assert.equal(first.prefix, app.client_secret.slice(0, 10))
       assert.equal(first.expires_at, null)
       const renewed = await rotate(fixture, app)
-      assert.ok((await isAccepted(fixture, secretOf(app))) && (await isAccepted(fixture, secretOf(renewed))))
+      assert.ok(
+        (await isAccepted(fixture, clientCredentials(app))) &&
+          (await isAccepted(fixture, clientCredentials(renewed))),
+      )
       await end(fixture, first.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted first secret works')
-      assert.ok(await isAccepted(fixture, secretOf(renewed)))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))), 'a deleted first secret works')
+      assert.ok(await isAccepted(fixture, clientCredentials(renewed)))
       // The last secret can be deleted too; a rotation then creates one.
       await end(fixture, renewed.secretId)
-      assert.ok(!(await isAccepted(fixture, secretOf(renewed))))
-      assert.ok(await isAccepted(fixture, secretOf(await rotate(fixture, app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(renewed))))
+      assert.ok(await isAccepted(fixture, clientCredentials(await rotate(fixture, app))))
     }))
 
   test(`${setup.name}: a rotation stores the expiry of earlier secrets, and deleting the new secret does not undo it`, () =>
     on({ 'oauth.secretOverlap': 0 }, async fixture => {
       const app = await fixture.app()
       const renewed = await rotate(fixture, app)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
       await end(fixture, renewed.secretId)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted newer secret revives an older one')
+      assert.ok(
+        !(await isAccepted(fixture, clientCredentials(app))),
+        'a deleted newer secret revives an older one',
+      )
       const [first] = await secretsOf(fixture, app)
       assert.ok(first?.expires_at && Date.parse(first.expires_at) <= Date.now())
     }))
@@ -115,22 +121,25 @@ for (const setup of [sqlite, locked]) {
       const [first, ...more] = await secretsOf(fixture, app)
       assert.ok(first && more.length === 0)
       assert.deepEqual([first.prefix, first.expires_at], ['ps_', null])
-      assert.ok(await isAccepted(fixture, secretOf(app)))
+      assert.ok(await isAccepted(fixture, clientCredentials(app)))
       await end(fixture, first.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
       await fixture.restart()
-      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted secret works again after a restart')
+      assert.ok(
+        !(await isAccepted(fixture, clientCredentials(app))),
+        'a deleted secret works again after a restart',
+      )
       assert.deepEqual(await secretsOf(fixture, app), [])
     }))
 
   test(`${setup.name}: the secret of an app that an older node has created is moved at the first look-up`, () =>
     on({}, async fixture => {
       const app = await oldApp(fixture)
-      assert.ok(await isAccepted(fixture, secretOf(app)))
+      assert.ok(await isAccepted(fixture, clientCredentials(app)))
       const [first] = await secretsOf(fixture, app)
       assert.ok(first)
       await end(fixture, first.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
     }))
 
   test(`${setup.name}: a rotation by an older node is honoured, even after its secret is deleted here`, () =>
@@ -139,11 +148,11 @@ for (const setup of [sqlite, locked]) {
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
       assert.ok(await isAccepted(fixture, renewed))
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
       const [row, ...more] = await secretsOf(fixture, app)
       assert.ok(row && more.length === 0, 'an expired secret is moved')
       await end(fixture, row.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
     }))
 
   test(`${setup.name}: a first secret with an expiry keeps it when it is moved`, () =>
@@ -151,7 +160,7 @@ for (const setup of [sqlite, locked]) {
       const other = newClientSecret()
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
-      assert.ok((await isAccepted(fixture, secretOf(app))) && (await isAccepted(fixture, renewed)))
+      assert.ok((await isAccepted(fixture, clientCredentials(app))) && (await isAccepted(fixture, renewed)))
       const rows = await secretsOf(fixture, app)
       const newer = rows.find(({ prefix }) => prefix !== 'ps_')
       const first = rows.find(({ prefix }) => prefix === 'ps_')
@@ -187,7 +196,7 @@ for (const setup of [sqlite, locked]) {
           }
         }
       })
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
     }))
 }
 
@@ -198,25 +207,25 @@ test('only its owner can delete a secret, by GraphQL too', async () => {
     const path = `/api/v1/oauth_app_secrets/${first?.id}`
     const refused = await fixture.call(path, { method: 'DELETE', key: fixture.ben.key })
     assert.equal(refused.status, 404)
-    assert.ok(await isAccepted(fixture, secretOf(app)))
+    assert.ok(await isAccepted(fixture, clientCredentials(app)))
     const query = `mutation { deleteOauthAppSecret(id: "${first?.id}") }`
     const ended = await fixture.call('/graphql', { method: 'POST', key: fixture.ann.key, body: { query } })
     assert.doesNotMatch(ended.text, /errors/)
-    assert.ok(!(await isAccepted(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
   })
 })
 
 test('a caller who may not delete a secret changes nothing', async () => {
   await withFixture({}, async fixture => {
-    const { place, call, ann, ben } = fixture
+    const { deployment, call, ann, ben } = fixture
     const app = await oldApp(fixture)
     const ends = () =>
-      inOtherProcess({ place }, async run =>
+      inOtherProcess({ deployment }, async run =>
         (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at),
       )
     const notes = () =>
-      inOtherProcess({ place }, async (_run, { records }) => (await records.all('EndedSecret')).length)
-    const first = await inOtherProcess({ place }, async (run, { records }) => {
+      inOtherProcess({ deployment }, async (_run, { records }) => (await records.all('EndedSecret')).length)
+    const first = await inOtherProcess({ deployment }, async (run, { records }) => {
       await new AppSecrets({ run, records, overlapSeconds: day }).settle(app.id)
       // State left by another node that has created a secret but not yet stored the expiry of the older one.
       await createBySystem(run, 'oauth_app_secrets', {}, { ...newSecret().computed, app_id: app.id })
@@ -225,11 +234,11 @@ test('a caller who may not delete a secret changes nothing', async () => {
     assert.ok(first)
     const path = `/api/v1/oauth_app_secrets/${first.id}`
     const scoped = { name: 'Reads', scopes: ['read:oauth_app_secret'] }
-    const made = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: scoped })
+    const created = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: scoped })
     const callers = [
       { key: ben.key, status: 404 },
       { key: undefined, status: 401 },
-      { key: String(made.json.key), status: 403 },
+      { key: String(created.json.key), status: 403 },
     ]
     for (const { key, status } of callers) {
       const refused = await call(path, { method: 'DELETE', ...(key === undefined ? undefined : { key }) })
@@ -260,7 +269,7 @@ test('all the secrets of an app work during their overlap, and one beyond the li
       )
       for (const [age, { expiresAt }] of hashes.entries()) assert.equal(expiresAt === undefined, age === 0)
     })
-    assert.ok(await isAccepted(fixture, secretOf(app)), 'the oldest secret does not work')
+    assert.ok(await isAccepted(fixture, clientCredentials(app)), 'the oldest secret does not work')
   })
 })
 
@@ -282,7 +291,7 @@ test('a rotation with a shorter overlap brings expiries forward, and one with a 
       await rotate(day)
       assert.deepEqual((await ends())?.slice(2), older)
     })
-    assert.ok(!(await isAccepted(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
   })
 })
 
@@ -301,13 +310,13 @@ test('deleting a secret that an older node has created first stores the expiries
       assert.ok(first?.expires_at && more.length === 0)
       assert.ok(Date.parse(first.expires_at) <= Date.now())
     })
-    assert.ok(!(await isAccepted(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
   })
 })
 
 test('creating an app is rolled back if its first secret cannot be stored', async () => {
-  await withFixture({}, async ({ place, ann, call }) => {
-    await inOtherProcess({ place }, async run => {
+  await withFixture({}, async ({ deployment, ann, call }) => {
+    await inOtherProcess({ deployment }, async run => {
       const values = { name: 'Half', redirect_uris: [] }
       const plan = createPlan('oauth_apps', values, { client_id: 'app_half', user_id: ann.id })
       const first = newSecret()

@@ -9,7 +9,7 @@ import { system } from '../../../../src/principal.ts'
 import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
 import type { BoundStatement, DataRows } from '../../../../src/store/postgres/connections/statement.ts'
 import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
-import { unlocked } from '../../../../src/store/postgres/row-security/security.ts'
+import { noSecurity } from '../../../../src/store/postgres/row-security/security.ts'
 import { Checks } from '../../../../src/store/postgres/versions/checks.ts'
 import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
@@ -47,7 +47,7 @@ function open(checks: readonly DataRows[], total = 5000) {
     answers: new Answers(0),
     lists: listCacheOptions({ versions, keepsTotals: true }),
     checks: new Checks({ pool, versions, lease: new CacheLease(), onChange() {} }),
-    security: unlocked,
+    security: noSecurity,
     primary: { ask },
     source: { ask },
   })

@@ -8,12 +8,12 @@ import { openPostgres } from '../../../../src/store/postgres.ts'
 import { applyPostgres, planPostgres } from '../../../../src/store/schema/postgres/migrate.ts'
 import { planFor, stateOf } from '../../../../src/store/schema/postgres/plan.ts'
 import { MigrationError } from '../../../../src/store/schema/refusal.ts'
-import { postgres } from '../../../databases/migratable.ts'
+import { postgres } from '../../../databases/migrations.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
-import { books, keep, plain } from '../migration-cases.ts'
+import { books, plain, unchangedFields } from '../migration-cases.ts'
 
-const noted = books({ fields: { ...keep, note: text({ optional: true }) } })
-const indexed = books({ fields: keep, indexes: [unique('title'), index('year')] })
+const noted = books({ fields: { ...unchangedFields, note: text({ optional: true }) } })
+const indexed = books({ fields: unchangedFields, indexes: [unique('title'), index('year')] })
 
 async function make(url: string, autoMigrate = true): Promise<void> {
   await (await openPostgres(plain, { url, autoMigrate })).close()
@@ -53,7 +53,7 @@ test('the next start or command removes what an abandoned migration has prepared
       assert.equal(await countPrepared(url), 3)
       await next()
       assert.equal(await countPrepared(url), 0)
-      await postgres.requireSound(url)
+      await postgres.assertConsistent(url)
       assert.deepEqual(await planPostgres(url, plain), [])
     }
   }))
@@ -102,11 +102,11 @@ test('creating an index is retried after a deadlock', () =>
     await make(url)
     const migrate = () => applyPostgres(url, indexed, { allowDestructive: false })
     await inDeadlock(url, 'CREATE UNIQUE INDEX CONCURRENTLY%', migrate)
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     assert.deepEqual(await planPostgres(url, indexed), [])
     await query(url, 'DROP INDEX books__year__index')
     await inDeadlock(url, 'CREATE INDEX CONCURRENTLY%', migrate)
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     assert.deepEqual(await planPostgres(url, indexed), [])
   }))
 
@@ -118,7 +118,7 @@ test('a migration does not wait for transactions that write records', () =>
       await applyPostgres(url, noted, { allowDestructive: false })
       await otherClient.query('COMMIT')
     })
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     await query(url, 'DROP INDEX "_records__owner"; DROP TABLE "_touched"')
     await applyPostgres(url, plain, { allowDestructive: true })
     assert.deepEqual(await query(url, `SELECT to_regclass('_records__owner')::text AS is`), [
@@ -165,6 +165,6 @@ test('a plan is not confused by a migration that another process commits while i
       }
       const state = await stateOf(Object.assign(client, { query }))
       assert.ok(isMigrated)
-      assert.deepEqual(planFor(state, { model: plain, isLocked: undefined }).steps, [])
+      assert.deepEqual(planFor(state, { model: plain, rowSecurity: undefined }).steps, [])
     })
   }))
