@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'portico-tokens-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const issuer = 'https://a.example'
-const life = 3600
+const lifetimeSeconds = 3600
 const model = checkModel(blog)
 let files = 0
 
@@ -61,7 +61,7 @@ function node(file: string, app: App, now = Date.now) {
     rightsOfApp: () =>
       app.scopes === undefined ? undefined : { id: app.id, scopes: app.scopes, firstParty: false },
     issuer: () => issuer,
-    accessSeconds: life,
+    accessSeconds: lifetimeSeconds,
     refreshSeconds: 2_592_000,
     now,
   })
@@ -72,7 +72,7 @@ function node(file: string, app: App, now = Date.now) {
     await store.refresh()
     return reader.read({ place, text }, { headers: {}, query: '', method: 'GET', path: '/', proven })
   }
-  return { store, run, reads, read, records: withDenials(store.records, life) }
+  return { store, run, reads, read, records: withDenials(store.records, lifetimeSeconds) }
 }
 
 type Node = ReturnType<typeof node>
@@ -113,7 +113,7 @@ async function issue({ records }: Node, { format, userId, scope = 'read:post', c
   const jti = hash('sha256', text, 'base64url')
   const kind = userId === undefined ? 'ClientCredentials' : 'AccessToken'
   const grant = randomBytes(8).toString('hex')
-  const expiresAt = Date.now() + life * 1000
+  const expiresAt = Date.now() + lifetimeSeconds * 1000
   const of = userId === undefined ? {} : { accountId: String(userId), grantId: grant }
   const payload = JSON.stringify({ clientId: 'app', scope, ...of, jkt })
   if (userId !== undefined) {
@@ -128,7 +128,7 @@ async function issue({ records }: Node, { format, userId, scope = 'read:post', c
     sub: userId === undefined ? 'app' : String(userId),
     client_id: 'app',
     iat,
-    exp: iat + life,
+    exp: iat + lifetimeSeconds,
     jti,
     scope,
     ...(userId === undefined ? undefined : { grant_id: grantHash(grant) }),
@@ -255,10 +255,10 @@ for (const format of ['opaque', 'jwt'] as const) {
         system,
       )
       assert.deepEqual(await roles(), ['editor', 'editor'])
-      const gone = await issue(nodeB, { format, userId })
-      assert.ok(await nodeA.read(gone.text))
+      const deleted = await issue(nodeB, { format, userId })
+      assert.ok(await nodeA.read(deleted.text))
       await nodeA.run.write({ shape: { ...base, kind: 'delete' }, args: [userId] }, system)
-      assert.deepEqual([await nodeA.read(text), await nodeB.read(gone.text)], [null, null])
+      assert.deepEqual([await nodeA.read(text), await nodeB.read(deleted.text)], [null, null])
       const ofApp = await issue(nodeA, { format })
       app.scopes = undefined
       assert.equal(await nodeA.read(ofApp.text), null)
@@ -273,7 +273,7 @@ for (const format of ['opaque', 'jwt'] as const) {
       const { text } = await issue(nodeA, { format, userId })
       const lasting = await issue(nodeA, { format, userId, scope: 'read:post offline_access' })
       const end = (await late.read(text))?.expiresAt ?? 0
-      assert.ok(Math.abs(end - time.at - life * 1000) < 2000, 'in milliseconds since 1970')
+      assert.ok(Math.abs(end - time.at - lifetimeSeconds * 1000) < 2000, 'in milliseconds since 1970')
       const refreshable = (await late.read(lasting.text))?.expiresAt ?? 0
       assert.ok(Math.abs(refreshable - time.at - 2_592_000_000) < 2000, 'until its refresh token expires')
       assert.equal((await late.read(text))?.userId, userId, 'now read from the cache')
@@ -336,7 +336,7 @@ test('the record is read for a JWT that could outlive its denial or names no gra
   await withNodes(async nodeA => {
     const userId = await person(nodeA.run)
     const iat = Math.floor(Date.now() / 1000)
-    for (const claims of [{ grant_id: undefined }, { iat, exp: iat + life + 1 }]) {
+    for (const claims of [{ grant_id: undefined }, { iat, exp: iat + lifetimeSeconds + 1 }]) {
       const token = await issue(nodeA, { format: 'jwt', userId, claims })
       nodeA.reads.length = 0
       assert.equal((await nodeA.read(token.text))?.userId, userId)
@@ -380,8 +380,8 @@ test('a role that changes during its look-up is not cached for later tokens', as
     version: name => (name === 'users' ? users : 1),
     rightsOfApp: () => ({ id: 7, scopes: 'all', firstParty: false }),
     issuer: () => issuer,
-    accessSeconds: life,
-    refreshSeconds: life,
+    accessSeconds: lifetimeSeconds,
+    refreshSeconds: lifetimeSeconds,
   })
   const roleBy = async (letter: string) => {
     const read = reader.read(

@@ -59,14 +59,14 @@ test('a subscription shows committed events', async () => {
   const { page, faults } = await open('subscription { newPost { title } }')
   await page.locator('.graphiql-execute-button').click()
   const isSeen = answer(page, 'to the browser').waitFor()
-  let seen = false
+  let isShown = false
   isSeen.then(
     () => {
-      seen = true
+      isShown = true
     },
     () => {},
   )
-  for (let tries = 0; tries < 50 && !seen; tries++) {
+  for (let tries = 0; tries < 50 && !isShown; tries++) {
     await blog.rest('POST', 'posts', { title: 'to the browser' })
     await page.waitForTimeout(100)
   }

@@ -48,9 +48,12 @@ async function signUp(page: Page): Promise<void> {
 }
 
 /** Sign-up does not reveal whether an account existed, so the user then signs in. */
-async function signInAfterSignUp(page: Page, look?: (shot: string) => Promise<void>): Promise<void> {
+async function signInAfterSignUp(
+  page: Page,
+  assertPage?: (screenshot: string) => Promise<void>,
+): Promise<void> {
   await page.getByText('Sign in with the password that you have just chosen').waitFor()
-  await look?.('signed-up')
+  await assertPage?.('signed-up')
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
@@ -196,46 +199,46 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 for (const [name, options] of Object.entries(screens)) {
   test(`every page of the flow is accessible: ${name}`, async () => {
     await withFixture(options, async ({ page, app, service }) => {
-      const look = async (shot: string) => {
+      const assertPage = async (screenshot: string) => {
         await assertWellFormed(page)
-        await saveScreenshot(page, `${name}-${shot}`)
+        await saveScreenshot(page, `${name}-${screenshot}`)
       }
       await page.goto(app.authorizeUrl('openid profile email offline_access read:user read:post write:post'))
-      await look('sign-in')
+      await assertPage('sign-in')
       await page.getByLabel('E-mail address').fill('nobody@example.com')
       await page.getByLabel('Password').fill('wrong')
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.getByText('The e-mail address or the password is wrong.').waitFor()
       assert.match(await page.title(), /^Error: /)
-      await look('sign-in-fault')
+      await assertPage('sign-in-fault')
       await page.getByRole('link', { name: 'Create one' }).click()
       await page.getByRole('heading', { name: /Create an account/ }).waitFor()
       await page.evaluate('document.forms[0].noValidate = true')
       await page.getByRole('button', { name: 'Create account' }).click()
       await page.getByRole('link', { name: /^Enter your name/ }).waitFor()
-      await look('sign-up-fault')
+      await assertPage('sign-up-fault')
       await page.getByRole('link', { name: /^Enter your name/ }).click()
       assert.equal(await page.evaluate('document.activeElement.id'), 'name')
       await page.getByLabel('Your name').fill('Ada Lovelace')
       await page.getByLabel('E-mail address').fill('ada@example.com')
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Create account' }).click()
-      await signInAfterSignUp(page, look)
+      await signInAfterSignUp(page, assertPage)
       await page.getByRole('heading', { name: /asks for access/ }).waitFor()
-      await look('consent')
+      await assertPage('consent')
       await allow(page)
       for (const path of ['', '/apps', '/sessions', '/security', '/reset', '/nothing-here']) {
         await page.goto(`${service.url}/account${path}`)
-        await look(path === '' ? 'account' : path.slice(1))
+        await assertPage(path === '' ? 'account' : path.slice(1))
       }
       await page.goto(`${service.url}/account/security`)
       await page.getByRole('button', { name: 'Turn on one-time codes' }).click()
       await page.getByRole('heading', { name: 'Turn on one-time codes' }).waitFor()
-      await look('totp')
+      await assertPage('totp')
       await page.goto(`${service.url}/oauth/authorize?client_id=nobody`)
-      await look('protocol-error')
+      await assertPage('protocol-error')
       await page.goto(`${service.url}/oauth/device/verify`)
-      await look('device')
+      await assertPage('device')
       await page.goto(`${service.url}/account`)
       // Where there is little room, a button opens the navigation.
       const opener = page.getByRole('button', { name: 'Menu' })

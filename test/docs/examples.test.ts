@@ -14,7 +14,7 @@ import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, fillIn } from './blocks.ts'
 import { authorizationCode, authorizationUrlIn, storeCredentials } from './flow.ts'
 import { isStepByStep, pages, read, root } from './pages.ts'
-import { makeProject, projectEnvironment } from './project.ts'
+import { createProject, projectEnvironment } from './project.ts'
 import { recipes, writeRecipe } from './recipe-files.ts'
 
 const run = promisify(execFile)
@@ -24,7 +24,7 @@ const [ownMails = { text: '' }] = blocksOf(read('docs/mail.md')).filter(({ langu
 
 let project = ''
 before(() => {
-  project = makeProject(root)
+  project = createProject(root)
   writeFileSync(join(project, 'model.ts'), firstModel.text)
   writeFileSync(join(project, 'mails.ts'), ownMails.text)
 })
@@ -95,8 +95,10 @@ async function answers(page: string, postgres: string): Promise<void> {
           password,
         })
       }
-      const here = command.replaceAll('http://localhost:3000', service.url).replace(/^curl /, 'curl -s ')
-      const { stdout } = await run('bash', ['-e', '-c', here], { env, cwd: project })
+      const localCommand = command
+        .replaceAll('http://localhost:3000', service.url)
+        .replace(/^curl /, 'curl -s ')
+      const { stdout } = await run('bash', ['-e', '-c', localCommand], { env, cwd: project })
       if (!command.startsWith('curl ')) continue
       const real: unknown = JSON.parse(stdout)
       storeCredentials(real, env)
@@ -192,8 +194,10 @@ describe('the links', () => {
     it(`from ${page} lead to existing pages and headings`, () => {
       const base = pathToFileURL(join(root, page))
       for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
-        const there = new URL(target, base)
-        const text = existsSync(there) ? readFileSync(there, 'utf8') : assert.fail(`${page} → ${target}`)
+        const targetUrl = new URL(target, base)
+        const text = existsSync(targetUrl)
+          ? readFileSync(targetUrl, 'utf8')
+          : assert.fail(`${page} → ${target}`)
         if (anchor !== undefined) assert.ok(anchorsOf(text).has(anchor), `${page} → ${target}#${anchor}`)
       }
     })

@@ -14,7 +14,7 @@ import { errorReply } from '../../src/rest/reply/error-reply.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openConnection, parseResponses, readToEnd, sendRaw } from './raw-client.ts'
 
-const bodyLimit = 1000
+const bodyLimitBytes = 1000
 const closed = closedAfterEach<HttpServer>(server => {
   server.server.closeAllConnections()
   return server.close()
@@ -43,7 +43,7 @@ function echo(exchange: Exchange): Reply | Promise<Reply> {
     const { method, path, query, address } = exchange
     return ok(JSON.stringify({ method, path, query, address, body: exchange.body.toString() }))
   }
-  return exchange.readBody(bodyLimit)?.then(echoed) ?? echoed()
+  return exchange.readBody(bodyLimitBytes)?.then(echoed) ?? echoed()
 }
 
 async function open(answer = echo, overrides: Partial<Settings> = {}): Promise<OpenedServer> {
@@ -295,8 +295,8 @@ test('a body of exactly the limit is accepted; one byte more is refused', async 
   const { port } = await open()
   const post = (length: number) =>
     sendRaw(port, `POST / HTTP/1.1\r\nContent-Length: ${length}\r\n${tail}${'a'.repeat(length)}`)
-  assert.equal(onlyAnswer(await post(bodyLimit)).status, 200)
-  isError(await post(bodyLimit + 1), 413, 'PAYLOAD_TOO_LARGE')
+  assert.equal(onlyAnswer(await post(bodyLimitBytes)).status, 200)
+  isError(await post(bodyLimitBytes + 1), 413, 'PAYLOAD_TOO_LARGE')
 })
 
 test('a Content-Length over the limit is refused before the body is sent', async () => {

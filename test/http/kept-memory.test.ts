@@ -36,8 +36,8 @@ interface Socket {
 
 async function open({ port, key }: TestService, payload: object = {}): Promise<Socket> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, ['graphql-transport-ws'])
-  const heard: string[] = []
-  socket.on('message', data => heard.push(String(data)))
+  const received: string[] = []
+  socket.on('message', data => received.push(String(data)))
   // An unawaited message rejects.
   socket.on('close', code => socket.emit('error', new Error(`closed with ${code}`)))
   socket.on('error', () => {})
@@ -46,8 +46,8 @@ async function open({ port, key }: TestService, payload: object = {}): Promise<S
     socket,
     send: message => socket.send(JSON.stringify(message)),
     async hear() {
-      if (heard.length === 0) await once(socket, 'message')
-      return JSON.parse(heard.shift() ?? '')
+      if (received.length === 0) await once(socket, 'message')
+      return JSON.parse(received.shift() ?? '')
     },
   }
   opened.send({ type: 'connection_init', payload: { ...payload, Authorization: `Bearer ${key}` } })
@@ -63,13 +63,13 @@ async function subscribe(
 ): Promise<readonly object[]> {
   sendRaw({ type: 'subscribe', id, payload })
   sendRaw({ type: 'subscribe', id: `${id} after`, payload: { query: '{ __typename }' } })
-  const heard: object[] = []
+  const received: object[] = []
   for (;;) {
     const message: { readonly id?: string; readonly type?: string } = await hear()
     if (message.id === `${id} after` && message.type === 'complete') sendRaw({ type: 'ping' })
     // An error may arrive slightly later than the response to the later message.
-    if (message.type === 'pong') return heard
-    if (message.id === id) heard.push(message)
+    if (message.type === 'pong') return received
+    if (message.id === id) received.push(message)
   }
 }
 
@@ -205,9 +205,9 @@ suite('the memory of subscriptions is limited over both transports', () => {
   test('a subscription that would keep too much is refused with the size and the limit', async () => {
     await withService({ rateLimit: 'off', graphql: bounds }, async service => {
       const refusal = /would retain \d+ bytes, for its document and its arguments; at most 60000 are allowed/
-      const [heard] = await subscribe(await open(service), '1', ask(30_000))
-      assert.match(JSON.stringify(heard), refusal)
-      assert.match(JSON.stringify(heard), /"code":"PAYLOAD_TOO_LARGE"/)
+      const [received] = await subscribe(await open(service), '1', ask(30_000))
+      assert.match(JSON.stringify(received), refusal)
+      assert.match(JSON.stringify(received), /"code":"PAYLOAD_TOO_LARGE"/)
       const answer = await stream(service, ask(30_000))
       assert.equal(answer.statusCode, 413)
       assert.match(Buffer.concat(await answer.toArray()).toString(), refusal)
@@ -224,9 +224,9 @@ suite('the memory of subscriptions is limited over both transports', () => {
       assert.equal(kept.statusCode, 200)
       const refusal = /open subscriptions would retain \d+ bytes; at most 100000 are allowed/
       for (const id of ['4', '5']) {
-        const [heard] = await subscribe(id === '4' ? one : other, id, ask(15_000, id))
-        assert.match(JSON.stringify(heard), refusal)
-        assert.match(JSON.stringify(heard), /"code":"RATE_LIMITED"/)
+        const [received] = await subscribe(id === '4' ? one : other, id, ask(15_000, id))
+        assert.match(JSON.stringify(received), refusal)
+        assert.match(JSON.stringify(received), /"code":"RATE_LIMITED"/)
       }
       assert.equal((await stream(service, ask(15_000, '6'))).statusCode, 429)
       // Another caller has their own limit.
@@ -256,8 +256,8 @@ suite('the memory of subscriptions is limited over both transports', () => {
         key: service.key,
         body: { title: 'new', body: 'text' },
       })
-      const heard = [await socket.hear(), await socket.hear(), await socket.hear()]
-      assert.deepEqual(heard.map(({ id }) => id).toSorted(), ['1', '2', '3'])
+      const received = [await socket.hear(), await socket.hear(), await socket.hear()]
+      assert.deepEqual(received.map(({ id }) => id).toSorted(), ['1', '2', '3'])
     })
   })
 })

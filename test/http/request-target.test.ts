@@ -26,7 +26,7 @@ after(() => {
   return ended
 })
 
-async function ask(...lines: readonly string[]): Promise<RawResponse> {
+async function sendLines(...lines: readonly string[]): Promise<RawResponse> {
   const answers = parseResponses(
     await sendRaw(testService.port, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`),
   )
@@ -87,7 +87,7 @@ suite('the absolute form is equivalent to the origin form', () => {
       ['http://x?a=/b', 200],
     ] as const
     for (const [target, status] of rows) {
-      const { status: actual } = await ask(
+      const { status: actual } = await sendLines(
         `GET ${target} HTTP/1.1`,
         'Host: x',
         `X-API-Key: ${testService.key}`,
@@ -97,7 +97,7 @@ suite('the absolute form is equivalent to the origin form', () => {
   })
 
   test('an authorization request reaches its app, and a WebSocket opens', async () => {
-    const page = await ask('GET http://x/oauth/authorize?client_id=no HTTP/1.1', 'Host: x')
+    const page = await sendLines('GET http://x/oauth/authorize?client_id=no HTTP/1.1', 'Host: x')
     assert.equal(page.status, 400)
     assert.match(page.body, /client/)
     const handshake = [
@@ -139,7 +139,7 @@ suite('a target is refused', () => {
   ]
   for (const row of rows) {
     test(row, async () => {
-      const answer = await ask(`${row} HTTP/1.1`, 'Host: x')
+      const answer = await sendLines(`${row} HTTP/1.1`, 'Host: x')
       assert.equal(answer.status, 400, answer.body)
       assert.equal(JSON.parse(answer.body).error.code, 'BAD_REQUEST')
     })
@@ -147,7 +147,7 @@ suite('a target is refused', () => {
 
   test('a path that begins with two slashes is not found', async () => {
     for (const target of ['//x/api/v1/posts', 'http://x//oauth/token', '//oauth/register']) {
-      const { status } = await ask(`GET ${target} HTTP/1.1`, 'Host: x')
+      const { status } = await sendLines(`GET ${target} HTTP/1.1`, 'Host: x')
       assert.equal(status, 404, target)
     }
   })
@@ -178,7 +178,7 @@ suite('Host', () => {
   for (const [name, headers] of bad) {
     for (const target of ['/api/v1/posts', 'http://x/api/v1/posts']) {
       test(`${name} with ${target} is a 400`, async () => {
-        const answer = await ask(`GET ${target} HTTP/1.1`, ...headers)
+        const answer = await sendLines(`GET ${target} HTTP/1.1`, ...headers)
         assert.equal(answer.status, 400)
         assert.match(JSON.parse(answer.body).error.message, /`Host`/)
         assert.ok(answer.headers['x-request-id'])
@@ -196,12 +196,12 @@ suite('Host', () => {
     'h%20x',
   ]) {
     test(`${host} is accepted`, async () => {
-      assert.equal((await ask('GET /healthz HTTP/1.1', `Host: ${host}`)).status, 200)
+      assert.equal((await sendLines('GET /healthz HTTP/1.1', `Host: ${host}`)).status, 200)
     })
   }
   test('HTTP/1.0 needs no Host, but a Host that is sent must be valid', async () => {
-    assert.equal((await ask('GET /healthz HTTP/1.0')).status, 200)
-    assert.equal((await ask('GET http://x/healthz HTTP/1.0')).status, 200)
-    assert.equal((await ask('GET /healthz HTTP/1.0', 'Host: a b')).status, 400)
+    assert.equal((await sendLines('GET /healthz HTTP/1.0')).status, 200)
+    assert.equal((await sendLines('GET http://x/healthz HTTP/1.0')).status, 200)
+    assert.equal((await sendLines('GET /healthz HTTP/1.0', 'Host: a b')).status, 400)
   })
 })

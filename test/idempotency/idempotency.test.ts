@@ -188,8 +188,8 @@ for (const kind of databaseKinds) {
         await yesterday.post('a', { title: 'One' })
         const created = await yesterday.post('a', { title: 'Another' })
         assert.deepEqual([created.status, headerOf(created, 'Idempotent-Replayed')], [201, undefined])
-        const hour = 60 * 60 * 1000
-        const recent = await open({ now: () => Date.now() - 23 * hour })
+        const hourMs = 60 * 60 * 1000
+        const recent = await open({ now: () => Date.now() - 23 * hourMs })
         await recent.post('b', { title: 'One' })
         assert.equal(headerOf(await recent.post('b', { title: 'One' }), 'Idempotent-Replayed'), 'true')
       })

@@ -21,7 +21,7 @@ import { idempotencyOf } from './of-store.ts'
 
 const model = checkModel(blog)
 const collection = model.collections.get('users') ?? assert.fail()
-const day = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
 
 for (const { name, within } of databaseKinds) {
   test(`a session or grant that was ended before a crash is ended with 204 by the retry, which is then replayed (${name})`, async () => {
@@ -60,7 +60,7 @@ for (const { name, within } of databaseKinds) {
       try {
         const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
         const owner = String(id)
-        const expiresAt = Date.now() + day
+        const expiresAt = Date.now() + dayMs
         const session = { uid: 'a-session', accountId: owner, loginTs: Math.floor(Date.now() / 1000) }
         const payload = JSON.stringify(session)
         await records.put({ kind: 'Session', id: 'a hash', alias: session.uid, payload, expiresAt, owner })

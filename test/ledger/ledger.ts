@@ -97,7 +97,7 @@ async function openDeployment(database: LedgerOptions['database'], key: string):
   }
 }
 
-async function makeWebhook({ url, key }: Nodes, target: string, kinds: readonly Kind[]): Promise<void> {
+async function createWebhook({ url, key }: Nodes, target: string, kinds: readonly Kind[]): Promise<void> {
   const answer = await fetch(`${url()}/api/v1/webhooks`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
@@ -120,7 +120,7 @@ async function openListeners(
     const received = new ReceivedEvents(transport, kinds)
     if (transport === 'webhook') {
       const { url, listener } = receiver.add(received)
-      await makeWebhook(nodes, url, kinds)
+      await createWebhook(nodes, url, kinds)
       listeners.push(listener)
     } else listeners.push(listen(transport, received, nodes))
   }

@@ -10,8 +10,8 @@ import { within } from './fixture.ts'
 
 /** A timeout that is not reached even though the clock jumps while handlers run. */
 const patient = { timeoutMs: 1_000_000_000 }
-const hour = 3_600_000
-const noon = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 12 * hour
+const hourMs = 3_600_000
+const noon = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 12 * hourMs
 const iso = (time: number) => new Date(time).toISOString()
 
 for (const databaseKind of databaseKinds) {
@@ -30,7 +30,7 @@ for (const databaseKind of databaseKinds) {
           await nodes.find(({ state }) => state.isRunning)?.stop()
           await until(() => due.length === 5, 'another node takes over', 300_000)
           // The clock may jump over a due time while a node is busy; it is then missed and reported.
-          const times = due.map(time => (Date.parse(time) - noon) / hour)
+          const times = due.map(time => (Date.parse(time) - noon) / hourMs)
           assert.ok(times.every(Number.isInteger), String(times))
           const skips = times.filter((time, index) => time !== (times[index - 1] ?? 0) + 1)
           assert.equal(skips.length, missed.length)
@@ -57,8 +57,8 @@ for (const databaseKind of databaseKinds) {
           await until(() => !first.state.isRunning, 'the first node has stopped')
           await stopping
           const [before, reportedBefore, stoppedAt] = [missed.length, reported.length, clock.now()]
-          await clock.jump(10 * hour + 60_000)
-          const last = Math.floor(clock.now() / hour) * hour
+          await clock.jump(10 * hourMs + 60_000)
+          const last = Math.floor(clock.now() / hourMs) * hourMs
           runner(patient)
           await until(() => missed.includes(iso(last)), 'the second node runs the last due time')
           // A run that was due before the stop may have been stored and not started.
@@ -145,9 +145,9 @@ for (const databaseKind of databaseKinds) {
           const enqueue = (dueMs: number, text: string) =>
             enqueueJob(iso(dueMs), 'remind', { text }, { model, now, depth: 0 })
           for (const [dueMs, text] of [
-            [now + 2 * hour, 'second'],
-            [now + hour, 'first'],
-            [now - hour, 'at once'],
+            [now + 2 * hourMs, 'second'],
+            [now + hourMs, 'first'],
+            [now - hourMs, 'at once'],
           ] as const) {
             const step = enqueue(dueMs, text)
             assert.equal(step.kind, 'put')
@@ -202,7 +202,7 @@ for (const databaseKind of databaseKinds) {
           runner(patient)
           await until(() => quick.length === 1, 'the quick job has run')
           assert.ok(slowRuns > 0)
-          clock.setBack(hour)
+          clock.setBack(hourMs)
           await enqueue('quick', { text: 'second' })
           await until(() => quick.length === 2, 'it has run again')
           release()

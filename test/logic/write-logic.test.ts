@@ -104,9 +104,9 @@ onEach('events, entity tags and searches include the fields set by `prepare`', a
     ['task.created', undefined],
     ['task.updated', ['done_at', 'slug', 'status', 'title', 'updated_at']],
   ])
-  const found = async (q: string) =>
+  const search = async (q: string) =>
     ((await client.ask('GET', `${path}?q=${q}`)).json.data as unknown[]).length
-  assert.deepEqual([await found('alpha'), await found('beta')], [0, 1])
+  assert.deepEqual([await search('alpha'), await search('beta')], [0, 1])
 })
 
 onEach('a change reverted by `prepare` is no change', async client => {
@@ -205,8 +205,8 @@ onEach('clearing a reference by a deletion applies `prepare` and `check`', async
   const project = await client.ask('POST', '/api/v1/projects', { name: 'P' })
   const ids = [project.json.id]
   const { id } = await client.create({ title: 'Free', project_id: ids[0], note: 'who?' })
-  const gone = await client.ask('DELETE', `/api/v1/projects/${ids[0]}`)
-  assert.equal(gone.status, 204, gone.text)
+  const deleted = await client.ask('DELETE', `/api/v1/projects/${ids[0]}`)
+  assert.equal(deleted.status, 204, deleted.text)
   const cleared = (await client.ask('GET', `${path}/${id}`)).json
   const seen = cleared.seen_by as { readonly previous: Json }
   assert.deepEqual([cleared.project_id, seen.previous.project_id], [null, ids[0]])

@@ -234,7 +234,7 @@ for (const [setup, start] of Object.entries(setups)) {
       const readers = [theirs.people.admin, theirs.people.reader, outsider.id, undefined]
       const graphql = await graphqlQueries(service, theirs.people.admin)
       const lines = own.flatMap(linesOf)
-      const look = () =>
+      const readEverything = () =>
         Promise.all(
           readers.map(async id => {
             const send = sender(service, id)
@@ -244,12 +244,12 @@ for (const [setup, start] of Object.entries(setups)) {
             return answers
           }),
         )
-      const before = await look()
+      const before = await readEverything()
       const last = await service.request('GET /api/v1/events?after=0&limit=1000', { as: theirs.people.admin })
       const ours = await organizationOf(service, secret)
       await service.as(ours.people.admin).projects.archive(ours.items.projects ?? 0)
       await service.as(ours.people.admin).tasks.trash(ours.items.tasks ?? 0)
-      assert.deepEqual(await look(), before)
+      assert.deepEqual(await readEverything(), before)
       for (const as of readers.slice(0, 3) as number[]) {
         const events = await service.request(
           `GET /api/v1/events?after=${last.body.meta.next_after}&limit=1000`,

@@ -398,9 +398,9 @@ export class Evaluation {
 
   /** Whether each search term is in one of the fields. */
   finds(search: number, collection: Collection, row: Row): boolean {
-    const there = this.searchFields(collection).flatMap(name => termsOf(this.valueOf(collection, row, name)))
+    const found = this.searchFields(collection).flatMap(name => termsOf(this.valueOf(collection, row, name)))
     const expected = termsOf(this.args[search] ?? null)
-    return expected.length > 0 && expected.every(word => there.includes(word))
+    return expected.length > 0 && expected.every(word => found.includes(word))
   }
 
   represent(select: readonly Selected[], collection: Collection, row: Row): JsonValue {

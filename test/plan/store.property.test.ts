@@ -72,9 +72,9 @@ function withoutDangling(model: Model, data: Data): Data {
     for (const field of collection.fields.values()) {
       const target = field.reference?.target
       if (target === undefined) continue
-      const there = new Set(data[target]?.map(row => row.id))
+      const existing = new Set(data[target]?.map(row => row.id))
       const rows = data[collection.name] ?? []
-      const remaining = rows.filter(row => row[field.name] === null || there.has(row[field.name] ?? null))
+      const remaining = rows.filter(row => row[field.name] === null || existing.has(row[field.name] ?? null))
       if (remaining.length < rows.length)
         return withoutDangling(model, { ...data, [collection.name]: remaining })
     }

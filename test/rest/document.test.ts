@@ -481,16 +481,16 @@ test('every example matches its schema', () => {
   formats.default(ajv)
   ajv.addSchema({ ...documents.rich, $id: 'document:' }, 'document:')
   let count = 0
-  const look = (value: Document): void => {
+  const visit = (value: Document): void => {
     if (typeof value !== 'object' || value === null) return
     if (value.example !== undefined && value.schema !== undefined) {
       const schema = value.schema.$ref ? { $ref: `document:${value.schema.$ref}` } : value.schema
       assert.ok(ajv.validate(schema, value.example), JSON.stringify(value))
       count += 1
     }
-    for (const part of Object.values(value)) look(part)
+    for (const part of Object.values(value)) visit(part)
   }
-  look(documents.rich)
+  visit(documents.rich)
   assert.ok(count > 10, String(count))
 })
 

@@ -7,7 +7,7 @@ import { serveInProcess, serveNodes } from './serve.ts'
 import type { Deployment, Setup } from './setup.ts'
 
 function openDeployment(serve: typeof serveInProcess): Deployment {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-place-'))
+  const folder = mkdtempSync(join(tmpdir(), 'portico-deployment-'))
   const database = join(folder, 'test.db')
   const settings = { database }
   return {

@@ -80,15 +80,15 @@ describe('unmodified clients', () => {
     const service = await open()
     commit(service, 300)
     const [ws, sse]: number[][] = [[], []]
-    const take = (got: number[] | undefined) => ({
+    const collectInto = (got: number[] | undefined) => ({
       next: ({ data }: { data?: Post | null }) => void got?.push(Number(data?.newPost.id)),
       error: (error: unknown) => assert.fail(JSON.stringify(error)),
       complete: () => {},
     })
     const socket = client(service.socketUrl)
-    socket.subscribe<Post>(request('100'), take(ws))
+    socket.subscribe<Post>(request('100'), collectInto(ws))
     const events = createClient({ url: service.url, retryAttempts: 0 })
-    events.subscribe<Post>(request('200'), take(sse))
+    events.subscribe<Post>(request('200'), collectInto(sse))
     await until(() => ws?.length === 200 && sse?.length === 100)
     commit(service, 10)
     await until(() => ws?.length === 210 && sse?.length === 110)

@@ -34,17 +34,17 @@ describe('a stream', () => {
   it('delivers every change to the graphql-sse client once, in order', async () => {
     const service = await open()
     const client = sseClient(service)
-    const got: unknown[] = []
+    const received: unknown[] = []
     const stop = client.subscribe(
       { query: newPost },
-      { next: ({ data }) => got.push(data), error: assert.fail, complete: () => {} },
+      { next: ({ data }) => received.push(data), error: assert.fail, complete: () => {} },
     )
     await until(() => subscriptions(service) === 1)
     await new Promise(resolve => setTimeout(resolve, 20))
     for (let id = 1; id <= 300; id++) service.feed.commit({ id })
-    await until(() => got.length === 300)
+    await until(() => received.length === 300)
     assert.deepEqual(
-      got,
+      received,
       Array.from({ length: 300 }, (_, index) => ({
         newPost: { id: String(index + 1), title: `post ${index + 1}` },
       })),
@@ -122,13 +122,13 @@ describe('a stream', () => {
     }
     const client = createClient({ url: service.url, headers: ada, fetchFn: counted })
     const messages = await new Promise<unknown[]>((resolve, reject) => {
-      const got: unknown[] = []
+      const received: unknown[] = []
       client.subscribe(
         { query: 'subscription { nothing }' },
         {
-          next: ({ errors }) => got.push(errors?.[0]?.message),
+          next: ({ errors }) => received.push(errors?.[0]?.message),
           error: reject,
-          complete: () => resolve(got),
+          complete: () => resolve(received),
         },
       )
     })

@@ -281,12 +281,12 @@ describe('subscriptions', () => {
   it('the graphql-ws client gets every change once, in order, and nothing after it has completed', async () => {
     const service = await open()
     const subscriber = client(service.socketUrl, { Authorization: 'Bearer ada' })
-    const got: unknown[] = []
+    const received: unknown[] = []
     let over = false
     const stop = subscriber.subscribe(
       { query: newPost },
       {
-        next: value => got.push(value.data),
+        next: value => received.push(value.data),
         error: assert.fail,
         complete: () => {
           over = true
@@ -296,9 +296,9 @@ describe('subscriptions', () => {
     await until(() => service.feed.listeners.size === 1)
     await new Promise(resolve => setTimeout(resolve, 20))
     for (let id = 1; id <= 500; id++) service.feed.commit({ id })
-    await until(() => got.length === 500)
+    await until(() => received.length === 500)
     assert.deepEqual(
-      got,
+      received,
       Array.from({ length: 500 }, (_, index) => ({
         newPost: { id: String(index + 1), title: `post ${index + 1}` },
       })),
@@ -307,7 +307,7 @@ describe('subscriptions', () => {
     await until(() => over && openSubscriptions(service) === 0)
     service.feed.commit({})
     assert.equal(service.feed.listeners.size, 0)
-    assert.equal(got.length, 500)
+    assert.equal(received.length, 500)
     await subscriber.dispose()
   })
   it('changes from before the subscription are not delivered', async () => {

@@ -19,7 +19,7 @@ function crashingModel(folder: string): string {
     `import { rmSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 export { default } from ${JSON.stringify(pathToFileURL(modelFile).href)}
-const look = () => {
+const crashOnce = () => {
   try {
     rmSync(${crash})
   } catch {
@@ -27,7 +27,7 @@ const look = () => {
   }
   throw new Error('crashed by the test')
 }
-if (!isMainThread) setInterval(look, 5).unref()
+if (!isMainThread) setInterval(crashOnce, 5).unref()
 `,
   )
   return file

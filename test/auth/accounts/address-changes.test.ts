@@ -15,7 +15,7 @@ import { advance, formTo } from './own-pages.ts'
 
 const stolen = 'mallory@example.com'
 
-async function makeKey({ call }: Fixture, { key }: Person, scopes: readonly string[]): Promise<string> {
+async function createKey({ call }: Fixture, { key }: Person, scopes: readonly string[]): Promise<string> {
   const created = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'a key', scopes } })
   assert.equal(created.status, 201, created.text)
   return String(created.json.key)
@@ -41,7 +41,7 @@ for (const setup of setups) {
     await withMail(
       async (fixture, received) => {
         const { call, ann } = fixture
-        const key = await makeKey(fixture, ann, ['write:user'])
+        const key = await createKey(fixture, ann, ['write:user'])
         const path = `/api/v1/users/${ann.id}`
         const patched = await call(path, { method: 'PATCH', key, body: { email: stolen, name: 'Changed' } })
         assert.equal(patched.status, 200, patched.text)
@@ -223,7 +223,7 @@ test('a caller who may not change an address is refused, and no change is pendin
       body: { email: stolen },
     })
     assert.equal(foreign.status, 403, foreign.text)
-    const reader = await makeKey(fixture, ann, ['read:user'])
+    const reader = await createKey(fixture, ann, ['read:user'])
     const unscoped = await call(`/api/v1/users/${ann.id}`, {
       method: 'PATCH',
       key: reader,

@@ -172,8 +172,8 @@ test('only its owner edits and deletes an app, and deletion needs a recent sign-
     assert.equal(confirming.url.pathname, '/account/sign-in')
     const { email, password } = fixture.ben
     const again = await submitForm(visitor, formTo(confirming, '/account/sign-in'), { email, password })
-    const gone = await submitForm(visitor, formTo(again, `${app}/delete`))
-    assert.match(gone.text, /The app is deleted/)
+    const deleted = await submitForm(visitor, formTo(again, `${app}/delete`))
+    assert.match(deleted.text, /The app is deleted/)
     assert.equal((await open(visitor, app)).status, 404)
     assert.equal((await fixture.call('/api/v1/posts', { key })).status, 401)
   })

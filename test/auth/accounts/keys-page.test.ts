@@ -11,7 +11,7 @@ const withFixture = sharedFixtures(sqlite, { maxKeysPerUser: 4 })
 const path = '/account/keys'
 const minuteMs = 60_000
 
-async function make(fixture: Fixture, person: Person, values: Readonly<Record<string, string>>) {
+async function createKey(fixture: Fixture, person: Person, values: Readonly<Record<string, string>>) {
   const { visitor, landed } = await signIn(fixture, person, `${path}/new`)
   return {
     visitor,
@@ -26,7 +26,10 @@ async function keysOf({ call: request }: Fixture, { key }: Person) {
 
 test('a new key has the chosen name and scopes, is shown once, works in its curl sample, and can be revoked', async () => {
   await withFixture(async fixture => {
-    const { visitor, created } = await make(fixture, fixture.ben, { name: 'Backup', 'level-post': 'read' })
+    const { visitor, created } = await createKey(fixture, fixture.ben, {
+      name: 'Backup',
+      'level-post': 'read',
+    })
     assert.match(created.url.pathname, /^\/account\/keys\/\d+$/)
     assert.match(String(created.headers['cache-control']), /no-store/)
     const key = inputValue(created, 'key') ?? ''
@@ -103,7 +106,7 @@ test('a new key is shown only to the session that created it', async () => {
 test('faults are shown at their fields, with the input preserved and escaped', async () => {
   await withFixture(async fixture => {
     const hostile = `<script>alert(1)</script>"' ${'ا'.repeat(60)}`
-    const { visitor, created } = await make(fixture, fixture.ben, {
+    const { visitor, created } = await createKey(fixture, fixture.ben, {
       name: hostile,
       end: 'date',
       date: '2020-01-01',

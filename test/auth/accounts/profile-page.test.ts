@@ -247,7 +247,7 @@ test('the owner deletes an account: blocking collections are named, and no crede
     assert.equal((await call('/api/v1/posts', { key: String(tokens.access_token) })).status, 401)
     for (const browser of [visitor, elsewhere.visitor])
       assert.equal((await open(browser, '/account')).url.pathname, '/account/sign-in')
-    const gone = await submitForm(
+    const deleted = await submitForm(
       visitor,
       formTo(await open(visitor, '/account/sign-in'), '/account/sign-in'),
       {
@@ -255,7 +255,7 @@ test('the owner deletes an account: blocking collections are named, and no crede
         password,
       },
     )
-    assert.match(gone.text, /The e-mail address or the password is wrong/)
+    assert.match(deleted.text, /The e-mail address or the password is wrong/)
     const notes = await call(`/api/v1/users?email=${encodeURIComponent(email)}`, { key: ann.key })
     assert.deepEqual(notes.json.data, [])
   })

@@ -17,7 +17,7 @@ import { formWithField, newestLink, open, page, withMail } from './mail-fixture.
 
 const fresh = 'a staple in the meadow'
 
-async function signedIn(fixture: Fixture, { email, password }: Pick<Person, 'email' | 'password'>) {
+async function signedInBrowser(fixture: Fixture, { email, password }: Pick<Person, 'email' | 'password'>) {
   const visitor = fixture.browser()
   const first = await open(visitor, '/account/sign-in')
   const landed = page(await visitor.submit(formWithField(first, 'password'), { email, password }))
@@ -97,7 +97,7 @@ for (const setup of setups) {
         const { pathname } = (await open(left.attacker, '/account')).url
         assert.equal(pathname, '/account/sign-in')
 
-        const victim = await signedIn(fixture, { email: fixture.ann.email, password: fresh })
+        const victim = await signedInBrowser(fixture, { email: fixture.ann.email, password: fresh })
         for (const { app } of left.apps) {
           const consentPage = page(await victim.open(requestOf(fixture, app)))
           assert.ok(consentOf(consentPage), `no consent page: ${consentPage.url.href}`)
@@ -113,7 +113,7 @@ test('a password change ends the other sessions, the tokens and the consents, an
   await withMail(async (fixture, received) => {
     const { ann } = fixture
     const left = await intruderApps(fixture)
-    const owner = await signedIn(fixture, ann)
+    const owner = await signedInBrowser(fixture, ann)
     const change = formWithField(await open(owner, '/account/security'), 'new_password')
     const done = page(
       await owner.submit(change, { current_password: ann.password, new_password: fresh, keys: 'yes' }),
@@ -132,7 +132,7 @@ test('a password change ends the other sessions, the tokens and the consents, an
 test('a password change offers to revoke the API keys, and can keep them', async () => {
   await withMail(async fixture => {
     const { ann } = fixture
-    const owner = await signedIn(fixture, ann)
+    const owner = await signedInBrowser(fixture, ann)
     const change = formWithField(await open(owner, '/account/security'), 'new_password')
     const keysBox = change.fields.find(({ name }) => name === 'keys')
     assert.ok(keysBox?.type === 'checkbox' && keysBox.checked)
@@ -147,14 +147,14 @@ test('a consent given while the account is taken back is not remembered', async 
   await withMail(async (fixture, received) => {
     const { ann } = fixture
     const app = await fixture.app({ redirect_uris })
-    const attacker = await signedIn(fixture, ann)
+    const attacker = await signedInBrowser(fixture, ann)
     const consentPage = page(await attacker.open(requestOf(fixture, app)))
     const answer = consentOf(consentPage)
     assert.ok(answer)
     await reset(fixture, received)
     const late = await attacker.submit(answer.form, {}, answer.button)
     assert.ok('text' in late, 'the app got a code')
-    const victim = await signedIn(fixture, { email: ann.email, password: fresh })
+    const victim = await signedInBrowser(fixture, { email: ann.email, password: fresh })
     const again = page(await victim.open(requestOf(fixture, app)))
     assert.ok(consentOf(again))
   })
@@ -168,7 +168,10 @@ test('confirming the address ends what other sessions have created, and keeps wh
       const first = fixture.browser()
       await first.submit(formWithField(await open(first, '/account/sign-up'), 'password'), person)
       const path = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
-      const [owner, stranger] = [await signedIn(fixture, person), await signedIn(fixture, person)]
+      const [owner, stranger] = [
+        await signedInBrowser(fixture, person),
+        await signedInBrowser(fixture, person),
+      ]
       const options = { person: person as unknown as Person, scope: 'read:user' }
       const scopes = { scopes: ['read:user'], default_scopes: ['read:user'], redirect_uris }
       const [ownApp, foreignApp] = [await fixture.app(scopes), await fixture.app(scopes)]

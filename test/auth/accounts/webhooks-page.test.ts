@@ -83,9 +83,9 @@ test('a webhook is added, tested, given a new secret, turned off and on, and del
     for (const below of ['', '/edit', '/delete'])
       assert.equal((await open(stranger.visitor, at + below)).status, 404)
     const confirmation = await open(visitor, `${at}/delete`)
-    const gone = await submitForm(visitor, formTo(confirmation, `${at}/delete`))
-    assert.match(gone.text, /The webhook is deleted/)
-    assert.match(gone.text, /You have no webhooks/)
+    const deleted = await submitForm(visitor, formTo(confirmation, `${at}/delete`))
+    assert.match(deleted.text, /The webhook is deleted/)
+    assert.match(deleted.text, /You have no webhooks/)
   })
 })
 

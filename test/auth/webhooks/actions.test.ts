@@ -19,7 +19,7 @@ import {
 import blog from '../../models/blog.ts'
 import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { act, createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
+import { callAction, createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -67,15 +67,15 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const { ann } = fixture
       const created = await postWebhook(fixture, ann.key)
       const action = `${created.json.id}/rotate_secret`
-      const rotated = await act(fixture, ann.key, action)
+      const rotated = await callAction(fixture, ann.key, action)
       assert.equal(rotated.status, 200, rotated.text)
       assert.match(String(rotated.json.secret), /^whsec_[A-Za-z0-9+/]{43}=$/)
       assert.notEqual(rotated.json.secret, created.json.secret)
       assert.deepEqual([rotated.json.id, rotated.headers.get('cache-control')], [created.json.id, 'no-store'])
       const headers = { 'Idempotency-Key': `rotation-${created.json.id}` }
       const [first, again] = [
-        await act(fixture, ann.key, action, headers),
-        await act(fixture, ann.key, action, headers),
+        await callAction(fixture, ann.key, action, headers),
+        await callAction(fixture, ann.key, action, headers),
       ]
       assert.equal(first.status, 200, first.text)
       assert.equal(again.json.secret, first.json.secret)
@@ -90,13 +90,13 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const { ann } = fixture
       const id = await createWebhook(fixture, ann.key)
       const answers = await Promise.all(
-        Array.from({ length: 4 }, () => act(fixture, ann.key, `${id}/rotate_secret`)),
+        Array.from({ length: 4 }, () => callAction(fixture, ann.key, `${id}/rotate_secret`)),
       )
       const done = answers.filter(({ status }) => status === 200)
       assert.ok(done.length >= 1)
       for (const { status, code, text } of answers) assert.ok(status === 200 || code === 'CONFLICT', text)
       assert.equal(new Set(done.map(({ json }) => json.secret)).size, done.length)
-      const { json } = await act(fixture, ann.key, `${id}/rotate_secret`)
+      const { json } = await callAction(fixture, ann.key, `${id}/rotate_secret`)
       assert.match(String(json.secret), /^whsec_/)
     },
   ],
@@ -140,14 +140,14 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       for (const scopes of [['read:webhook', 'read:webhook_delivery'], ['read:post']]) {
         const { key } = await narrowKey(fixture, ann.key, scopes)
         for (const action of actions) {
-          const refused = await act(fixture, key, `${id}/${action}`)
+          const refused = await callAction(fixture, key, `${id}/${action}`)
           assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'], action)
         }
       }
       const { key } = await narrowKey(fixture, ann.key, ['write:webhook'])
-      assert.equal((await act(fixture, key, `${id}/enable`)).status, 200)
+      assert.equal((await callAction(fixture, key, `${id}/enable`)).status, 200)
       for (const action of actions.slice(2)) {
-        assert.equal((await act(fixture, key, `${id}/${action}`)).code, 'INSUFFICIENT_SCOPE', action)
+        assert.equal((await callAction(fixture, key, `${id}/${action}`)).code, 'INSUFFICIENT_SCOPE', action)
       }
     },
   ],
@@ -172,16 +172,19 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         assert.equal((await call(wrong, { key: ann.key })).status, 404)
         assert.equal((await call(`${wrong}/redeliver`, { method: 'POST', key: ann.key })).status, 404)
       }
-      const again = await act(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
+      const again = await callAction(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
       assert.equal(again.status, 200, again.text)
       assert.deepEqual([again.json.id, again.json.message_id], [n, 'msg_1'])
       const sample = await delivery(fixture, id, { event_id: null, type: 'webhook.test', status: 'failed' })
-      assert.equal((await act(fixture, ann.key, `${id}/deliveries/${sample}/redeliver`)).code, 'CONFLICT')
+      assert.equal(
+        (await callAction(fixture, ann.key, `${id}/deliveries/${sample}/redeliver`)).code,
+        'CONFLICT',
+      )
       await call(`${path}/${id}`, { method: 'PATCH', key: ann.key, body: { enabled: false } })
-      const stopped = await act(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
+      const stopped = await callAction(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
       assert.deepEqual([stopped.status, stopped.code], [409, 'CONFLICT'])
       assert.match(stopped.text, /Enable it first/)
-      assert.deepEqual((await act(fixture, ann.key, `${id}/enable`)).json.enabled, true)
+      assert.deepEqual((await callAction(fixture, ann.key, `${id}/enable`)).json.enabled, true)
     },
   ],
   [
@@ -191,7 +194,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         const { call, ann } = fixture
         const created = await postWebhook(fixture, ann.key, { url, types: ['post.created'] })
         const { id, secret } = created.json
-        const tested = await act(fixture, ann.key, `${id}/test`)
+        const tested = await callAction(fixture, ann.key, `${id}/test`)
         assert.equal(tested.status, 200, tested.text)
         assert.deepEqual([tested.json.status, tested.json.type], ['succeeded', 'webhook.test'])
         assert.deepEqual([tested.json.response_status, tested.json.response_excerpt], [200, 'thanks'])
@@ -206,7 +209,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         }
         const event = verify(secret, await delivered(2))
         assert.deepEqual([event.type, event.collection, event.item_id], ['post.created', 'posts', item.id])
-        const { json: rotated } = await act(fixture, ann.key, `${id}/rotate_secret`)
+        const { json: rotated } = await callAction(fixture, ann.key, `${id}/rotate_secret`)
         const settled = async () => {
           for (;;) {
             const { json } = await call(`${path}/${id}/deliveries?type=post.created`, { key: ann.key })
@@ -215,7 +218,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
             await setTimeout(20)
           }
         }
-        const again = await act(fixture, ann.key, `${id}/deliveries/${await settled()}/redeliver`)
+        const again = await callAction(fixture, ann.key, `${id}/deliveries/${await settled()}/redeliver`)
         assert.deepEqual([again.status, again.json.status], [200, 'pending'])
         const third = await delivered(3)
         assert.equal(third.headers['webhook-id'], received[1]?.headers['webhook-id'])
@@ -232,16 +235,16 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const id = await createWebhook(fixture, maker.key, { types: ['post.*'] })
       const own = await createWebhook(fixture, ann.key)
       assert.deepEqual(await stateOf(fixture, id), sending)
-      const gone = await call(`/api/v1/api_keys/${maker.id}`, { method: 'DELETE', key: ann.key })
-      assert.equal(gone.status, 204)
+      const deleted = await call(`/api/v1/api_keys/${maker.id}`, { method: 'DELETE', key: ann.key })
+      assert.equal(deleted.status, 204)
       const paused = await stateOf(fixture, id)
       assert.deepEqual([paused.enabled, paused.paused], [true, true])
       assert.match(String(paused.reason), ended)
       assert.deepEqual(await stateOf(fixture, own), sending)
       const narrower = await narrowKey(fixture, ann.key, ['write:webhook'])
-      assert.equal((await act(fixture, narrower.key, `${id}/enable`)).code, 'INSUFFICIENT_SCOPE')
+      assert.equal((await callAction(fixture, narrower.key, `${id}/enable`)).code, 'INSUFFICIENT_SCOPE')
       const heir = await narrowKey(fixture, ann.key, [...scopes, 'read:user'])
-      assert.equal((await act(fixture, heir.key, `${id}/enable`)).status, 200)
+      assert.equal((await callAction(fixture, heir.key, `${id}/enable`)).status, 200)
       assert.deepEqual(await stateOf(fixture, id), sending)
       const { json } = await call(`${path}/${id}`, { key: ann.key })
       assert.deepEqual(json.scopes, scopes)

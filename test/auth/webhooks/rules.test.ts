@@ -176,8 +176,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       assert.equal(await count(), before + 2)
       assert.equal((await call(`${path}/${first}`, { method: 'DELETE', key: ann.key })).status, 204)
       assert.equal(await count(), before + 1)
-      const gone = await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })
-      assert.equal(gone.status, 204, gone.text)
+      const deleted = await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })
+      assert.equal(deleted.status, 204, deleted.text)
       assert.equal(await count(), before)
     },
   ],
@@ -205,8 +205,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const { json } = await post(`${url}/oauth/token`, form)
       const byItself = await postWebhook(fixture, String(json.access_token), { types: ['post.*'] })
       assert.deepEqual([byItself.status, byItself.code], [403, 'FORBIDDEN'], byItself.text)
-      const gone = await call(`/api/v1/oauth_apps/${app.id}`, { method: 'DELETE', key: ann.key })
-      assert.equal(gone.status, 204, gone.text)
+      const deleted = await call(`/api/v1/oauth_apps/${app.id}`, { method: 'DELETE', key: ann.key })
+      assert.equal(deleted.status, 204, deleted.text)
       assert.equal((await call(`${path}/${id}`, { key: ann.key })).status, 404)
     },
   ],

@@ -15,7 +15,7 @@ import {
 import blog from '../../models/blog.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 import { withSmtp } from '../smtp.ts'
-import { act, createWebhook, narrowKey, path, postWebhook } from './webhooks.ts'
+import { callAction, createWebhook, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -97,8 +97,8 @@ test('an owner gets events and tests, signed with the secrets that were shown', 
     assert.equal(first.event['item_id'], item)
     assert.deepEqual(first.event['actor'], { user_id: ann.id, app_id: null })
     assert.ok(!('user_id' in first.event))
-    const rotated = await act(fixture, ann.key, `${id}/rotate_secret`)
-    const tested = await act(fixture, ann.key, `${id}/test`)
+    const rotated = await callAction(fixture, ann.key, `${id}/rotate_secret`)
+    const tested = await callAction(fixture, ann.key, `${id}/test`)
     assert.equal(tested.json.status, 'succeeded', tested.text)
     const [, second] = at('own')
     assert.ok(second)
@@ -170,7 +170,7 @@ test('an endpoint that responds with 410 pauses its webhook, which continues whe
     )
     await write('two')
     state.isGone = false
-    assert.equal((await act(fixture, ann.key, `${id}/enable`)).status, 200)
+    assert.equal((await callAction(fixture, ann.key, `${id}/enable`)).status, 200)
     await write('three')
     await until(() => at('gone').length === 3, 'the remaining events are sent')
     assert.deepEqual(titles(at('gone')).sort(), ['one', 'three', 'two'])

@@ -34,7 +34,7 @@ export async function narrowKey(
   return { id: Number(json.id), key: String(json.key) }
 }
 
-export function act({ call }: Fixture, key: string, action: string, headers?: Record<string, string>) {
+export function callAction({ call }: Fixture, key: string, action: string, headers?: Record<string, string>) {
   return call(`${path}/${action}`, { method: 'POST', key, headers })
 }
 

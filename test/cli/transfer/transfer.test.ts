@@ -429,7 +429,7 @@ test('an import that fails ends although its standard input stays open', () =>
     }
   }))
 
-test('what a file says does nothing to the terminal', () =>
+test('control characters in a file do not reach the terminal', () =>
   withProject('SQLite', async ({ portico, write }) => {
     write('rows.ndjson', `${JSON.stringify({ name: 'a', '\u001b[2J\u009b': 1 })}\n`)
     const { err } = await portico('import', 'things', 'rows.ndjson')

@@ -404,8 +404,8 @@ test('an app cannot be registered with an invalid redirect URI', async () => {
 for (const answer of ['allow', 'deny'] as const) {
   test(`a redirect URI that the app loses during the sign-in gets no response (${answer})`, async () => {
     await withFixture({}, async fixture => {
-      const kept = 'https://app.example.com/other'
-      const app = await fixture.app({ redirect_uris: [registered, kept] })
+      const remainingUri = 'https://app.example.com/other'
+      const app = await fixture.app({ redirect_uris: [registered, remainingUri] })
       const browser = fixture.browser()
       const parameters = { client_id: app.client_id, scope: 'read:post', state: 's' }
       const pageFor = async (uri: string) => {
@@ -415,11 +415,11 @@ for (const answer of ['allow', 'deny'] as const) {
         assert.ok(choice)
         return choice
       }
-      const [lost, other] = [await pageFor(registered), await pageFor(kept)]
+      const [lost, other] = [await pageFor(registered), await pageFor(remainingUri)]
       const changed = await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
         method: 'PATCH',
         key: fixture.ann.key,
-        body: { redirect_uris: [kept] },
+        body: { redirect_uris: [remainingUri] },
       })
       assert.equal(changed.status, 200, changed.text)
       const end = await browser.submit(lost.form, {}, lost.button)

@@ -63,7 +63,7 @@ function exchange(port: number, agent: Agent, request: Request, credential: Cred
 type Credential = Readonly<Record<string, string>>
 
 /** An API key with the scopes of the principal; no headers for an anonymous one. */
-async function makeCredential(model: Model, run: Run, { userId, access }: Principal): Promise<Credential> {
+async function createCredential(model: Model, run: Run, { userId, access }: Principal): Promise<Credential> {
   if (userId === null) return {}
   const key = generateKey()
   await seedItem(run, 'api_keys', {
@@ -107,7 +107,7 @@ export function httpHarness({ model, store, url, close }: ServedHarness): Harnes
   const credentials = new Map<Principal, Promise<Credential>>()
 
   const credentialOf = (principal: Principal) => {
-    const credential = credentials.get(principal) ?? makeCredential(model, run, principal)
+    const credential = credentials.get(principal) ?? createCredential(model, run, principal)
     credentials.set(principal, credential)
     return credential
   }
@@ -115,7 +115,7 @@ export function httpHarness({ model, store, url, close }: ServedHarness): Harnes
   const renew = (principal: Principal, revoked: Credential) => {
     credentials.set(
       principal,
-      makeCredential(model, run, principal).catch(() => revoked),
+      createCredential(model, run, principal).catch(() => revoked),
     )
   }
   return {

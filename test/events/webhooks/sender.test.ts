@@ -5,7 +5,7 @@ import { Webhook } from 'standardwebhooks'
 import { databaseKinds } from '../../store/databases.ts'
 import { type Fixture, secret, within } from './fixture.ts'
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
 const titles = ({ received }: Fixture) =>
   received.map(({ event }) => (event['data'] as { title?: string } | null)?.title)
@@ -128,7 +128,7 @@ for (const kind of databaseKinds) {
         await post()
         const startedAt = clock.now()
         await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused', 600_000)
-        assert.ok(clock.now() - startedAt >= day)
+        assert.ok(clock.now() - startedAt >= dayMs)
         const [row] = await deliveries()
         assert.equal(row?.status, 'pending')
         assert.deepEqual(owned.notified, [`${id} failing`])
@@ -151,7 +151,7 @@ for (const kind of databaseKinds) {
         let days = 0
         await until(
           async () => {
-            if (clock.now() - startedAt > (days * day) / 2) {
+            if (clock.now() - startedAt > (days * dayMs) / 2) {
               days++
               await post(`day ${days}`)
             }
@@ -160,7 +160,7 @@ for (const kind of databaseKinds) {
           'the delivery is given up',
           3_600_000,
         )
-        assert.ok(clock.now() - startedAt > 2 * day)
+        assert.ok(clock.now() - startedAt > 2 * dayMs)
         await until(() => titles(fixture).includes('good'), 'the next event is sent')
         assert.equal((await deliveries())[0]?.attempt, 13)
       }),

@@ -47,13 +47,13 @@ for (const kind of databaseKinds) {
       const get = async (url: string) =>
         JSON.parse(String((await harness.send({ url: `/api/v1${url}` }, ann)).body))
       let isOver = false
-      const seen = new Set<number>()
+      const values = new Set<number>()
       const readUntilOver = async () => {
         while (!isOver) {
-          seen.add((await get(`/cells/${id}`)).value)
+          values.add((await get(`/cells/${id}`)).value)
           const { data, meta } = await get('/cells')
           assert.deepEqual([data.length, meta.total], [1, 1])
-          seen.add(data[0].value)
+          values.add(data[0].value)
           await new Promise(resolve => setImmediate(resolve))
         }
       }
@@ -69,8 +69,8 @@ for (const kind of databaseKinds) {
       isOver = true
       await Promise.all(readers)
       assert.equal((await get(`/cells/${id}`)).value, rounds / 2)
-      assert.ok(seen.size > 1, 'the readers saw changes')
-      assert.ok(!seen.has(-1))
+      assert.ok(values.size > 1, 'the readers saw changes')
+      assert.ok(!values.has(-1))
     } finally {
       await harness.close()
     }

@@ -13,7 +13,7 @@ import { until } from '../../databases/replicated.ts'
 import { blog, Client } from '../blog.ts'
 import { postgresLocation } from './locations.ts'
 
-async function make(url: string): Promise<void> {
+async function fillDatabase(url: string): Promise<void> {
   const store = await openPostgres(blog, { url })
   await new Client(store).create('users', { name: 'x', email: 'x@example.com' })
   await store.close()
@@ -21,7 +21,7 @@ async function make(url: string): Promise<void> {
 
 test('a transaction open when the copy began counts as a change, even if its row in _touched is pruned', () =>
   withPostgres(async url => {
-    await make(url)
+    await fillDatabase(url)
     const touch = `INSERT INTO _touched (xid, names, at) VALUES (pg_current_xact_id(), 'posts', 1)`
     const slow = await connect(url)
     try {
@@ -48,7 +48,7 @@ test('a transaction open when the copy began counts as a change, even if its row
 test('a copy whose connection breaks says how to resume it', () =>
   withPostgres(async from =>
     withPostgres(async to => {
-      await make(from)
+      await fillDatabase(from)
       const proxy = await openProxy(from)
       const copy = (source: string, onProgress: () => void) =>
         copyDatabase(blog, {
@@ -68,7 +68,7 @@ test('a copy whose connection breaks says how to resume it', () =>
 
 test('a source that cannot be read closes its connection, so the command can exit', () =>
   withPostgres(async url => {
-    await make(url)
+    await fillDatabase(url)
     const connections = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate'`
     const others = await connect(url)
     await others.query(`SET application_name = 'others'; BEGIN; LOCK TABLE _touched`)

@@ -17,7 +17,7 @@ import { blog, Client, withFile } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 
 const begin = Date.parse('2026-01-01T00:00:00Z')
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 async function fill(store: Store, count: number): Promise<void> {
   const client = new Client(store)
@@ -123,7 +123,7 @@ test('SQLite: repeated restores of one backup reuse no event id, even if an earl
         drawn.add(id)
       }
       await restored.close()
-      clock.ms += hour
+      clock.ms += hourMs
     }
     assert.equal(drawn.size, 9)
   }))

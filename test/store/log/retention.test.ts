@@ -7,7 +7,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { blog, Client } from '../blog.ts'
 import { databaseKinds, postgres, type TestDatabase } from '../databases.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 const begin = Date.parse('2026-01-01T00:00:00Z')
 
 interface Fixture {
@@ -69,15 +69,15 @@ for (const { name, within } of databaseKinds) {
 
   test(`${name}: events older than the limit are pruned even without writes, the bounds follow, and no id is reused`, () =>
     within(database =>
-      inBlog(database, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+      inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 3)
-        clock.ms += hour / 2
+        clock.ms += hourMs / 2
         await posts(client, 1)
-        clock.ms += 0.75 * hour
+        clock.ms += 0.75 * hourMs
         await until('the old events are pruned', isPruned(client, 4))
         assert.deepEqual(await ids(), [5])
         assert.deepEqual(await boundsOf(client.store), { pruned: 4, drawn: 5 })
-        clock.ms += hour
+        clock.ms += hourMs
         await until('all events are pruned', isPruned(client, 5))
         assert.deepEqual(await ids(), [])
         assert.deepEqual(await boundsOf(client.store), { pruned: 5, drawn: 5 })
@@ -90,13 +90,13 @@ for (const { name, within } of databaseKinds) {
 
   test(`${name}: pruning proceeds in id order: a younger event keeps every event after it, whatever its time`, () =>
     within(database =>
-      inBlog(database, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+      inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 1)
-        clock.ms += hour
+        clock.ms += hourMs
         await posts(client, 1)
-        clock.ms -= hour
+        clock.ms -= hourMs
         await posts(client, 2)
-        clock.ms += 1.5 * hour
+        clock.ms += 1.5 * hourMs
         await until('the old events are pruned', isPruned(client, 2))
         assert.deepEqual(await ids(), [3, 4, 5])
       }),
@@ -104,13 +104,13 @@ for (const { name, within } of databaseKinds) {
 
   test(`${name}: a hold keeps its event and all later ones whatever their age, outlives its process, and ends when released`, () =>
     within(database =>
-      inBlog(database, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+      inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 5)
         const { changes } = client.store
         await changes.hold('webhooks', 1)
         await changes.hold('webhooks', 3)
         await changes.hold('reactions', 4)
-        clock.ms += 2 * hour
+        clock.ms += 2 * hourMs
         // SQLite prunes at intervals of this clock.
         const isGone = (pruned: number) => () => {
           clock.ms += 100
@@ -118,7 +118,7 @@ for (const { name, within } of databaseKinds) {
         }
         await until('the events before both holds are pruned', isGone(3))
         const otherStore = await database.open(blog, {
-          retention: { maxAgeMs: hour, idleMs: 20 },
+          retention: { maxAgeMs: hourMs, idleMs: 20 },
           now: () => clock.ms,
         })
         await otherStore.changes.hold('webhooks', null)
@@ -164,7 +164,7 @@ for (const { name, within } of databaseKinds) {
     within(database =>
       inBlog(database, { maxBytes: 10_000, idleMs: 20 }, async ({ client, clock }) => {
         await posts(client, 1)
-        clock.ms -= 24 * hour
+        clock.ms -= 24 * hourMs
         await posts(client, 20, 'x'.repeat(1000))
         await until('it fits', async () => {
           // SQLite prunes at intervals of this clock.
@@ -193,11 +193,11 @@ for (const { name, within } of databaseKinds) {
 
 test('PostgreSQL: while another node prunes, neither writes nor pruning on this node wait', () =>
   postgres.within(database =>
-    inBlog(database, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+    inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
       await posts(client, 3)
       const otherClient = await connect(database.url)
       await otherClient.query(`BEGIN; SELECT 1 FROM _portico WHERE key = 'events.pruned' FOR UPDATE`)
-      clock.ms += 2 * hour
+      clock.ms += 2 * hourMs
       await posts(client, 3)
       await until('the log is examined', async () => client.store.changes.counts().newest >= 4)
       await posts(client, 3)

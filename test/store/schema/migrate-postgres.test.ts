@@ -14,7 +14,7 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import { Client } from '../blog.ts'
 import { access, books, cases, plain, unchangedFields } from './migration-cases.ts'
 
-async function make(url: string, model = plain): Promise<void> {
+async function createTables(url: string, model = plain): Promise<void> {
   await (await openPostgres(model, { url })).close()
 }
 
@@ -41,9 +41,9 @@ for (const { name, to } of cases) {
   test(`${name}: the migrated table equals one created from the new model`, () =>
     withPostgres(changed =>
       withPostgres(async createdUrl => {
-        await make(changed)
+        await createTables(changed)
         await applyPostgres(changed, to, { allowDestructive: true })
-        await make(createdUrl, to)
+        await createTables(createdUrl, to)
         const [is, should] = [await definitionsOf(changed), await definitionsOf(createdUrl)]
         assert.deepEqual(
           is.filter(line => !should.includes(line)),
@@ -151,7 +151,7 @@ test('the search index contains writes made while it was rebuilt', () =>
 
 test('a migration that waits for a lock does not block later statements for long', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await fill(url, 10)
     await besideReader(url, async end => {
       const migration = applyPostgres(url, more, { allowDestructive: false })
@@ -175,7 +175,7 @@ test('a migration that waits for a lock does not block later statements for long
 
 test('the next migration completes an interrupted one', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await fill(url, 10)
     await query(url, `UPDATE books SET title = 'same' WHERE id < 3`)
     const to = books({ fields: unchangedFields, indexes: [unique('title'), index('year')] })
@@ -204,13 +204,13 @@ test('the next migration completes an interrupted one', () =>
       steps.map(step => [step.sentence, step.additive]),
       [['Finish the index books__year__index.', true]],
     )
-    await make(url, to)
+    await createTables(url, to)
     await postgres.assertConsistent(url)
   }))
 
 test('a foreign key that is not validated yet is validated at the next start', () =>
   withPostgres(async url => {
-    await make(url, more)
+    await createTables(url, more)
     const constraint = (
       await query(
         url,
@@ -225,7 +225,7 @@ test('a foreign key that is not validated yet is validated at the next start', (
       (await planPostgres(url, more))[0]?.sentence ?? '',
       /^Check the references of books\.series_id\.$/,
     )
-    await make(url, more)
+    await createTables(url, more)
     await postgres.assertConsistent(url)
     assert.deepEqual(await planPostgres(url, more), [])
   }))
@@ -248,7 +248,7 @@ test('names of maximal length can be created and migrated', () =>
           }),
         }),
       )
-    await make(url, withFields(long('n')))
+    await createTables(url, withFields(long('n')))
     assert.deepEqual(await planPostgres(url, withFields(long('n'))), [])
     await applyPostgres(url, withFields(long('m')), { allowDestructive: true })
     assert.deepEqual(await planPostgres(url, withFields(long('m'))), [])
@@ -308,7 +308,7 @@ test('the owner of the database can create and migrate the tables without being 
     const own = new URL(url)
     own.username = name
     try {
-      await make(own.href)
+      await createTables(own.href)
       await fill(own.href, 10)
       await applyPostgres(own.href, more, { allowDestructive: false })
       await postgres.assertConsistent(own.href)

@@ -299,13 +299,13 @@ function others(database: MigrationDatabase): void {
       const writer = new Client(first, from)
       const { id } = await writer.create('books', { title: 'Emma' })
       await writer.create('reviews', { book_id: id })
-      const gone = await writer.create('books', { title: 'Gone' })
-      await writer.remove('books', gone.id)
+      const deleted = await writer.create('books', { title: 'Gone' })
+      await writer.remove('books', deleted.id)
       await first.close()
       const to = withReviews({ title, stock: integer({ default: 1 }) })
       const store = await database.open(at, to)
       const client = new Client(store, to)
-      assert.equal((await client.create('books', { title: 'Next' })).id, gone.id + 1)
+      assert.equal((await client.create('books', { title: 'Next' })).id, deleted.id + 1)
       await assert.rejects(client.remove('books', id), { code: 'CONFLICT' })
       const page = await client.list(
         { ...listOfPosts, collection: 'books', select: fields('title', 'stock') },
@@ -400,9 +400,9 @@ function others(database: MigrationDatabase): void {
       await database.apply(at, to, { allowDestructive: false })
       const store = await database.open(at, to)
       const shape = { ...listOfPosts, collection: 'notes', select: fields('id'), search: 2 }
-      const found = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
-      assert.deepEqual(await found('given'), [{ id: 1 }])
-      assert.deepEqual(await found('words'), [{ id: 1 }, { id: 2 }])
+      const search = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
+      assert.deepEqual(await search('given'), [{ id: 1 }])
+      assert.deepEqual(await search('words'), [{ id: 1 }, { id: 2 }])
       await store.close()
     }))
 
@@ -420,9 +420,9 @@ function others(database: MigrationDatabase): void {
       assert.deepEqual(await database.rows(at, 'SELECT done FROM notes ORDER BY id'), [['1'], ['unknown']])
       const store = await database.open(at, to)
       const shape = { ...listOfPosts, collection: 'notes', select: fields('id'), search: 2 }
-      const found = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
-      assert.deepEqual(await found('1'), [{ id: 1 }])
-      assert.deepEqual(await found('unknown'), [{ id: 2 }])
+      const search = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
+      assert.deepEqual(await search('1'), [{ id: 1 }])
+      assert.deepEqual(await search('unknown'), [{ id: 2 }])
       await store.close()
     }))
 

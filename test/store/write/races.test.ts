@@ -169,7 +169,7 @@ race('a text too long for an index is a validation error of its field', async ([
 })
 
 const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 race(
   'later writes prune old events and old rows of _touched, and event ids are not reused',
@@ -179,7 +179,7 @@ race(
     const nameOf = async (id: number) => ((await other.item('shelves', id)) as { name: string }).name
     assert.equal(await nameOf(1), 'a')
     await client.update('shelves', 1, { name: 'A' })
-    clock.now += 2 * hour
+    clock.now += 2 * hourMs
     // The cleanup runs after the commit of a write.
     for (const name of ['d', 'e']) await client.create('shelves', { name })
     await new Promise(resolve => setTimeout(resolve, 100))
@@ -191,7 +191,7 @@ race(
       (await database.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
     for (let round = 0; (await touchedCount()) > 4; round++) {
       assert.ok(round < 100, 'rows of _touched are pruned')
-      clock.now += hour
+      clock.now += hourMs
       await client.update('shelves', 2, { name: `b${round}` })
       await new Promise(resolve => setTimeout(resolve, 100))
     }
@@ -200,5 +200,5 @@ race(
     assert.ok(Number((await ids()).at(-1)) >= 7)
     assert.equal(await nameOf(6), 'f')
   },
-  { retention: { maxAgeMs: hour }, now: () => clock.now },
+  { retention: { maxAgeMs: hourMs }, now: () => clock.now },
 )

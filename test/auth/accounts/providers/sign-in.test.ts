@@ -217,7 +217,7 @@ test('a sign-in with a provider expires after ten minutes', async () => {
 })
 
 /** A user who is signed in by password. */
-async function signedIn() {
+async function signedInBrowser() {
   const email = fixture.email()
   await fixture.user(email)
   const browser = fixture.browser()
@@ -228,7 +228,7 @@ async function signedIn() {
 const confirming = '/account/sign-in?confirm=yes&next=/account/security'
 
 test('the provider reauthenticates a user who is already signed in, whatever the form says', async () => {
-  const { browser, email } = await signedIn()
+  const { browser, email } = await signedInBrowser()
   const shown = page(await browser.open(confirming))
   assert.equal((await startSignIn(browser, 'corp', confirming)).searchParams.get('prompt'), 'login')
   const { fields, ...form } = formTo(shown, '/account/sign-in/corp')
@@ -285,7 +285,7 @@ test('an app’s request for reauthentication is passed on to the provider', asy
     assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(parameters))
   }
   // With a session, the form alone does not decide.
-  const { browser } = await signedIn()
+  const { browser } = await signedInBrowser()
   const shown = page(
     await browser.open(`/oauth/authorize?${new URLSearchParams({ ...request, max_age: '0' })}`),
   )

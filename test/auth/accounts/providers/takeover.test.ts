@@ -84,7 +84,7 @@ async function withToken(token: Values, tweaks: ResponseChanges = {}, provider =
 }
 
 /** A user who has signed in by password. */
-async function signedIn(options?: Parameters<Fixture['user']>[1]) {
+async function signedInBrowser(options?: Parameters<Fixture['user']>[1]) {
   const created = await account(options)
   const browser = fixture.browser()
   await signInByPassword(browser, created.email)
@@ -141,7 +141,7 @@ async function beforeCode() {
 
 /** A user who has connected an app that asks for a refresh token. */
 async function connectedApp() {
-  const { id, browser } = await signedIn()
+  const { id, browser } = await signedInBrowser()
   const key = await fixture.key(await fixture.user(fixture.email()))
   const redirect_uri = 'https://app.example.com/callback'
   const scopes = ['openid', 'offline_access', 'read:user']
@@ -609,7 +609,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'another site cannot start linking a provider',
     attempt: async () => {
-      const { browser, email } = await signedIn()
+      const { browser, email } = await signedInBrowser()
       const values = { change: 'link-provider', provider: 'google', csrf: 'x' }
       return { browser, shown: await post(browser, '/account/security', values), as: email }
     },
@@ -694,7 +694,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a link started by an attacker cannot be finished in the victim’s browser',
     attempt: async () => {
-      const [attacker, victim] = [await signedIn(), await signedIn()]
+      const [attacker, victim] = [await signedInBrowser(), await signedInBrowser()]
       const callback = fixture.providers.authorize(
         await startLink(attacker.browser, 'google'),
         verifiedClaims(fixture.email()),
@@ -706,7 +706,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a link cannot be finished after another user has signed in to the browser',
     attempt: async () => {
-      const [first, second] = [await signedIn(), await account()]
+      const [first, second] = [await signedInBrowser(), await account()]
       const left = await startLink(first.browser, 'google')
       await first.browser.submit(formTo(await open(first.browser, '/account'), '/account/sign-out'))
       await signInByPassword(first.browser, second.email)
@@ -721,7 +721,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a link cannot be finished in another session of the same account',
     attempt: async () => {
-      const { browser, email } = await signedIn()
+      const { browser, email } = await signedInBrowser()
       const left = await startLink(browser, 'google')
       await browser.submit(formTo(await open(browser, '/account'), '/account/sign-out'))
       await signInByPassword(browser, email)
@@ -750,7 +750,7 @@ const attempts: readonly Attempt[] = [
     name: 'an identity that signs in to another account cannot be linked to a second one',
     attempt: async () => {
       const { claims } = await providerUser()
-      const { browser, email } = await signedIn()
+      const { browser, email } = await signedInBrowser()
       const callback = fixture.providers.authorize(await startLink(browser, 'corp'), claims)
       return { browser, shown: await open(browser, callback), as: email }
     },
@@ -759,7 +759,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a session with an old sign-in must confirm it before it links a provider',
     attempt: async () => {
-      const { browser, email, id } = await signedIn()
+      const { browser, email, id } = await signedInBrowser()
       const form = await securityForm(browser, '', ['provider', 'google'])
       const { records } = fixture.opened
       for (const { kind, id: name, payload } of await records.byOwner('Session', String(id))) {
@@ -777,7 +777,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'confirming the sign-in with an identity that is not linked signs in to no other account',
     attempt: async () => {
-      const { browser, email } = await signedIn()
+      const { browser, email } = await signedInBrowser()
       const left = await startSignIn(browser, 'google', '/account/sign-in?confirm=yes&next=/account/security')
       assert.equal(left.searchParams.get('prompt'), 'select_account')
       return {
@@ -974,7 +974,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a disabled user cannot link a provider',
     attempt: async () => {
-      const { id, browser } = await signedIn()
+      const { id, browser } = await signedInBrowser()
       const left = await startLink(browser, 'google')
       await set(setDisabled, id, true)
       return {
@@ -999,7 +999,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a reset unlinks the identity that an intruder linked',
     attempt: async () => {
-      const { browser, email } = await signedIn()
+      const { browser, email } = await signedInBrowser()
       const claims = verifiedClaims(fixture.email())
       await open(browser, fixture.providers.authorize(await startLink(browser, 'corp'), claims))
       const owner = fixture.browser()
@@ -1019,7 +1019,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'the first confirmation of an address unlinks what was linked to the prepared account',
     attempt: async () => {
-      const { browser, email } = await signedIn({ confirmed: false })
+      const { browser, email } = await signedInBrowser({ confirmed: false })
       const claims = verifiedClaims(fixture.email())
       await open(browser, fixture.providers.authorize(await startLink(browser, 'corp'), claims))
       const owner = fixture.browser()

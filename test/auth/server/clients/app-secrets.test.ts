@@ -26,7 +26,7 @@ import blog from '../../../models/blog.ts'
 import { postgresRowSecurity } from '../../../setups/postgres.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 
-const day = 24 * 60 * 60
+const daySeconds = 24 * 60 * 60
 
 async function isAccepted({ url }: Pick<Fixture, 'url'>, app: Pick<App, 'client_id' | 'client_secret'>) {
   const form = { grant_type: 'client_credentials', scope: 'read:post', ...app }
@@ -54,8 +54,8 @@ async function rotate({ call, ann }: Fixture, app: App): Promise<App & { readonl
 }
 
 async function end({ call, ann }: Fixture, id: number): Promise<void> {
-  const gone = await call(`/api/v1/oauth_app_secrets/${id}`, { method: 'DELETE', key: ann.key })
-  assert.equal(gone.status, 204, gone.text)
+  const deleted = await call(`/api/v1/oauth_app_secrets/${id}`, { method: 'DELETE', key: ann.key })
+  assert.equal(deleted.status, 204, deleted.text)
 }
 
 /** An app as older versions stored it, with the hash of its first secret in a column; `others`: later secrets. */
@@ -156,7 +156,7 @@ for (const setup of [sqlite, postgresRowSecurity]) {
     }))
 
   test(`${setup.name}: a first secret with an expiry keeps it when it is moved`, () =>
-    on({ 'oauth.secretOverlap': day }, async fixture => {
+    on({ 'oauth.secretOverlap': daySeconds }, async fixture => {
       const other = newClientSecret()
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
@@ -167,7 +167,7 @@ for (const setup of [sqlite, postgresRowSecurity]) {
       assert.ok(newer && first && rows.length === 2)
       assert.deepEqual(
         [newer.expires_at, first.expires_at],
-        [null, new Date(Date.parse(newer.created_at) + day * 1000).toISOString()],
+        [null, new Date(Date.parse(newer.created_at) + daySeconds * 1000).toISOString()],
       )
     }))
 
@@ -175,7 +175,7 @@ for (const setup of [sqlite, postgresRowSecurity]) {
     on({}, async fixture => {
       const app = await oldApp(fixture)
       await inOtherProcess(fixture, async (run, { records }) => {
-        const secrets = new AppSecrets({ run, records, overlapSeconds: day })
+        const secrets = new AppSecrets({ run, records, overlapSeconds: daySeconds })
         await Promise.all(Array.from({ length: 5 }, () => secrets.settle(app.id)))
         const [first, ...more] = (await appById(run, app.id))?.secrets ?? []
         assert.ok(first && more.length === 0)
@@ -183,7 +183,7 @@ for (const setup of [sqlite, postgresRowSecurity]) {
         const late = new AppSecrets({
           run: { ...run, list: async (plan, principal) => stale(await run.list(plan, principal)) },
           records,
-          overlapSeconds: day,
+          overlapSeconds: daySeconds,
         })
         await secrets.end(first.id)
         await late.settle(app.id)
@@ -226,7 +226,7 @@ test('a caller who may not delete a secret changes nothing', async () => {
     const notes = () =>
       inOtherProcess({ deployment }, async (_run, { records }) => (await records.all('EndedSecret')).length)
     const first = await inOtherProcess({ deployment }, async (run, { records }) => {
-      await new AppSecrets({ run, records, overlapSeconds: day }).settle(app.id)
+      await new AppSecrets({ run, records, overlapSeconds: daySeconds }).settle(app.id)
       // State left by another node that has created a secret but not yet stored the expiry of the older one.
       await createBySystem(run, 'oauth_app_secrets', {}, { ...newSecret().computed, app_id: app.id })
       return (await appById(run, app.id))?.secrets.find(({ prefix }) => prefix === 'ps_')
@@ -259,10 +259,10 @@ test('all the secrets of an app work during their overlap, and one beyond the li
     const app = await fixture.app()
     const secrets = [app.client_secret]
     await inOtherProcess(fixture, async (run, { records }) => {
-      const rotating = new AppSecrets({ run, records, overlapSeconds: day })
+      const rotating = new AppSecrets({ run, records, overlapSeconds: daySeconds })
       while (secrets.length < 50) secrets.push(await rotating.rotate(app.id))
       await assert.rejects(rotating.rotate(app.id), { code: 'CONFLICT' })
-      const hashes = secretHashes((await appById(run, app.id)) ?? assert.fail(), day)
+      const hashes = secretHashes((await appById(run, app.id)) ?? assert.fail(), daySeconds)
       assert.deepEqual(
         hashes.map(({ hash }) => hash),
         secrets.map(secretHash).toReversed(),
@@ -280,15 +280,15 @@ test('a rotation with a shorter overlap brings expiries forward, and one with a 
       const ends = async () => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at)
       const rotate = (overlapSeconds: number) =>
         new AppSecrets({ run, records, overlapSeconds }).rotate(app.id)
-      await rotate(day)
+      await rotate(daySeconds)
       const [, first] = (await ends()) ?? []
-      assert.ok(first && Date.parse(first) > Date.now() + (day - 600) * 1000)
+      assert.ok(first && Date.parse(first) > Date.now() + (daySeconds - 600) * 1000)
       await rotate(0)
       const [newest, ...older] = (await ends()) ?? []
       assert.equal(newest, null)
       assert.equal(older.length, 2)
       for (const end of older) assert.ok(end && Date.parse(end) <= Date.now(), String(end))
-      await rotate(day)
+      await rotate(daySeconds)
       assert.deepEqual((await ends())?.slice(2), older)
     })
     assert.ok(!(await isAccepted(fixture, clientCredentials(app))))

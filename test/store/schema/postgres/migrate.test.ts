@@ -15,7 +15,7 @@ import { books, plain, unchangedFields } from '../migration-cases.ts'
 const noted = books({ fields: { ...unchangedFields, note: text({ optional: true }) } })
 const indexed = books({ fields: unchangedFields, indexes: [unique('title'), index('year')] })
 
-async function make(url: string, autoMigrate = true): Promise<void> {
+async function createTables(url: string, autoMigrate = true): Promise<void> {
   await (await openPostgres(plain, { url, autoMigrate })).close()
 }
 
@@ -47,8 +47,11 @@ async function countPrepared(url: string): Promise<number> {
 
 test('the next start or command removes what an abandoned migration has prepared', () =>
   withPostgres(async url => {
-    await make(url)
-    for (const next of [() => make(url), () => applyPostgres(url, plain, { allowDestructive: false })]) {
+    await createTables(url)
+    for (const next of [
+      () => createTables(url),
+      () => applyPostgres(url, plain, { allowDestructive: false }),
+    ]) {
       await abandon(url)
       assert.equal(await countPrepared(url), 3)
       await next()
@@ -60,14 +63,14 @@ test('the next start or command removes what an abandoned migration has prepared
 
 test('a start neither waits for a running migration nor removes what it has prepared', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await abandon(url)
     await withClient(url, async otherClient => {
       await otherClient.query('SELECT pg_advisory_lock(20591, 1)')
-      await make(url)
+      await createTables(url)
       assert.equal(await countPrepared(url), 3)
     })
-    await make(url, false)
+    await createTables(url, false)
     assert.equal(await countPrepared(url), 3, 'a start without autoMigrate')
   }))
 
@@ -99,7 +102,7 @@ async function inDeadlock<T>(url: string, like: string, run: () => Promise<T>): 
 
 test('creating an index is retried after a deadlock', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     const migrate = () => applyPostgres(url, indexed, { allowDestructive: false })
     await inDeadlock(url, 'CREATE UNIQUE INDEX CONCURRENTLY%', migrate)
     await postgres.assertConsistent(url)
@@ -112,7 +115,7 @@ test('creating an index is retried after a deadlock', () =>
 
 test('a migration does not wait for transactions that write records', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await withClient(url, async otherClient => {
       await otherClient.query(`BEGIN; INSERT INTO _records (kind, id, payload) VALUES ('a', 'b', '{}')`)
       await applyPostgres(url, noted, { allowDestructive: false })
@@ -138,7 +141,7 @@ test('a role that lacks privileges on the tables gets an error that says so', ()
         assert.match(error.message, /permission denied for schema public/)
         return true
       })
-      await make(url)
+      await createTables(url)
       await assert.rejects(openPostgres(plain, { url: own.href }), (error: Error) => {
         assert.ok(error instanceof MigrationError, String(error))
         assert.match(error.message, /permission denied for table _portico/)
@@ -151,7 +154,7 @@ test('a role that lacks privileges on the tables gets an error that says so', ()
 
 test('a plan is not confused by a migration that another process commits while it reads the tables', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await withClient(url, async client => {
       const send = client.query.bind(client) as (text: unknown) => Promise<pg.QueryResult>
       let isMigrated = false

@@ -15,7 +15,7 @@ import { blog, Client, listOfPosts, withFile } from '../../blog.ts'
 const program = fileURLToPath(new URL('other-process.ts', import.meta.url))
 const turns = 200
 
-async function ask(child: ChildProcess, id: number, title: string | null): Promise<unknown> {
+async function requestWrite(child: ChildProcess, id: number, title: string | null): Promise<unknown> {
   const answer = once(child, 'message')
   child.send({ id, title })
   return (await answer)[0]
@@ -53,7 +53,7 @@ test('while two processes write, a read is never older than the writes acknowled
     await Promise.all([0, 1].map(offset => client.list(byBody, [offset, 1])))
     const reads = [read(byBody, 0), read(byBody, 0), read({ ...listOfPosts, within: undefined }, 0)]
     for (let turn = 1; turn <= turns || pooledReads() <= turns / 10; turn++) {
-      if (turn % 2 === 0) await ask(child, id, `${turn}`)
+      if (turn % 2 === 0) await requestWrite(child, id, `${turn}`)
       else await client.update('posts', id, { title: `${turn}` })
       acknowledged = turn
     }
@@ -77,10 +77,10 @@ test('a cached answer does not outlive a write of another of three processes', a
     assert.ok(left && right)
     for (let turn = 1; turn <= turns; turn++) {
       const writer = [left, right, undefined][turn % 3]
-      if (writer) await ask(writer, id, `${turn}`)
+      if (writer) await requestWrite(writer, id, `${turn}`)
       else await client.update('posts', id, { title: `${turn}` })
-      assert.equal(await ask(left, id, null), `${turn}`)
-      assert.equal(await ask(right, id, null), `${turn}`)
+      assert.equal(await requestWrite(left, id, null), `${turn}`)
+      assert.equal(await requestWrite(right, id, null), `${turn}`)
       assert.equal(((await client.item('posts', id)) as { title: string }).title, `${turn}`)
     }
     for (const child of children) child.kill('SIGKILL')
