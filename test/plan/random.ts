@@ -123,7 +123,7 @@ function comparison(name: Name): fc.Arbitrary<Rule> {
     : fc.oneof(literal, otherComparisons)
 }
 
-type Kind = 'number' | 'text' | 'user' | 'truth' | 'time'
+type Kind = 'number' | 'text' | 'user' | 'boolean' | 'time'
 
 /** Fields, and paths along to-one relations, with values of one kind. */
 const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = {
@@ -137,7 +137,7 @@ const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = 
     number: ['rank', 'author.level', 'author.boss.level'],
     text: ['title', 'note', 'author.name'],
     user: ['author_id', 'author.id', 'author.boss_id'],
-    truth: ['public'],
+    boolean: ['public'],
     time: ['created_at', 'author.created_at'],
   },
   tags: { text: ['label'], time: ['created_at'] },
@@ -145,7 +145,7 @@ const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = 
     number: ['post.rank', 'post.author.level'],
     text: ['post.note', 'tag.label'],
     user: ['post.author_id', 'post.author.boss_id'],
-    truth: ['post.public'],
+    boolean: ['post.public'],
     time: ['created_at', 'post.created_at'],
   },
 }
@@ -166,7 +166,7 @@ function otherComparison(collection: Name): fc.Arbitrary<Rule> {
     const equal = fc.constantFrom(...equalities)
     const among: fc.Arbitrary<Rule>[] = [
       fc
-        .tuple(field, kind === 'truth' ? equal : fc.constantFrom(...orders), field)
+        .tuple(field, kind === 'boolean' ? equal : fc.constantFrom(...orders), field)
         .map(([operand, how, right]) => compareRule(operand, how, { kind: 'field', field: right })),
       fc.tuple(field, equal).map(([left, how]) => compareRule(left, how, { kind: 'literal', value: null })),
     ]
@@ -186,13 +186,13 @@ function otherComparison(collection: Name): fc.Arbitrary<Rule> {
           .map(([left, how, shiftMs]) => compareRule(left, how, { kind: 'now', shiftMs })),
       )
     } else {
-      const claims = fc.constantFrom('number', 'text', 'truth', 'missing')
+      const claims = fc.constantFrom('number', 'text', 'boolean', 'missing')
       among.push(
         fc
           .tuple(field, equal, claims)
           .map(([left, how, claim]) => compareRule(left, how, { kind: 'claim', claim })),
         fc
-          .tuple(field, equal, kind === 'text' ? texts : kind === 'truth' ? fc.boolean() : ids)
+          .tuple(field, equal, kind === 'text' ? texts : kind === 'boolean' ? fc.boolean() : ids)
           .map(([left, how, value]) => compareRule(left, how, { kind: 'literal', value })),
       )
     }
@@ -337,7 +337,7 @@ const claimed = fc
   .record({
     number: fc.oneof<fc.Arbitrary<string | number | boolean>[]>(ids, fc.constantFrom(1.5, '1', true)),
     text: texts,
-    truth: fc.boolean(),
+    boolean: fc.boolean(),
   })
   .map(claims => ({ key: JSON.stringify(claims), values: new Map(Object.entries(claims)) }))
 

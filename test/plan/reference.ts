@@ -778,13 +778,7 @@ export function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], so
 }
 
 /** Whether the caller may read the row. */
-export function assertCanRead(
-  model: Model,
-  data: Data,
-  who: Principal,
-  collection: Collection,
-  row: Row,
-): boolean {
+export function canRead(model: Model, data: Data, who: Principal, collection: Collection, row: Row): boolean {
   const evaluation = new Evaluation(model, data, who, [])
   return (
     evaluation.scope(`read:${collection.singular}`) &&

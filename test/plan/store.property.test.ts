@@ -19,7 +19,7 @@ import { type OpenSeededStore, seededStores } from '../databases/seeded-store.ts
 import { blog, fields, listOfPosts } from '../store/blog.ts'
 import { choices, currentTag, datas, principals, readPlans, writePlans } from './random.ts'
 import {
-  assertCanRead,
+  canRead,
   type Data,
   maySee,
   readReference,
@@ -124,7 +124,7 @@ function isShown(
 ): boolean {
   const collection = model.collections.get(shape.collection)
   const row = after[shape.collection]?.find(row => row.id === id)
-  return collection !== undefined && row !== undefined && assertCanRead(model, after, who, collection, row)
+  return collection !== undefined && row !== undefined && canRead(model, after, who, collection, row)
 }
 
 /** Whether an update sets a field whose stored value is hidden from the caller. */

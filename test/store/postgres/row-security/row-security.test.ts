@@ -45,7 +45,7 @@ import { type Data, type OpenSeededStore, seededStores } from '../../../database
 import declaredBlog from '../../../models/blog.ts'
 import declaredRich from '../../../models/rich.ts'
 import { choices, datas, principals, writePlans } from '../../../plan/random.ts'
-import { assertCanRead, requestTimeMs, writeReference } from '../../../plan/reference.ts'
+import { canRead, requestTimeMs, writeReference } from '../../../plan/reference.ts'
 import { smallModel } from '../../../plan/small-model.ts'
 import { Client, fields, type Values } from '../../blog.ts'
 
@@ -98,7 +98,7 @@ async function unguarded(store: Store, model: Model, name: string, who: Principa
 /** The rows that the reference lets a caller read. */
 function readable(model: Model, data: Data, who: Principal, collection: Collection): JsonValue[] {
   const rows = data[collection.name] ?? []
-  return rows.filter(row => assertCanRead(model, data, who, collection, row)).map(row => row.id ?? null)
+  return rows.filter(row => canRead(model, data, who, collection, row)).map(row => row.id ?? null)
 }
 
 const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
