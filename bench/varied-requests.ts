@@ -8,7 +8,7 @@ export interface VariedWorkload {
   readonly description: string
   readonly clients: number
   readonly model: ModelName
-  /** What Portico keeps between requests. */
+  /** The content of Portico’s cache between requests. */
   readonly cacheContent: CacheContent
   /** Whether it is also measured with a million posts. */
   readonly big: boolean

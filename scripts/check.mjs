@@ -11,7 +11,7 @@ const checks = [
   ['types', tool('tsc'), ['-p', '.'], 'Fix the types.'],
   // Without the types of packages that only the tests use.
   ['types of the package', tool('tsc'), ['-p', 'tsconfig.build.json', '--noEmit'], 'Fix the types.'],
-  // With the types of the DOM, and with this clone's sources.
+  // Adds the types of the DOM, and uses this clone's sources.
   [
     'types of examples/react',
     tool('tsc'),

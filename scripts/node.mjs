@@ -1,4 +1,4 @@
-// What every script needs: installed packages, the right Node, and child processes.
+// Used by every script: installed packages, the right Node, and child processes.
 // Runs on the machine's own Node, from version 20.
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'

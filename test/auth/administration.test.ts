@@ -1,4 +1,4 @@
-/** What administrators do to accounts through the API, and which credentials may not. */
+/** Administration of accounts through the API, and the credentials that must not allow it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'

@@ -21,7 +21,7 @@ import { call } from '../serve/service.ts'
 import { blog, fields, parsed, withFile } from '../store/blog.ts'
 import { type DatabaseKind, databaseKinds } from '../store/databases.ts'
 import { cheapHash } from './cheap-hash.ts'
-import { crashingRecords, whileAlive } from './crashing-records.ts'
+import { crashingRecords, untilCrash } from './crashing-records.ts'
 
 const settings: GivenStart = {
   adminEmail: 'admin@example.com',
@@ -103,9 +103,9 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
 /** The writes of a first start: the claim, the user, the key, and the end of the claim. */
 const writeCount = 4
 
-/** Its process dies before the nth write. */
+/** The records and the plans of a process that crashes before its nth write. */
 function crashingAt({ run, records, stored }: Opened, count: number): Opened {
-  const counted = whileAlive(write => write !== count)
+  const counted = untilCrash(write => write !== count)
   return { run: { ...run, write: counted(run.write) }, records: crashingRecords(records, counted), stored }
 }
 
@@ -134,7 +134,7 @@ test('the first start creates one administrator with a password and a key; the s
 
 test('until both are created, the stored claim is encrypted', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(crashingAt(opened, writeCount)), /died/)
+    await assert.rejects(start(crashingAt(opened, writeCount)), /crashed/)
     const [claim] = await opened.stored.all('FirstStart')
     assert.ok(isEncrypted(claim?.payload ?? ''))
   })
@@ -142,11 +142,11 @@ test('until both are created, the stored claim is encrypted', async () => {
 
 for (const kind of databaseKinds) {
   for (let at = 1; at <= writeCount; at++) {
-    test(`a later start completes one that died before write ${at} (${kind.name})`, async () => {
+    test(`a later start completes one that crashed before write ${at} (${kind.name})`, async () => {
       await withNodes(kind, 3, async nodes => {
         const [first] = nodes
         assert.ok(first)
-        await assert.rejects(start(crashingAt(first, at)), /died/)
+        await assert.rejects(start(crashingAt(first, at)), /crashed/)
         const reported = (await Promise.all(nodes.map(node => start(node)))).filter(
           result => result !== undefined,
         )
@@ -157,7 +157,7 @@ for (const kind of databaseKinds) {
     })
   }
 
-  test(`of concurrent first starts, some of which die, exactly one reports the credentials (${kind.name})`, async () => {
+  test(`of concurrent first starts, some of which crash, exactly one reports the credentials (${kind.name})`, async () => {
     for (let round = 0; round < 3; round++) {
       await withNodes(kind, 4, async nodes => {
         const starts = nodes.flatMap((node, index) => [
@@ -169,7 +169,7 @@ for (const kind of databaseKinds) {
           result.status === 'fulfilled' && result.value ? [result.value] : [],
         )
         for (const result of ended)
-          if (result.status === 'rejected') assert.match(String(result.reason), /died/)
+          if (result.status === 'rejected') assert.match(String(result.reason), /crashed/)
         assert.equal(reported.length, 1)
         await requireOne(nodes[0] ?? assert.fail(), reported[0])
       })
@@ -180,7 +180,7 @@ for (const kind of databaseKinds) {
 test('a configured key that exists already is not an error', async () => {
   await withRun(async opened => {
     const startSettings = { ...settings, adminApiKey: generateKey(), adminPassword: 'secret enough' }
-    await assert.rejects(start(crashingAt(opened, writeCount), startSettings), /died/)
+    await assert.rejects(start(crashingAt(opened, writeCount), startSettings), /crashed/)
     assert.deepEqual(await start(opened, startSettings), {
       email: settings.adminEmail,
       password: undefined,
@@ -192,7 +192,7 @@ test('a configured key that exists already is not an error', async () => {
 
 test('a start that continues with other settings reports the stored credentials', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(crashingAt(opened, 3)), /died/)
+    await assert.rejects(start(crashingAt(opened, 3)), /crashed/)
     const other = {
       adminEmail: 'new@example.com',
       adminPassword: 'secret enough',
@@ -205,7 +205,7 @@ test('a start that continues with other settings reports the stored credentials'
 test('an account that was created with the administrator’s address in the meantime gets no role and no key', async () => {
   for (const role of ['user', 'admin']) {
     await withRun(async opened => {
-      await assert.rejects(start(crashingAt(opened, 2)), /died/)
+      await assert.rejects(start(crashingAt(opened, 2)), /crashed/)
       await createUser(opened.run, { name: 'A', email: 'admin@example.com', role }, 'their own password')
       assert.equal(await start(opened), undefined)
       assert.deepEqual(await rows(opened.run, 'api_keys', 'id'), [])

@@ -1,4 +1,4 @@
-/** With every kind of message logged, the log contains no secret that the service has seen. */
+/** The log contains no secret that the service has received, even with every kind of message logged. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -188,7 +188,7 @@ test('a token that is bound to a key is refused, because no proof of possession 
   // Not even the account is looked up, and nothing is cached.
   assert.deepEqual(lookUps, [])
   assert.equal((await read(await token()))?.userId, 7)
-  // What another signer says about a key is nobody's claim.
+  // The claims of a token that another key has signed do not matter.
   assert.equal(await read(await token({ ...good, cnf: {} }, { signer: 'two' })), null)
 })
 

@@ -240,7 +240,7 @@ for (const [name, options] of Object.entries(screens)) {
       await page.goto(`${service.url}/oauth/device/verify`)
       await assertPage('device')
       await page.goto(`${service.url}/account`)
-      // Where there is little room, a button opens the navigation.
+      // On a narrow screen, a button opens the navigation.
       const opener = page.getByRole('button', { name: 'Menu' })
       if (await opener.isVisible()) await opener.click()
       await page.getByRole('button', { name: 'Sign out' }).click()

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
-/** What a page does that it should not. */
+/** The faults of a page. */
 export interface PageFaults {
   readonly page: Page
   /** Errors on the console, uncaught errors, and violations of the page’s policy. */

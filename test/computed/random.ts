@@ -268,7 +268,8 @@ interface Comparison {
 
 const comparisons: fc.Arbitrary<Comparison> = fc.constantFrom(...kinds).chain(kind =>
   fc.constantFrom(...operators[kind]).chain(operator => {
-    const single: fc.Arbitrary<JsonValue> = kind === 'integer' ? fc.integer({ min: 0, max: 4 }) : literals[kind]
+    const single: fc.Arbitrary<JsonValue> =
+      kind === 'integer' ? fc.integer({ min: 0, max: 4 }) : literals[kind]
     const value =
       operator === 'null' ? fc.boolean() : operator === 'in' ? fc.array(single, { maxLength: 3 }) : single
     return value.map(argument => ({ field: `c_${kind}`, operator, value: argument }))

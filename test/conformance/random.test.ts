@@ -31,7 +31,7 @@ const transports: readonly Transport[] = [
     requests: kind === sqlite ? 3000 : 2000,
     hasSecrets: false,
   })),
-  // What HTTP adds does not depend on the database.
+  // The headers that HTTP adds do not depend on the database.
   ...databaseKinds
     .filter(kind => kind === sqlite || isWhole)
     .map(kind => ({
@@ -205,7 +205,7 @@ async function runRequests(run: Run, generator: Generator, requests: number): Pr
   let before = await run.harness.dump()
   for (let n = 0; n < requests; n += 1) {
     let operation = generator.pick(operations)
-    // As many deletes as reads would soon leave nothing to read.
+    // Deletes are rarer than reads, so that rows remain.
     if (operation.method === 'DELETE' && generator.chance(0.8)) operation = generator.pick(operations)
     const request = generator.request(operation)
     const reply = await run.harness.send(request, generator.pick(principals))

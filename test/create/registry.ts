@@ -36,7 +36,7 @@ export async function packBoth(folder: string): Promise<readonly PackedPackage[]
   return JSON.parse(stdout)
 }
 
-/** What npm asks of a registry about a package. */
+/** The metadata of a package that npm requests from a registry. */
 function packument({ name, version, integrity, filename }: PackedPackage, url: string): string {
   const folder = name === 'portico' ? root : join(root, 'create')
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))

@@ -1,4 +1,4 @@
-/** What database servers need: Debian's folders, a user to run as, and a data folder. */
+/** The requirements of database servers: Debian's folders, a user to run as, and a data folder. */
 import {
   chmodSync,
   chownSync,

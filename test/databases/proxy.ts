@@ -6,7 +6,7 @@ import { connect, createServer, type Socket } from 'node:net'
 interface ProxiedConnection {
   readonly client: Socket
   readonly upstream: Socket
-  /** What the client has sent. */
+  /** The bytes that the client has sent, as Latin-1. */
   sent: string
 }
 

@@ -113,7 +113,7 @@ export class Writers {
   readonly acknowledged = new Map<string, number>()
   /** How often each status occurred; 0: no response. */
   readonly statuses = new Map<number, number>()
-  /** Of the slowest response, in milliseconds. */
+  /** The time of the slowest response. */
   slowestMs = 0
 
   constructor(outage: Outage, name: string) {

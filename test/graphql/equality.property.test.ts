@@ -1,4 +1,4 @@
-/** For every model, rows, caller and document, the reply equals that of graphql-js with naive resolvers. */
+/** The reply equals that of graphql-js with naive resolvers, for every model, rows, caller and document. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

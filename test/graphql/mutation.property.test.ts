@@ -1,4 +1,4 @@
-/** For every model, rows, caller and mutations, replies and rows equal those of graphql-js with naive resolvers. */
+/** Replies and rows equal those of graphql-js with naive resolvers, for every model, rows, caller and mutations. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -53,7 +53,7 @@ function inFixedOrder(data: Data): unknown {
 
 const ordered = (row: Row) => Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
 
-/** For a refused write, compares the path, and asserts that the code is one of the expected ones. */
+/** Compares the path of a refused write, and asserts that its code is one of the expected ones. */
 function withExpectedCodes(actual: Reply, expected: NaiveReply, question: string): Reply {
   const errors = actual.errors.map((error, index) => {
     const { extensions } = expected.errors[index] ?? {}

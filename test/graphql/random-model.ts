@@ -39,7 +39,7 @@ export interface ModelAndData {
   readonly data: Data
 }
 
-/** What a deletion does to the items that refer to the deleted one, by the referring field. */
+/** The fields whose `onDelete` is random. */
 const references = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id'] as const
 const deletionModes = ['restrict', 'cascade', 'clear'] as const
 type OnDelete = Readonly<Record<string, (typeof deletionModes)[number]>>

@@ -40,7 +40,7 @@ export const hostile: ReadonlyMap<string, TextOfLength> = new Map([
   ['words', differing(word, ' ')],
 ])
 
-/** For functions that take Unicode. */
+/** Texts for functions that take Unicode. */
 export const unicode: ReadonlyMap<string, TextOfLength> = new Map([
   ...hostile,
   ['alternating marks', repeated('\u0301\u0323', 'a')],

@@ -28,12 +28,12 @@ for (const { name, within } of databaseKinds) {
     await within(async database => {
       const store = await database.open(model)
       const { records } = store
-      let dies = false
+      let crashes = false
       const inner = createRun(createGuard(model), store)
       const run: Run = {
         ...inner,
         async transaction(program) {
-          if (dies) throw new Error('died')
+          if (crashes) throw new Error('crashed')
           return inner.transaction(program)
         },
       }
@@ -75,9 +75,9 @@ for (const { name, within } of databaseKinds) {
           ['sessions', session.uid],
           ['grants', 'tool'],
         ] as const) {
-          dies = true
-          await assert.rejects(end(name, id, key, name), /died/)
-          dies = false
+          crashes = true
+          await assert.rejects(end(name, id, key, name), /crashed/)
+          crashes = false
           assert.deepEqual(await end(name, id, key, name), [204, false], name)
           assert.deepEqual(await end(name, id, key, name), [204, true], name)
           const isGone = (error: unknown) => error instanceof ApiError && error.code === 'NOT_FOUND'

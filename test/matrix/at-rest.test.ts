@@ -68,7 +68,7 @@ function spellings(secret: string): readonly string[] {
   ]
 }
 
-/** The files that a thief of the disk has, except the key file. */
+/** The files on a stolen disk, except the key file. */
 function bytesOf(file: string): string {
   return [file, `${file}-wal`, `${file}-journal`]
     .filter(existsSync)

@@ -1,4 +1,4 @@
-/** For random rules, rows, callers and plans, the guard allows exactly what the reference allows. */
+/** The guard allows exactly what the reference allows, for random rules, rows, callers and plans. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -112,7 +112,7 @@ async function inGraphql(url: string): Promise<void> {
   assert.deepEqual(await deleteAndReadEvent(url, created.createGood.id), { name: 'g', price: '1.10' })
 }
 
-/** What subscribers get for a deleted item, whose values only the event has. */
+/** The message to subscribers about a deleted item, whose values only the event has. */
 async function deleteAndReadEvent(url: string, id: string): Promise<unknown> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',

@@ -27,7 +27,7 @@ export interface Deployment {
 }
 
 export interface ServiceUnderTest {
-  /** With several nodes each request goes to the next one. */
+  /** The address of all nodes: each request goes to the next one. */
   readonly url: string
   /** The URL of each node. */
   readonly urls: readonly string[]

@@ -109,7 +109,7 @@ const maxUrlLength = 16_000
 const rounds = 3
 /**
  * In milliseconds, of all threads. 1 to 6 are usual; twice the documented 10 allow for a slow machine.
- * So little CPU time cannot block the event loop for 50 ms.
+ * So short a time cannot block the event loop for 50 ms.
  */
 const maxCpuMs = 20
 /** The first round. 1 to 18 are usual, including the threads of the compiler. */

@@ -19,7 +19,7 @@ function portsBetween(count: number): [number, MessagePort][][] {
   return all
 }
 
-test('only one worker holds the lock at a time, all get it, and a worker that dies does not keep it', async () => {
+test('only one worker holds the lock at a time, all get it, and a worker that exits releases it', async () => {
   const count = 4
   const words = new Int32Array(sharedMemory(count).file)
   const watch = new Int32Array(new SharedArrayBuffer(8))

@@ -1,4 +1,4 @@
-/** What a password change revokes, and what the first confirmation of an address revokes. */
+/** The credentials that a password change revokes, and those that the first confirmation of an address revokes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replacePassword, revokeBeforeProof } from '../../../src/auth/accounts/recovery/account-recovery.ts'

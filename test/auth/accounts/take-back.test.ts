@@ -35,7 +35,7 @@ function requestOf({ url }: Fixture, { client_id }: App, scope = usual): URL {
   return authorizationUrl(url, { response_type: 'code', client_id, redirect_uri, scope })
 }
 
-/** What an intruder leaves behind: apps of both token formats with consents and tokens. */
+/** The apps of an intruder, of both token formats, with consents and tokens. */
 async function intruderApps(fixture: Fixture) {
   const { ann } = fixture
   const attacker = fixture.browser()

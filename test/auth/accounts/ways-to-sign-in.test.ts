@@ -12,7 +12,7 @@ import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
 import { databaseKinds } from '../../store/databases.ts'
 import { cheapHash } from '../cheap-hash.ts'
-import { crashingRecords, whileAlive } from '../crashing-records.ts'
+import { crashingRecords, untilCrash } from '../crashing-records.ts'
 
 const model = checkModel(blog)
 const providers = new Map([['corp', {} as Provider]])
@@ -94,7 +94,7 @@ for (const { name, within } of databaseKinds) {
       const { base } = parts
       const died = crashingRecords(
         base.records,
-        whileAlive(() => false),
+        untilCrash(() => false),
       )
       assert.equal(await removeWay({ providers, base: { ...base, records: died } }, id, key), 'removed')
       assert.deepEqual(await left(id), ['c'])

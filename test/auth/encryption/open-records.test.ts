@@ -1,4 +1,4 @@
-/** Where encryption keys come from, what happens without them, and how they are rotated. */
+/** The sources of encryption keys, missing keys, and rotation. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,

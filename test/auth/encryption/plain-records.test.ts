@@ -12,7 +12,7 @@ import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, createUsers, withFile } from '../../store/blog.ts'
 import { databaseKinds } from '../../store/databases.ts'
-import { crashingRecords, whileAlive } from '../crashing-records.ts'
+import { crashingRecords, untilCrash } from '../crashing-records.ts'
 
 const keys = [newKeyText()]
 const recordCount = 1200
@@ -72,11 +72,11 @@ function openAll(store: Store, records = store.records, notes: string[] = []) {
   })
 }
 
-/** Its process dies before the nth write. */
+/** The records of a process that crashes before its nth write. */
 function crashingAt(records: Records, count: number): Records {
   return crashingRecords(
     records,
-    whileAlive(write => write < count),
+    untilCrash(write => write < count),
   )
 }
 
@@ -127,13 +127,13 @@ for (const databaseKind of databaseKinds) {
     })
   })
 
-  test(`a start completes the encryption that an earlier one began before it died (${databaseKind.name})`, async () => {
+  test(`a start completes the encryption that an earlier one began before it crashed (${databaseKind.name})`, async () => {
     await databaseKind.within(async database => {
       const store = await database.open(blog)
       try {
         await fill(store)
         for (const count of [1, 2, 22, 23, 41, 42, 43, 44, 300, 200]) {
-          await assert.rejects(openAll(store, crashingAt(store.records, count)), /died/)
+          await assert.rejects(openAll(store, crashingAt(store.records, count)), /crashed/)
         }
         await requireEncrypted(store, await openAll(store))
       } finally {

@@ -1,4 +1,4 @@
-/** What the webhooks of owners and of apps send, and what ends it. */
+/** The deliveries of webhooks of owners and of apps, and the events that end them. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

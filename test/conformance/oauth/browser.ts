@@ -1,4 +1,4 @@
-/** As much of a browser as a page without JavaScript needs: cookies, redirects, links and forms. */
+/** A browser without JavaScript: cookies, redirects, links and forms. */
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 
 export interface Field {

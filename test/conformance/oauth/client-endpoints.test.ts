@@ -94,7 +94,7 @@ test('a token of another issuer is inactive, and revoking it is no error, whatev
       'a.b.c',
     ]
     for (const token of foreign) {
-      // With an unknown parameter, oidc-provider answers instead of the fast path.
+      // oidc-provider responds to a request with an unknown parameter, not the fast path.
       for (const more of [{}, { unknown: 'x' }]) {
         const form = { token, ...clientCredentials(app), ...more }
         const { status, json, text } = await post(`${fixture.url}/oauth/introspect`, form)
@@ -464,7 +464,7 @@ test('of concurrent uses of a pushed request, one gets a code', async () => {
     const request = { response_type: 'code', redirect_uri, scope: 'read:post', state: 's' }
     const browser = fixture.browser()
     const address = { client_id: app.client_id }
-    // With an earlier consent, no page comes between the request and the code.
+    // An earlier consent makes a page between the request and the code unnecessary.
     await authorize(browser, authorizationUrl(fixture.url, { ...address, ...request }), fixture.ann)
     const { json } = await post(`${fixture.url}/oauth/par`, { ...request, ...clientCredentials(app) })
     const pushed = authorizationUrl(fixture.url, { ...address, request_uri: String(json.request_uri) })

@@ -96,7 +96,7 @@ async function allowDevice({ url, browser: open }: Fixture, app: App, person: Pe
   return String(device.json.device_code)
 }
 
-/** What Ben’s credentials return: `kept` can be called repeatedly, `last` once. */
+/** The results of Ben’s credentials: `kept` can be called repeatedly, `last` once. */
 async function credentialsOf(fixture: Fixture, app: App, jwtApp: App, ben: Person) {
   const { url, call } = fixture
   const browser = fixture.browser()

@@ -46,7 +46,7 @@ test('a device learns the interval, and gets slow_down when it polls too soon', 
       return [await poll(fixture, app, device_code), await poll(fixture, app, device_code)]
     })
     assert.deepEqual(twice, ['authorization_pending', 'slow_down'])
-    // Of concurrent polls, on any nodes, one is in time.
+    // Exactly one of several concurrent polls is in time, whichever nodes they reach.
     const answers = await quickly(async () => {
       const { device_code } = await startDeviceFlow(fixture, app)
       return Promise.all(Array.from({ length: 9 }, () => poll(fixture, app, device_code)))

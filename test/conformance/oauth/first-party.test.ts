@@ -73,7 +73,7 @@ test('a first-party app gets every requested scope after the sign-in, without a 
     const key = String(tokens.json.access_token)
     const body = { title: 'By an own app', body: 'text', author_id: ann.id }
     assert.equal((await call('/api/v1/posts', { method: 'POST', key, body })).status, 201)
-    // With a session the browser returns at once; `prompt=none` works too.
+    // The browser has a session, so it returns at once, also with `prompt=none`.
     for (const prompt of [{}, { prompt: 'none' }]) {
       const again = await browser.open(addressOf(fixture, app, prompt))
       assert.ok('location' in again && again.location.searchParams.get('code'), JSON.stringify(prompt))

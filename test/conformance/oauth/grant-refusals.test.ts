@@ -89,7 +89,7 @@ for (const more of [{}, { unknown: 'x' }]) {
       const late = await code()
       await expire(fixture, 'AuthorizationCode')
       assertRefused(await exchangeCode(url, app, late, more), 'invalid_grant', /code has expired/)
-      // Of concurrent requests one gets tokens, and the others learn why not.
+      // One of several concurrent requests gets tokens, and the others learn the reason of their refusal.
       const expected = await code()
       const answers = await Promise.all(
         Array.from({ length: 5 }, () => exchangeCode(url, app, expected, more)),

@@ -1,4 +1,4 @@
-/** With an index, both databases visit about a page of rows per list, however deep, as counted by the databases. */
+/** Both databases visit about a page of rows per list with an index, however deep the page, as the databases count. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'

@@ -40,7 +40,7 @@ type Values = Readonly<Record<string, unknown>>
 
 interface Result {
   readonly shown: Page | Answer
-  /** Where nobody may be signed in afterwards, except the user with the address `as`. */
+  /** The browser in which nobody may be signed in afterwards, except the user with the address `as`. */
   readonly browser: Visitor
   readonly as?: string | undefined
 }

@@ -222,7 +222,7 @@ for (const [what, [spoil, error, later]] of Object.entries(wrongExchanges)) {
 
 type SpoilRefresh = (fixture: Fixture, app: App, form: Form) => Promise<unknown>
 
-/** What happens before the refresh, the error, and the number of tokens left in the grant. */
+/** The step before the refresh, the error, and the number of tokens left in the grant. */
 const refreshes: Readonly<Record<string, readonly [SpoilRefresh, error: string | undefined, left: number]>> =
   {
     'used before': [(fixture, _app, form) => tokenRequest(fixture, form), 'invalid_grant', 0],

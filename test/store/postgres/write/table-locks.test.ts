@@ -1,4 +1,4 @@
-/** What a batch locks on PostgreSQL while it is open: which single writes wait for it, and which do not. */
+/** The table locks of an open batch on PostgreSQL: which single writes wait for it, and which do not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
