@@ -2,6 +2,18 @@
 import { serveDatabases } from './databases.mjs'
 import { chosenNode, install, run, sourceEnvironment } from './node.mjs'
 
+const usage = `Usage: npm run mutants [-- --text | FILE_OR_FOLDER …], e.g. \`npm run mutants -- src/plan\`.
+Without a file: all mutants, which takes hours. --text: only whether each still matches the sources.`
+const option = process.argv.slice(2).find(arg => arg.startsWith('-') && arg !== '--text')
+if (option === '-h' || option === '--help') {
+  console.log(usage)
+  process.exit()
+}
+if (option !== undefined) {
+  console.error(`Unknown option: ${option}\n${usage}`)
+  process.exit(1)
+}
+
 await install()
 const node = chosenNode()
 const databases = await serveDatabases(node)

@@ -268,7 +268,7 @@ function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly
   const row = { id, ...assign(run, shape.set) }
   const data = { ...run.data, [name]: [...run.rows(name), row] }
   checkReferences(run, shape.references)
-  check(new Run(data, run.plan), shape.after, row)
+  checkResult(run, shape.after, row, data)
   return { data, id }
 }
 
@@ -288,8 +288,14 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   }
   const data = { ...run.data, [name]: run.rows(name).map(other => (other === before ? row : other)) }
   checkReferences(run, shape.references.filter(isWritten))
-  check(new Run(data, run.plan), shape.after, row)
+  checkResult(run, shape.after, row, data)
   return data
+}
+
+/** Checks the written item among the items as they were, so that it cannot vouch for itself, and among `data`. */
+function checkResult(run: Run, checks: readonly Check[], row: Row, data: Data): void {
+  check(run, checks, row)
+  check(new Run(data, run.plan), checks, row)
 }
 
 function remove(run: Run, shape: GuardedDelete, row: Row): Data {

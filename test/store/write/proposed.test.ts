@@ -9,6 +9,7 @@ import {
   field,
   integer,
   json,
+  manyToMany,
   model,
   nobody,
   number,
@@ -67,6 +68,22 @@ const clubs = checkModel(
       },
       prepare: ({ next }) => ({ day: next.day.toLowerCase() }),
       access: { read: anyone, create: related('club', isAdmin), update: related('club', isAdmin) },
+    }),
+  }),
+)
+
+/** The members of a group add others. */
+const isGroupMember = related('group', related('members', owner('id')))
+const groups = checkModel(
+  model({
+    groups: collection({
+      fields: { name: string() },
+      relations: { members: manyToMany('users', { through: 'joins', from: 'group_id', to: 'user_id' }) },
+      access: { read: anyone, create: nobody },
+    }),
+    joins: collection({
+      fields: { group_id: relation('groups'), user_id: relation('users') },
+      access: { read: anyone, create: isGroupMember, update: isGroupMember },
     }),
   }),
 )
@@ -135,6 +152,25 @@ for (const { name, within } of databaseKinds) {
       await assert.rejects(as(ada).create('duties', { club_id: 2, title: 'tea' }), forbidden)
       await assert.rejects(as(ada).update('shifts', 1, { club_id: 2, day: 'TUESDAY' }), forbidden)
       await assert.rejects(as(ada).update('shifts', 1, { day: 'TUESDAY' }), taken)
+    }))
+
+  test(`${name}: nobody joins a group by the join item that they write`, () =>
+    within(async database => {
+      const store = await database.open(groups)
+      try {
+        const service = new Client(store, groups, system)
+        for (const who of ['ada', 'ben'])
+          await service.create('users', { name: who, email: `${who}@example.com` })
+        for (const group of ['first', 'second']) await service.create('groups', { name: group })
+        await service.create('joins', { group_id: 1, user_id: ada })
+        const as = (id: number) => new Client(store, groups, user(id, 'user', 'all'))
+        await assert.rejects(as(ben).create('joins', { group_id: 1, user_id: ben }), forbidden)
+        await assert.rejects(as(ada).create('joins', { group_id: 2, user_id: ada }), forbidden)
+        const { id } = await as(ada).create('joins', { group_id: 1, user_id: ben })
+        await assert.rejects(as(ben).update('joins', Number(id), { group_id: 2 }), forbidden)
+      } finally {
+        await store.close()
+      }
     }))
 
   test(`${name}: a reference to a missing item is reported before that`, () =>
