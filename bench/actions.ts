@@ -10,7 +10,7 @@ import { startPortico } from './server.ts'
 const clients = 32
 const rows = 1000
 
-export interface ActionFigure {
+export interface ActionMeasurement {
   readonly database: string
   readonly operation: 'action' | 'create'
   /** By round. */
@@ -18,7 +18,7 @@ export interface ActionFigure {
   readonly p99Ms: readonly number[]
 }
 
-const requests: Readonly<Record<ActionFigure['operation'], readonly Request[]>> = {
+const requests: Readonly<Record<ActionMeasurement['operation'], readonly Request[]>> = {
   // Consecutive actions write to different notes.
   action: Array.from({ length: rows }, (_, index) => {
     const first = 1 + ((index * 37) % (rows - 5))
@@ -34,10 +34,10 @@ async function measureOn(
   database: string,
   url: string,
   sampling: Sampling,
-): Promise<readonly ActionFigure[]> {
+): Promise<readonly ActionMeasurement[]> {
   const running = await startPortico(url, { PORTICO_MODEL: join(import.meta.dirname, 'actions-model.ts') })
   const headers = { 'content-type': 'application/json' }
-  const measureOnce = (operation: ActionFigure['operation']) =>
+  const measureOnce = (operation: ActionMeasurement['operation']) =>
     sendLoad(running.origin, { requests: requests[operation], clients, seconds: sampling.seconds, headers })
   try {
     const body = JSON.stringify(Array.from({ length: rows / 2 }, (_, index) => ({ title: `note ${index}` })))
@@ -46,7 +46,7 @@ async function measureOn(
       if (answer.status !== 201) throw new Error(`${answer.status} ${await answer.text()}`)
       await answer.arrayBuffer()
     }
-    const results = { action: [], create: [] } as Record<ActionFigure['operation'], LoadResult[]>
+    const results = { action: [], create: [] } as Record<ActionMeasurement['operation'], LoadResult[]>
     for (let round = 0; round < sampling.rounds; round++) {
       for (const operation of ['create', 'action'] as const)
         results[operation].push(await measureOnce(operation))
@@ -61,7 +61,7 @@ async function measureOn(
   }
 }
 
-export async function measureActions(sampling: Sampling): Promise<readonly ActionFigure[]> {
+export async function measureActions(sampling: Sampling): Promise<readonly ActionMeasurement[]> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-bench-actions-'))
   const server = new PostgresServer()
   try {
@@ -74,8 +74,8 @@ export async function measureActions(sampling: Sampling): Promise<readonly Actio
   }
 }
 
-export function actionsTable(figures: readonly ActionFigure[]): string {
-  const rowsOf = figures.map(({ database, operation, perSecond, p99Ms }) => {
+export function actionsTable(measurements: readonly ActionMeasurement[]): string {
+  const rowsOf = measurements.map(({ database, operation, perSecond, p99Ms }) => {
     const name = operation === 'action' ? 'an action of 5 reads and 5 writes' : 'a create'
     return `| ${database} | ${name} | ${Math.round(median(perSecond))} | ${median(p99Ms).toFixed(1)} |`
   })

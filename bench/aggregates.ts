@@ -18,7 +18,7 @@ function modelOf(isIndexed: boolean): Model {
   return checkModel(model({ tasks: collection({ fields, access, indexes }) }))
 }
 
-export interface AggregateFigure {
+export interface AggregateMeasurement {
   readonly database: string
   readonly aggregate: string
   readonly isIndexed: boolean
@@ -51,9 +51,9 @@ async function measureMs(model: Model, store: Store, measures: readonly Measure[
 }
 
 /** Without caches: each round queries the database. */
-export function measureAggregates(rows: number, rounds: number): Promise<readonly AggregateFigure[]> {
+export function measureAggregates(rows: number, rounds: number): Promise<readonly AggregateMeasurement[]> {
   return onBothDatabases(async database => {
-    const figures: AggregateFigure[] = []
+    const measurements: AggregateMeasurement[] = []
     for (const isIndexed of [false, true]) {
       const model = modelOf(isIndexed)
       const store = await database.open(model)
@@ -62,22 +62,22 @@ export function measureAggregates(rows: number, rounds: number): Promise<readonl
         for (const [name, measures] of aggregates) {
           const ms: number[] = []
           for (let round = 0; round < rounds; round++) ms.push(await measureMs(model, store, measures))
-          figures.push({ database: database.name, aggregate: name, isIndexed, ms })
+          measurements.push({ database: database.name, aggregate: name, isIndexed, ms })
         }
       } finally {
         await store.close()
       }
     }
-    return figures
+    return measurements
   })
 }
 
-export function aggregatesTable(rows: number, figures: readonly AggregateFigure[]): string {
+export function aggregatesTable(rows: number, measurements: readonly AggregateMeasurement[]): string {
   const format = (ms: number | undefined) => (ms === undefined ? '' : `${ms.toFixed(1)} ms`)
   return [
     `| of ${rows.toLocaleString('en')} items, on | aggregate | index on the group | median | fastest |`,
     '|---|---|---|---|---|',
-    ...figures.map(({ database, aggregate, isIndexed, ms }) => {
+    ...measurements.map(({ database, aggregate, isIndexed, ms }) => {
       const cells = [
         database,
         `\`${aggregate}\``,

@@ -40,7 +40,7 @@ const lists = {
   'id, name, post_count': ['id', 'name', 'post_count'],
 } as const
 
-export interface ComputedFigure {
+export interface ComputedMeasurement {
   readonly database: string
   readonly fields: string
   /** Microseconds per list, by round. */
@@ -58,7 +58,7 @@ async function measureMicros(store: Store, fields: readonly string[], lists: num
 }
 
 /** Reads one list after the other, without caches. */
-export function measureComputed(rounds: number): Promise<readonly ComputedFigure[]> {
+export function measureComputed(rounds: number): Promise<readonly ComputedMeasurement[]> {
   return onBothDatabases(async database => {
     const store = await database.open(authorsModel)
     try {
@@ -68,22 +68,26 @@ export function measureComputed(rounds: number): Promise<readonly ComputedFigure
         INSERT INTO "posts" ("published", "author_id", "created_at")
           SELECT ${database.name === 'SQLite' ? 'n % 2' : 'n % 2 = 0'}, 1 + n % ${authors}, '2026-01-01T00:00:00.000Z'
           FROM ${database.numbers(authors * postsEach)}`)
-      const figures = Object.entries(lists).map(([fields, names]) => ({ fields, names, us: [] as number[] }))
+      const measurements = Object.entries(lists).map(([fields, names]) => ({
+        fields,
+        names,
+        us: [] as number[],
+      }))
       for (let round = 0; round < rounds; round++) {
-        for (const { names, us } of figures) us.push(await measureMicros(store, names, 500))
+        for (const { names, us } of measurements) us.push(await measureMicros(store, names, 500))
       }
-      return figures.map(({ fields, us }) => ({ database: database.name, fields, us }))
+      return measurements.map(({ fields, us }) => ({ database: database.name, fields, us }))
     } finally {
       await store.close()
     }
   })
 }
 
-export function computedTable(figures: readonly ComputedFigure[]): string {
+export function computedTable(measurements: readonly ComputedMeasurement[]): string {
   return [
     `| 20 of ${authors.toLocaleString('en')} authors, each with ${postsEach} posts, on | \`fields\` | median | fastest |`,
     '|---|---|---|---|',
-    ...figures.map(({ database, fields, us }) => {
+    ...measurements.map(({ database, fields, us }) => {
       const times = [median(us), Math.min(...us)].map(value => `${Math.round(value ?? 0)} µs`)
       return `| ${[database, `\`${fields}\``, ...times].join(' | ')} |`
     }),

@@ -28,9 +28,9 @@ export const modelFiles: Readonly<Record<ModelName, string>> = {
   editorial: 'bench/model.ts',
 }
 
-export const USERS = 1_000
+export const userCount = 1_000
 /** One of this many users is an administrator. */
-const ADMIN_EVERY = 100
+const usersPerAdmin = 100
 const folder = join(tmpdir(), 'portico-bench')
 
 function fillUsers(database: DatabaseSync): void {
@@ -38,8 +38,8 @@ function fillUsers(database: DatabaseSync): void {
     count: number
   }[]
   const add = database.prepare(`INSERT INTO users (name, email, role, created_at) VALUES (?, ?, ?, ?)`)
-  for (let n = count; n < USERS; n++) {
-    const role = n % ADMIN_EVERY === 0 ? 'admin' : 'user'
+  for (let n = count; n < userCount; n++) {
+    const role = n % usersPerAdmin === 0 ? 'admin' : 'user'
     add.run(`User ${n}`, `user${n}@example.com`, role, '2025-01-01T00:00:00.000Z')
   }
 }
@@ -51,7 +51,7 @@ function fillBlog(database: DatabaseSync, rows: number): void {
   const add = database.prepare('INSERT INTO posts (title, body, author_id, created_at) VALUES (?, ?, ?, ?)')
   for (let n = 1; n <= rows; n++) {
     const body = `Body of post ${n}. `.padEnd(100, 'lorem ipsum ')
-    const author = 1 + Math.floor(random() * USERS)
+    const author = 1 + Math.floor(random() * userCount)
     add.run(`Title of post ${n}`.padEnd(20, '.'), body, author, createdAt(n, rows, random))
   }
 }
@@ -62,7 +62,7 @@ function fillEditorial(database: DatabaseSync, rows: number): void {
     'INSERT INTO posts (title, body, status, author_id, created_at) VALUES (?, ?, ?, ?, ?)',
   )
   for (let n = 1; n <= rows; n++) {
-    const author = 1 + Math.floor(random() * USERS)
+    const author = 1 + Math.floor(random() * userCount)
     const createdTime = createdAt(n, rows, random)
     add.run(`Title of post ${n}`, searchedBody(n, rows, random), statusOf(random), author, createdTime)
   }

@@ -13,13 +13,13 @@ interface EventRunOptions {
   /** The text of `--listeners`: `fan-out` accepts several numbers. */
   readonly listeners: string | undefined
   readonly databases: readonly string[]
-  readonly say: (text: string) => void
+  readonly print: (text: string) => void
   /** Prints a table, and writes it to the documentation if requested. */
   readonly report: (part: Part, table: string) => void
 }
 
 /** The measurements, by the first argument. */
-export function eventRuns({ positive, listeners, databases, say, report }: EventRunOptions) {
+export function eventRuns({ positive, listeners, databases, print, report }: EventRunOptions) {
   return {
     async import(): Promise<void> {
       report('import', transfersTable(await measureTransfers(positive('rows', 1_000_000))))
@@ -31,7 +31,7 @@ export function eventRuns({ positive, listeners, databases, say, report }: Event
         cuts: positive('cuts', 1000),
         kills: positive('kills', 50),
       }
-      const ledgers = await measureLedger(size, databases, say)
+      const ledgers = await measureLedger(size, databases, print)
       report('ledger', ledgerTable(ledgers))
       if (ledgers.some(({ faultCount }) => faultCount > 0)) process.exitCode = 1
     },

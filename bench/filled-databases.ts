@@ -15,7 +15,7 @@ export interface FilledDatabase {
   open(model: Model): Promise<Store>
   /** Runs statements, separated by semicolons, and updates the planner's statistics. */
   fill(statements: string): Promise<void>
-  /** What to select from: the numbers 1 to `rows` as `n`. */
+  /** The source of a SELECT: the numbers 1 to `rows` as `n`. */
   numbers(rows: number): string
 }
 

@@ -13,7 +13,7 @@ const rounds = 5
 interface BlockingTime {
   readonly name: string
   readonly bound: number
-  /** For a quarter, a half and the whole of the bound. */
+  /** The times for a quarter, a half and the whole of the bound. */
   readonly ms: readonly number[]
 }
 

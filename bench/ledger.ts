@@ -12,7 +12,7 @@ const connected: readonly Transport[] = ['event stream', 'long poll', 'WebSocket
 const transports: readonly Transport[] = [...Array.from({ length: 5 }, () => connected).flat(), 'webhook']
 
 const writers = 16
-const patienceMs = 120_000
+const idleTimeoutMs = 120_000
 
 const databases = ['SQLite', 'PostgreSQL'] as const
 
@@ -20,18 +20,18 @@ const databases = ['SQLite', 'PostgreSQL'] as const
 export async function measureLedger(
   size: LedgerSize,
   chosen: readonly string[],
-  say: (text: string) => void,
+  print: (text: string) => void,
 ): Promise<readonly Ledger[]> {
   const ledgers: Ledger[] = []
   for (const database of databases) {
     if (chosen.length > 0 && !chosen.some(name => database.toLowerCase().startsWith(name))) continue
-    const onProgress = (text: string) => say(`${database}: ${text}`)
+    const onProgress = (text: string) => print(`${database}: ${text}`)
     const report = await runLedger({
       ...size,
       database,
       transports,
       writers,
-      patienceMs,
+      idleTimeoutMs,
       onProgress,
     })
     ledgers.push({ database, ...report })

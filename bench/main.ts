@@ -33,23 +33,23 @@ import { firstStepsTable, measureFirstSteps } from './first-steps.ts'
 import { growthTable, measureGrowth, slowRows } from './growth.ts'
 import {
   cursorsOver,
-  type Figure,
   footprint,
+  type Measurement,
   measure,
   measureAlternately,
   type Sampling,
   walk,
 } from './measure.ts'
-import { cursorsOf, measureVaried, type VariedFigure } from './measure-varied.ts'
+import { cursorsOf, measureVaried, type VariedMeasurement } from './measure-varied.ts'
 import { measureOauth, oauthTable } from './oauth.ts'
 import { measureOverload, overloadTable } from './overload.ts'
 import { type ProfiledWorkload, profile } from './profile.ts'
 import { measureReactions, reactionsTable } from './reactions.ts'
 import {
   comparisonTable,
-  figuresTable,
   footprintLines,
   machine,
+  measurementsTable,
   type Part,
   variedTable,
   walkLine,
@@ -102,7 +102,7 @@ const samplingOr = (rounds: number, seconds: number): Sampling => ({
 })
 const sampling = samplingOr(3, 4)
 
-function say(text: string): void {
+function print(text: string): void {
   process.stdout.write(`${text}\n`)
 }
 
@@ -115,24 +115,32 @@ function isSelected(name: string): boolean {
   return positionals.length === 0 || positionals.some(positional => selects(positional, name))
 }
 
-async function figuresOf(workload: Workload, data: DataSet, setup = sqlite): Promise<readonly Figure[]> {
-  const servers: Figure['server'][] = ['cold']
+async function measureWorkload(
+  workload: Workload,
+  data: DataSet,
+  setup = sqlite,
+): Promise<readonly Measurement[]> {
+  const servers: Measurement['server'][] = ['cold']
   if (workload.reads && !values.cold) servers.push('hot')
   if (values.limit && !workload.name.match(/^W[67]$/)) servers.push('limit')
-  const figures: Figure[] = []
+  const measurements: Measurement[] = []
   for (const server of servers) {
-    const figure = await measure(workload, server, data, sampling, setup)
-    figures.push(figure)
-    say(figuresTable([figure]).split('\n').at(-1) ?? '')
+    const measurement = await measure(workload, server, data, sampling, setup)
+    measurements.push(measurement)
+    print(measurementsTable([measurement]).split('\n').at(-1) ?? '')
   }
-  return figures
+  return measurements
 }
 
-async function figuresOn(setup: Setup, data: DataSet, selected = workloads): Promise<readonly Figure[]> {
+async function measureOnSetup(
+  setup: Setup,
+  data: DataSet,
+  selected = workloads,
+): Promise<readonly Measurement[]> {
   try {
-    const figures: Figure[] = []
-    for (const workload of selected) figures.push(...(await figuresOf(workload, data, setup)))
-    return figures
+    const measurements: Measurement[] = []
+    for (const workload of selected) measurements.push(...(await measureWorkload(workload, data, setup)))
+    return measurements
   } finally {
     await setup.close()
   }
@@ -141,13 +149,13 @@ async function figuresOn(setup: Setup, data: DataSet, selected = workloads): Pro
 /** Workloads that leave the second worker a core of its own, because they need little of the load generator. */
 const heavy = workloads.filter(({ name }) => name === 'W2' || name === 'W7')
 
-async function measureAll(data: DataSet): Promise<readonly Figure[]> {
+async function measureAll(data: DataSet): Promise<readonly Measurement[]> {
   const big = workloads.filter(({ floor }) => floor.big !== undefined)
   return [
-    ...(await figuresOn(sqlite, data)),
-    ...(await figuresOn(sqlite, await dataSet(1_000_000), big)),
-    ...(await figuresOn(withWorkers(2), data, heavy)),
-    ...(await figuresOn(await postgres(data), data)),
+    ...(await measureOnSetup(sqlite, data)),
+    ...(await measureOnSetup(sqlite, await dataSet(1_000_000), big)),
+    ...(await measureOnSetup(withWorkers(2), data, heavy)),
+    ...(await measureOnSetup(await postgres(data), data)),
   ]
 }
 
@@ -157,7 +165,7 @@ async function setupOf(data: DataSet): Promise<Setup> {
 }
 
 /** An unknown name is an error: it would measure nothing, and look like success. */
-function requireKnown(): void {
+function requireKnownNames(): void {
   const names = [...workloads, ...variedWorkloads].map(({ name }) => name)
   names.push('W8', 'W9', 'start', 'walk')
   const unknown = positionals.filter(positional => !names.some(name => selects(positional, name)))
@@ -166,45 +174,50 @@ function requireKnown(): void {
 }
 
 /** W10 to W19 on one kind of setup, in the order of their names. */
-async function variedOn(
+async function measureVariedOn(
   open: (data: DataSet) => Promise<Setup>,
   rows: number,
   selected: readonly VariedWorkload[],
-): Promise<readonly VariedFigure[]> {
-  const figures = new Map<VariedWorkload, VariedFigure>()
+): Promise<readonly VariedMeasurement[]> {
+  const measurements = new Map<VariedWorkload, VariedMeasurement>()
   for (const model of ['blog', 'editorial'] as const) {
     const ofModel = selected.filter(workload => workload.model === model)
     if (ofModel.length === 0) continue
     const data = await dataSet(rows, model)
     const setup = await open(data)
     try {
-      for (const workload of ofModel) figures.set(workload, await variedFigure(workload, data, setup))
+      for (const workload of ofModel)
+        measurements.set(workload, await measureVariedWorkload(workload, data, setup))
     } finally {
       await setup.close()
     }
   }
-  return selected.flatMap(workload => figures.get(workload) ?? [])
+  return selected.flatMap(workload => measurements.get(workload) ?? [])
 }
 
-async function variedFigure(workload: VariedWorkload, data: DataSet, setup: Setup): Promise<VariedFigure> {
+async function measureVariedWorkload(
+  workload: VariedWorkload,
+  data: DataSet,
+  setup: Setup,
+): Promise<VariedMeasurement> {
   const isEnough = workload.once === undefined || workload.once.posts <= data.rows
   // PostgreSQL deletes fewer posts in that time than the data set has.
   const used = isEnough || setup.floor === 'postgres' ? data : await dataSet(workload.once.posts)
-  const figure = await measureVaried(workload, used, samplingOr(3, 3), setup)
-  say(variedTable([figure]).split('\n').at(-1) ?? '')
-  return figure
+  const measurement = await measureVaried(workload, used, samplingOr(3, 3), setup)
+  print(variedTable([measurement]).split('\n').at(-1) ?? '')
+  return measurement
 }
 
-async function variedEverywhere(rows: number): Promise<readonly VariedFigure[]> {
+async function measureVariedEverywhere(rows: number): Promise<readonly VariedMeasurement[]> {
   const openSqlite = async () => sqlite
   return [
-    ...(await variedOn(openSqlite, rows, variedWorkloads)),
-    ...(await variedOn(
+    ...(await measureVariedOn(openSqlite, rows, variedWorkloads)),
+    ...(await measureVariedOn(
       openSqlite,
       1_000_000,
       variedWorkloads.filter(({ big }) => big),
     )),
-    ...(await variedOn(postgres, rows, variedWorkloads)),
+    ...(await measureVariedOn(postgres, rows, variedWorkloads)),
   ]
 }
 
@@ -213,16 +226,17 @@ async function workloadLines(data: DataSet, all: boolean): Promise<readonly stri
   const selected = workloads.filter(({ name }) => isSelected(name))
   const varied = variedWorkloads.filter(({ name }) => isSelected(name))
   const lines: string[] = []
-  if (all) lines.push(figuresTable(await measureAll(data)))
+  if (all) lines.push(measurementsTable(await measureAll(data)))
   else {
-    if (selected.length > 0) lines.push(figuresTable(await figuresOn(await setupOf(data), data, selected)))
-    if (varied.length > 0) lines.push(variedTable(await variedOn(setupOf, data.rows, varied)))
+    if (selected.length > 0)
+      lines.push(measurementsTable(await measureOnSetup(await setupOf(data), data, selected)))
+    if (varied.length > 0) lines.push(variedTable(await measureVariedOn(setupOf, data.rows, varied)))
   }
   return lines
 }
 
-async function bench(): Promise<void> {
-  requireKnown()
+async function reportWorkloads(): Promise<void> {
+  requireKnownNames()
   const hasSetup = values.postgres || values.workers !== undefined
   const all = positionals.length === 0 && !hasSetup
   if (values['write-docs'] && !all) {
@@ -232,7 +246,7 @@ async function bench(): Promise<void> {
   const lines = [machine(), ...(await workloadLines(data, all))]
   if (!hasSetup) lines.push(...(await otherLines(data, all)))
   const text = lines.join('\n\n')
-  say(`\n${text}`)
+  print(`\n${text}`)
   if (values['write-docs']) writeDocs('bench', text)
 }
 
@@ -261,7 +275,7 @@ async function runProfile(): Promise<void> {
       varied.requests(data, await cursorsOf(origin, data.key))
     const rows = Math.max(positive('rows', standardRows), varied.once?.posts ?? 0)
     const data = await dataSet(rows, varied.model)
-    return say(await profile({ clients: varied.clients, requests }, data, varied.keeps))
+    return print(await profile({ clients: varied.clients, requests }, data, varied.cacheContent))
   }
   const workload = workloads.find(workload => workload.name === name)
   if (workload === undefined) {
@@ -270,7 +284,7 @@ async function runProfile(): Promise<void> {
   }
   const requests: ProfiledWorkload['requests'] = async (origin, data) =>
     workload.requests(data.rows, await cursorsOver({ origin }, data))
-  say(
+  print(
     await profile(
       { clients: workload.clients, requests },
       await dataSet(positive('rows', standardRows)),
@@ -280,7 +294,7 @@ async function runProfile(): Promise<void> {
 }
 
 async function runSoak(): Promise<void> {
-  const options = { minutes: positive('minutes'), lanes: positionals.slice(1), say }
+  const options = { minutes: positive('minutes'), lanes: positionals.slice(1), print }
   if (!(await soak(await dataSet(positive('rows', standardRows)), options))) process.exitCode = 1
 }
 
@@ -289,76 +303,76 @@ const comparedWorkloads = ['W1', 'W2', 'W4', 'W5@32', 'W6']
 /** Prints the results, and with `--write-docs` writes them into their section of the page. */
 function report(part: Part, table: string): void {
   const text = [machine(), table].join('\n\n')
-  say(`\n${text}`)
+  print(`\n${text}`)
   if (values['write-docs']) writeDocs(part, text)
 }
 
 async function comparePostgres(): Promise<void> {
   const data = await dataSet(positive('rows', standardRows))
   const setups = await postgresSetups(data)
-  const figures: Figure[] = []
+  const measurements: Measurement[] = []
   try {
     for (const workload of workloads.filter(({ name }) => comparedWorkloads.includes(name)))
-      figures.push(...(await measureAlternately(workload, 'cold', data, samplingOr(5, 2), setups)))
+      measurements.push(...(await measureAlternately(workload, 'cold', data, samplingOr(5, 2), setups)))
   } finally {
     for (const setup of setups) await setup.close()
   }
-  report('postgres', comparisonTable(figures))
+  report('postgres', comparisonTable(measurements))
 }
 
-async function varied(): Promise<void> {
-  report('varied', variedTable(await variedEverywhere(positive('rows', standardRows))))
+async function reportVaried(): Promise<void> {
+  report('varied', variedTable(await measureVariedEverywhere(positive('rows', standardRows))))
 }
 
-async function growth(): Promise<void> {
+async function reportGrowth(): Promise<void> {
   const rows = await measureGrowth()
   report('growth', growthTable(rows))
   if (slowRows(rows) > 0) process.exitCode = 1
 }
 
-async function slowReads(): Promise<void> {
+async function reportSlowReads(): Promise<void> {
   const rows = positionals.length > 1 ? Number(positionals[1]) : 1_000_000
-  const figures = await measureSlowReads(await dataSet(rows), samplingOr(3, 5))
-  report('slow-reads', slowReadsTable(figures))
+  const measurements = await measureSlowReads(await dataSet(rows), samplingOr(3, 5))
+  report('slow-reads', slowReadsTable(measurements))
 }
 
-async function firstSteps(): Promise<void> {
+async function reportFirstSteps(): Promise<void> {
   const text = firstStepsTable(await measureFirstSteps(positive('rounds', 3)))
-  say(`\n${text}`)
+  print(`\n${text}`)
   if (values['write-docs']) writeDocs('first-steps', text)
 }
 
-async function sending(): Promise<void> {
+async function reportSending(): Promise<void> {
   const events = positionals.length > 1 ? Number(positionals[1]) : 1000
-  const figures = await measureSending(await dataSet(positive('rows', standardRows)), events)
-  say([machine(), sendingTable(figures)].join('\n\n'))
+  const measurements = await measureSending(await dataSet(positive('rows', standardRows)), events)
+  print([machine(), sendingTable(measurements)].join('\n\n'))
 }
 
-async function reacting(): Promise<void> {
+async function reportReactions(): Promise<void> {
   const events = positionals.length > 1 ? Number(positionals[1]) : 20_000
-  say([machine(), reactionsTable(await measureReactions(events))].join('\n\n'))
+  print([machine(), reactionsTable(await measureReactions(events))].join('\n\n'))
 }
 
 const commands: Readonly<Record<string, () => Promise<void>>> = {
   profile: runProfile,
   soak: runSoak,
   postgres: comparePostgres,
-  varied,
-  growth,
-  'slow-reads': slowReads,
+  varied: reportVaried,
+  growth: reportGrowth,
+  'slow-reads': reportSlowReads,
   aggregates: async () => {
     const rows = positive('rows', 1_000_000)
-    say(`\n${aggregatesTable(rows, await measureAggregates(rows, positive('rounds', 5)))}`)
+    print(`\n${aggregatesTable(rows, await measureAggregates(rows, positive('rounds', 5)))}`)
   },
-  computed: async () => say(`\n${computedTable(await measureComputed(positive('rounds', 5)))}`),
-  'log-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('log', samplingOr(5, 3)))}`),
-  'logic-cost': async () => say(`\n${writeCostTable(await measureWriteCosts('logic', samplingOr(5, 3)))}`),
-  ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), say, report }),
-  'first-steps': firstSteps,
-  webhooks: sending,
-  reactions: reacting,
-  actions: async () => say(`\n${actionsTable(await measureActions(samplingOr(3, 5)))}`),
+  computed: async () => print(`\n${computedTable(await measureComputed(positive('rounds', 5)))}`),
+  'log-cost': async () => print(`\n${writeCostTable(await measureWriteCosts('log', samplingOr(5, 3)))}`),
+  'logic-cost': async () => print(`\n${writeCostTable(await measureWriteCosts('logic', samplingOr(5, 3)))}`),
+  ...eventRuns({ positive, listeners: values.listeners, databases: positionals.slice(1), print, report }),
+  'first-steps': reportFirstSteps,
+  webhooks: reportSending,
+  reactions: reportReactions,
+  actions: async () => print(`\n${actionsTable(await measureActions(samplingOr(3, 5)))}`),
   overload: async () =>
-    say(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
+    print(overloadTable(await measureOverload(await dataSet(positive('rows', standardRows))))),
 }
-await (commands[positionals[0] ?? ''] ?? bench)()
+await (commands[positionals[0] ?? ''] ?? reportWorkloads)()

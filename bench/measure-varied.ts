@@ -7,7 +7,7 @@ import { type Running, startBaseline, startLimit, startPortico } from './server.
 import type { Setup } from './setup.ts'
 import { cacheSettings, type VariedFloor, type VariedWorkload } from './varied-requests.ts'
 
-export interface VariedFigure {
+export interface VariedMeasurement {
   readonly workload: string
   readonly description: string
   /** The database on which Portico ran. */
@@ -24,14 +24,14 @@ interface ServerResult extends LoadResult {
 }
 
 export interface VariedRound {
-  readonly bare: ServerResult
+  readonly baseline: ServerResult
   /** The hand-written server, on SQLite. */
   readonly limit?: ServerResult
-  readonly own: ServerResult
+  readonly portico: ServerResult
 }
 
 /** Linux reports CPU time in hundredths of a second. */
-const TICK_MICROS = 10_000
+const tickMicros = 10_000
 
 /** The CPU time that a process and its threads have used so far, in microseconds. */
 export function cpuMicrosOf(pid: number): number | undefined {
@@ -39,7 +39,7 @@ export function cpuMicrosOf(pid: number): number | undefined {
     // The second field is the name, which may contain spaces: the rest begins after its bracket (proc_pid_stat(5)).
     const [, rest = ''] = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')
     const fields = rest.split(' ')
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MICROS
+    return (Number(fields[11]) + Number(fields[12])) * tickMicros
   } catch {
     return undefined
   }
@@ -102,9 +102,9 @@ function loadOf(workload: VariedWorkload, data: DataSet, cursorAt: (id: number) 
 }
 
 interface MeasuredServers {
-  readonly bare: MeasuredServer
+  readonly baseline: MeasuredServer
   readonly limit: MeasuredServer | undefined
-  readonly own: MeasuredServer
+  readonly portico: MeasuredServer
 }
 
 async function startServers(
@@ -119,22 +119,22 @@ async function startServers(
   }
   const work = await setup.copy(data)
   closing.push(() => work.remove())
-  const portico = open(
+  const running = open(
     await startPortico(work.data.database, {
       ...setup.environment,
       PORTICO_MODEL: data.model,
-      ...cacheSettings[workload.keeps],
+      ...cacheSettings[workload.cacheContent],
     }),
   )
-  const load = loadOf(workload, data, await cursorsOf(portico.origin, data.key))
-  await requireAnswer(portico.origin, load)
-  const bare = new MeasuredServer(open(await startBaseline()), load)
-  const measured = new MeasuredServer(portico, load)
-  if (setup.floor !== 'cold') return { bare, own: measured, limit: undefined }
+  const load = loadOf(workload, data, await cursorsOf(running.origin, data.key))
+  await requireAnswer(running.origin, load)
+  const baseline = new MeasuredServer(open(await startBaseline()), load)
+  const portico = new MeasuredServer(running, load)
+  if (setup.floor !== 'cold') return { baseline, portico, limit: undefined }
   const limitWork = copyOf(limitDataSet(data), 'limit')
   closing.push(() => limitWork.remove())
   const limit = open(await startLimit(limitWork.data.database))
-  return { bare, own: measured, limit: new MeasuredServer(limit, loadOf(workload, data, String)) }
+  return { baseline, portico, limit: new MeasuredServer(limit, loadOf(workload, data, String)) }
 }
 
 /** Measures one workload on one database. Throws if its first request fails. */
@@ -143,16 +143,16 @@ export async function measureVaried(
   data: DataSet,
   { rounds, seconds }: Sampling,
   setup: Setup,
-): Promise<VariedFigure> {
+): Promise<VariedMeasurement> {
   const closing: (() => unknown)[] = []
   try {
-    const { bare, limit, own } = await startServers(workload, data, setup, closing)
+    const { baseline, limit, portico } = await startServers(workload, data, setup, closing)
     const isOnce = workload.once !== undefined
     const eachSeconds = Math.min(seconds, workload.once?.seconds ?? seconds)
     const round = async (roundSeconds: number): Promise<VariedRound> => ({
-      bare: await bare.measure(roundSeconds, false),
+      baseline: await baseline.measure(roundSeconds, false),
       ...(limit && { limit: await limit.measure(roundSeconds, isOnce) }),
-      own: await own.measure(roundSeconds, isOnce),
+      portico: await portico.measure(roundSeconds, isOnce),
     })
     // The first round warms up the servers.
     await round(1)

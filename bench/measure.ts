@@ -5,7 +5,7 @@ import { type Running, residentMiB, startBaseline, startLimit, startPortico } fr
 import { type Setup, sqlite } from './setup.ts'
 import type { Workload } from './workloads.ts'
 
-export interface Figure {
+export interface Measurement {
   readonly workload: string
   readonly description: string
   /** `cold`: without caches; `hot`: with warm caches; `limit`: the hand-written server. */
@@ -48,7 +48,11 @@ export async function cursorsOver(
   return cursors
 }
 
-function startMeasured(server: Figure['server'], database: string, { environment }: Setup): Promise<Running> {
+function startMeasured(
+  server: Measurement['server'],
+  database: string,
+  { environment }: Setup,
+): Promise<Running> {
   if (server === 'limit') return startLimit(database)
   return startPortico(
     database,
@@ -56,7 +60,7 @@ function startMeasured(server: Figure['server'], database: string, { environment
   )
 }
 
-function floorOf({ floor }: Workload, server: Figure['server'], rows: number, setup: Setup) {
+function floorOf({ floor }: Workload, server: Measurement['server'], rows: number, setup: Setup) {
   if (server === 'limit' || setup.floor === undefined) return undefined
   if (server === 'hot') return floor.hot
   return floor[rows >= 1_000_000 ? 'big' : setup.floor]
@@ -71,13 +75,13 @@ interface RunningSetup {
   readonly setup: Setup
   readonly running: Running
   readonly load: Load
-  readonly rounds: { readonly own: number; readonly bare: number }[]
+  readonly rounds: { readonly perSecond: number; readonly basePerSecond: number }[]
 }
 
 /** Starts a setup, and warms it up. */
 async function startSetup(
   workload: Workload,
-  server: Figure['server'],
+  server: Measurement['server'],
   data: DataSet,
   setup: Setup,
   closing: (() => unknown)[],
@@ -100,11 +104,11 @@ async function startSetup(
 /** Measures the setups alternately, in the same rounds and against one baseline. */
 export async function measureAlternately(
   workload: Workload,
-  server: Figure['server'],
+  server: Measurement['server'],
   data: DataSet,
   { rounds, seconds }: Sampling,
   setups: readonly Setup[],
-): Promise<readonly Figure[]> {
+): Promise<readonly Measurement[]> {
   const closing: (() => unknown)[] = []
   try {
     const baseline = await startBaseline()
@@ -113,49 +117,49 @@ export async function measureAlternately(
     for (const setup of setups) all.push(await startSetup(workload, server, data, setup, closing))
     for (const { load } of all.slice(0, 1)) await requestsPerSecond(baseline.origin, load)
     for (let round = 0; round < rounds; round++) {
-      let bare: number | undefined
+      let basePerSecond: number | undefined
       for (const setup of all) {
         const load = { ...setup.load, seconds }
-        bare ??= await requestsPerSecond(baseline.origin, load)
-        setup.rounds.push({ bare, own: await requestsPerSecond(setup.running.origin, load) })
+        basePerSecond ??= await requestsPerSecond(baseline.origin, load)
+        setup.rounds.push({ basePerSecond, perSecond: await requestsPerSecond(setup.running.origin, load) })
       }
     }
     for (const { setup, running } of all) if (workload.reads) await setup.check?.(running)
-    return all.map(setup => figureOf(workload, server, data, setup))
+    return all.map(setup => measurementOf(workload, server, data, setup))
   } finally {
     for (const close of closing.toReversed()) await close()
   }
 }
 
-function figureOf(
+function measurementOf(
   workload: Workload,
-  server: Figure['server'],
+  server: Measurement['server'],
   { rows }: DataSet,
   { setup, rounds }: RunningSetup,
-): Figure {
+): Measurement {
   return {
     workload: workload.name,
     description: workload.description,
     server,
     setup: setup.name,
     rows,
-    ratios: rounds.map(({ own, bare }) => own / bare),
-    perSecond: rounds.map(({ own }) => own),
-    baseline: rounds.map(({ bare }) => bare),
+    ratios: rounds.map(({ perSecond, basePerSecond }) => perSecond / basePerSecond),
+    perSecond: rounds.map(({ perSecond }) => perSecond),
+    baseline: rounds.map(({ basePerSecond }) => basePerSecond),
     floor: floorOf(workload, server, rows, setup),
   }
 }
 
 export async function measure(
   workload: Workload,
-  server: Figure['server'],
+  server: Measurement['server'],
   data: DataSet,
   sampling: Sampling,
   setup = sqlite,
-): Promise<Figure> {
-  const [figure] = await measureAlternately(workload, server, data, sampling, [setup])
-  if (figure === undefined) throw new Error('Nothing was measured.')
-  return figure
+): Promise<Measurement> {
+  const [measurement] = await measureAlternately(workload, server, data, sampling, [setup])
+  if (measurement === undefined) throw new Error('Nothing was measured.')
+  return measurement
 }
 
 export interface Footprint {

@@ -11,7 +11,7 @@ import { median, type Sampling } from './measure.ts'
 import { randomNumbers } from './posts.ts'
 import { type Running, startBaseline, startPortico, startServer } from './server.ts'
 
-export interface OauthFigure {
+export interface OauthMeasurement {
   readonly work: string
   readonly server: 'Portico' | 'oidc-provider in memory'
   /** Requests per second relative to the bare server, by round. */
@@ -216,38 +216,38 @@ async function issuing(
 }
 
 async function measureWorks(
-  server: OauthFigure['server'],
+  server: OauthMeasurement['server'],
   issuer: TokenServer,
-  bare: Running,
+  baseline: Running,
   sampling: Sampling,
-): Promise<OauthFigure[]> {
-  const figures: OauthFigure[] = []
+): Promise<OauthMeasurement[]> {
+  const measurements: OauthMeasurement[] = []
   for (const { work, floor, script } of works) {
-    const rounds: { own: number; base: number }[] = []
+    const rounds: { perSecond: number; basePerSecond: number }[] = []
     for (let round = 0; round <= sampling.rounds; round++) {
       const perSecond = perSecondOf(issuer.origin, await script(issuer))
-      const base = perSecondOf(bare.origin, postScript('/', quoted(['x'.repeat(200)]), ''))
+      const basePerSecond = perSecondOf(baseline.origin, postScript('/', quoted(['x'.repeat(200)]), ''))
       // The first round warms up.
-      if (round > 0) rounds.push({ own: perSecond, base })
+      if (round > 0) rounds.push({ perSecond, basePerSecond })
     }
-    figures.push({
+    measurements.push({
       work,
       server,
-      ratios: rounds.map(({ own, base }) => own / base),
-      perSecond: rounds.map(({ own }) => own),
+      ratios: rounds.map(({ perSecond, basePerSecond }) => perSecond / basePerSecond),
+      perSecond: rounds.map(({ perSecond }) => perSecond),
       floor: server === 'Portico' ? floor : undefined,
     })
   }
-  return figures
+  return measurements
 }
 
 async function measureReads(
   running: Running,
-  bare: Running,
+  baseline: Running,
   data: DataSet,
   sampling: Sampling,
-): Promise<OauthFigure[]> {
-  const figures: OauthFigure[] = []
+): Promise<OauthMeasurement[]> {
+  const measurements: OauthMeasurement[] = []
   const random = randomNumbers(2)
   const requests = Array.from({ length: 2_000 }, () => ({
     method: 'GET' as const,
@@ -258,24 +258,24 @@ async function measureReads(
     const headers = { Authorization: `Bearer ${tokens?.access_token}` }
     const load = { requests, clients, seconds: sampling.seconds, headers }
     await requestsPerSecond(running.origin, { ...load, seconds: 1 })
-    const rounds: { own: number; base: number }[] = []
+    const rounds: { perSecond: number; basePerSecond: number }[] = []
     for (let round = 0; round < sampling.rounds; round++) {
-      const base = await requestsPerSecond(bare.origin, load)
-      rounds.push({ base, own: await requestsPerSecond(running.origin, load) })
+      const basePerSecond = await requestsPerSecond(baseline.origin, load)
+      rounds.push({ basePerSecond, perSecond: await requestsPerSecond(running.origin, load) })
     }
-    figures.push({
+    measurements.push({
       work: `item by random id, ${format === 'jwt' ? 'JWT' : 'opaque'} token, from the database`,
       server: 'Portico',
-      ratios: rounds.map(({ own, base }) => own / base),
-      perSecond: rounds.map(({ own }) => own),
+      ratios: rounds.map(({ perSecond, basePerSecond }) => perSecond / basePerSecond),
+      perSecond: rounds.map(({ perSecond }) => perSecond),
       floor: 0.5,
     })
   }
-  return figures
+  return measurements
 }
 
 /** Measures W9. Needs `wrk`, whose scripts send each code once. */
-export async function measureOauth(data: DataSet, sampling: Sampling): Promise<readonly OauthFigure[]> {
+export async function measureOauth(data: DataSet, sampling: Sampling): Promise<readonly OauthMeasurement[]> {
   const work = copyOf(data)
   const settings = { PORTICO_CACHE_BYTES: '0', PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off' }
   const servers = await Promise.all([
@@ -283,12 +283,12 @@ export async function measureOauth(data: DataSet, sampling: Sampling): Promise<r
     startServer(['bench/servers/provider.mjs'], {}, '/.well-known/openid-configuration'),
     startPortico(work.data.database, settings),
   ])
-  const [bare, provider, portico] = servers
+  const [baseline, provider, portico] = servers
   try {
     return [
-      ...(await measureWorks('oidc-provider in memory', await seeded(provider), bare, sampling)),
-      ...(await measureWorks('Portico', await issuing(portico, data.key), bare, sampling)),
-      ...(await measureReads(portico, bare, data, sampling)),
+      ...(await measureWorks('oidc-provider in memory', await seeded(provider), baseline, sampling)),
+      ...(await measureWorks('Portico', await issuing(portico, data.key), baseline, sampling)),
+      ...(await measureReads(portico, baseline, data, sampling)),
     ]
   } finally {
     await Promise.all(servers.map(server => server.stop()))
@@ -298,11 +298,11 @@ export async function measureOauth(data: DataSet, sampling: Sampling): Promise<r
 
 const two = (value: number) => value.toFixed(value < 0.1 ? 3 : 2)
 
-export function oauthTable(figures: readonly OauthFigure[]): string {
+export function oauthTable(measurements: readonly OauthMeasurement[]): string {
   return [
     '| W9 | server | ratio, median | min–max | requests/s | floor |',
     '|---|---|---|---|---|---|',
-    ...figures.map(({ work, server, ratios, perSecond, floor }) => {
+    ...measurements.map(({ work, server, ratios, perSecond, floor }) => {
       const spread = `${two(Math.min(...ratios))}–${two(Math.max(...ratios))}`
       const rate = Math.round(median(perSecond)).toLocaleString('en')
       return `| ${work} | ${server} | ${two(median(ratios))} | ${spread} | ${rate} | ${floor === undefined ? '' : `≥ ${two(floor)}`} |`

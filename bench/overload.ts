@@ -26,19 +26,19 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
 }
 
-export interface OverloadFigure {
+export interface OverloadMeasurement {
   readonly description: string
   /** Requests answered per second: with 32 clients before and after the flood, and during it. */
-  readonly peak: number
+  readonly peakPerSecond: number
   readonly goodput: number
   /** In milliseconds. */
-  readonly refused: { readonly count: number; readonly p50: number; readonly p99: number }
-  readonly servedP99: number
+  readonly refused: { readonly count: number; readonly p50Ms: number; readonly p99Ms: number }
+  readonly servedP99Ms: number
   /** The same requests to a bare `node:http` server with a constant response: an upper bound for refusals too. */
-  readonly bare: { readonly answered: number; readonly p50: number }
+  readonly baseline: { readonly answered: number; readonly p50Ms: number }
   readonly failed: number
   /** Seconds after the flood until it answers 90 % of the peak again. */
-  readonly recovery: number | undefined
+  readonly recoverySeconds: number | undefined
 }
 
 /** `@@@@@@`: see `flood.ts`. */
@@ -93,7 +93,10 @@ const maxConnections = 4000
 
 type FloodRequest = Omit<Flood, 'rate' | 'seconds' | 'connections'>
 
-async function bareServer(request: FloodRequest, rate: number): Promise<OverloadFigure['bare']> {
+async function measureBaseline(
+  request: FloodRequest,
+  rate: number,
+): Promise<OverloadMeasurement['baseline']> {
   const server = await startBaseline()
   try {
     const port = Number(new URL(server.origin).port)
@@ -105,13 +108,13 @@ async function bareServer(request: FloodRequest, rate: number): Promise<Overload
       connections: maxConnections,
     })
     const latencies = seconds.slice(settleSeconds).flatMap(({ served }) => served)
-    return { answered: latencies.length / (floodSeconds - settleSeconds), p50: percentile(latencies, 0.5) }
+    return { answered: latencies.length / (floodSeconds - settleSeconds), p50Ms: percentile(latencies, 0.5) }
   } finally {
     await server.stop()
   }
 }
 
-async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadFigure> {
+async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadMeasurement> {
   const work = copyOf(data)
   const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
   const { description, ...requestParts } = load
@@ -128,26 +131,26 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
     const seconds = await flood({ ...request, rate, seconds: floodSeconds, connections: maxConnections })
     const after = await calm()
     // The speed of the machine varies.
-    const peak = (sum(before) + sum(after.slice(settleSeconds))) / (2 * calmSeconds)
+    const peakPerSecond = (sum(before) + sum(after.slice(settleSeconds))) / (2 * calmSeconds)
     const steady = seconds.slice(settleSeconds)
     const refused = steady.flatMap(second => second.refused)
-    const recovery = after.findIndex(({ served }) => served.length >= 0.9 * peak)
+    const recoverySeconds = after.findIndex(({ served }) => served.length >= 0.9 * peakPerSecond)
     return {
       description,
-      peak,
+      peakPerSecond,
       goodput: sum(steady) / steady.length,
       refused: {
         count: refused.length / steady.length,
-        p50: percentile(refused, 0.5),
-        p99: percentile(refused, 0.99),
+        p50Ms: percentile(refused, 0.5),
+        p99Ms: percentile(refused, 0.99),
       },
-      servedP99: percentile(
+      servedP99Ms: percentile(
         steady.flatMap(({ served }) => served),
         0.99,
       ),
-      bare: await bareServer(request, rate),
+      baseline: await measureBaseline(request, rate),
       failed: steady.reduce((total, { failed }) => total + failed, 0),
-      recovery: recovery === -1 ? undefined : recovery + 1,
+      recoverySeconds: recoverySeconds === -1 ? undefined : recoverySeconds + 1,
     }
   } finally {
     await server.stop()
@@ -155,23 +158,23 @@ async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<
   }
 }
 
-export async function measureOverload(data: DataSet): Promise<readonly OverloadFigure[]> {
-  const figures: OverloadFigure[] = []
-  for (const load of loads) figures.push(await measureOne(data, load))
-  return figures
+export async function measureOverload(data: DataSet): Promise<readonly OverloadMeasurement[]> {
+  const measurements: OverloadMeasurement[] = []
+  for (const load of loads) measurements.push(await measureOne(data, load))
+  return measurements
 }
 
 const format = (value: number) => Math.round(value).toLocaleString('en')
 
-export function overloadTable(figures: readonly OverloadFigure[]): string {
+export function overloadTable(measurements: readonly OverloadMeasurement[]): string {
   return [
     'Ten times as many requests per second as one process can answer, regardless of the responses, from the third second on:',
     '',
     '| load | peak per second | answered per second | share | refused per second | p50 · p99 of refusals | p99 of answers | failed | recovered | bare server: answered per second | p50 |',
     '|---|---|---|---|---|---|---|---|---|---|---|',
-    ...figures.map(
-      ({ description, peak, goodput, refused, servedP99, failed, recovery, bare }) =>
-        `| ${description} | ${format(peak)} | ${format(goodput)} | ${(goodput / peak).toFixed(2)} | ${format(refused.count)} | ${format(refused.p50)} · ${format(refused.p99)} ms | ${format(servedP99)} ms | ${failed} | ${recovery === undefined ? 'not within 8 s' : `within ${recovery} s`} | ${format(bare.answered)} | ${format(bare.p50)} ms |`,
+    ...measurements.map(
+      ({ description, peakPerSecond, goodput, refused, servedP99Ms, failed, recoverySeconds, baseline }) =>
+        `| ${description} | ${format(peakPerSecond)} | ${format(goodput)} | ${(goodput / peakPerSecond).toFixed(2)} | ${format(refused.count)} | ${format(refused.p50Ms)} · ${format(refused.p99Ms)} ms | ${format(servedP99Ms)} ms | ${failed} | ${recoverySeconds === undefined ? 'not within 8 s' : `within ${recoverySeconds} s`} | ${format(baseline.answered)} | ${format(baseline.p50Ms)} ms |`,
     ),
   ].join('\n')
 }

@@ -1,7 +1,7 @@
 /** The contents of the data sets' posts. Generated from a seed, so that every run measures the same rows. */
 
-const YEAR_MS = 365 * 24 * 3_600_000
-const MAX_EARLY_MS = 3 * 24 * 3_600_000
+const yearMs = 365 * 24 * 3_600_000
+const maxEarlyMs = 3 * 24 * 3_600_000
 const firstAt = Date.parse('2025-01-01T00:00:00.000Z')
 
 /** Returns a different number in [0, 1) at each call. */
@@ -23,8 +23,8 @@ export function randomNumbers(seed: number): Random {
  * which is up to three days earlier, like an imported post.
  */
 export function createdAt(n: number, rows: number, random: Random): string {
-  const earlyMs = random() < 0.02 ? Math.floor(random() * MAX_EARLY_MS) : 0
-  return new Date(firstAt + Math.floor((n * YEAR_MS) / rows) - earlyMs).toISOString()
+  const earlyMs = random() < 0.02 ? Math.floor(random() * maxEarlyMs) : 0
+  return new Date(firstAt + Math.floor((n * yearMs) / rows) - earlyMs).toISOString()
 }
 
 /** The status of 40 % of the posts; the others have 15 % each. */
@@ -39,15 +39,15 @@ export function statusOf(random: Random): string {
 
 /** Each occurs in about 30,000 posts, or in 30 % of fewer than 100,000. */
 export const commonWords: readonly string[] = Array.from({ length: 20 }, (_, n) => `topic${n}`)
-const COMMON_POSTS = 30_000
+const postsPerCommonWord = 30_000
 /** The number of posts in which each rare word occurs. */
-export const RARE_POSTS = 10
+export const postsPerRareWord = 10
 
-export const rareWords = (rows: number): number => Math.max(1, Math.floor(rows / RARE_POSTS))
+export const rareWords = (rows: number): number => Math.max(1, Math.floor(rows / postsPerRareWord))
 
 /** The body of a searchable post: one rare word and some common ones. */
 export function searchedBody(n: number, rows: number, random: Random): string {
-  const share = Math.min(0.3, COMMON_POSTS / rows)
+  const share = Math.min(0.3, postsPerCommonWord / rows)
   const common = commonWords.filter(() => random() < share)
   return [`Post with rare${n % rareWords(rows)}`, ...common].join(' ').padEnd(100, ' lorem ipsum')
 }

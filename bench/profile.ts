@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { copyOf, type DataSet } from './data.ts'
 import { type Request, sendLoad } from './load.ts'
 import { startPortico } from './server.ts'
-import { cacheSettings, type Kept } from './varied-requests.ts'
+import { type CacheContent, cacheSettings } from './varied-requests.ts'
 
 interface Profile {
   readonly nodes: readonly {
@@ -40,11 +40,11 @@ export interface ProfiledWorkload {
 export async function profile(
   { clients, requests }: ProfiledWorkload,
   data: DataSet,
-  keeps: Kept,
+  cacheContent: CacheContent,
 ): Promise<string> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-profile-'))
   const work = copyOf(data)
-  const environment = { PORTICO_MODEL: data.model, ...cacheSettings[keeps] }
+  const environment = { PORTICO_MODEL: data.model, ...cacheSettings[cacheContent] }
   const options = ['--cpu-prof', `--cpu-prof-dir=${folder}`]
   const server = await startPortico(work.data.database, environment, options)
   await sendLoad(server.origin, {

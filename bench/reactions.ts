@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { startPortico } from './server.ts'
 
-export interface ReactionFigure {
+export interface ReactionMeasurement {
   readonly reaction: string
   readonly events: number
   readonly seconds: number
@@ -13,9 +13,9 @@ export interface ReactionFigure {
 
 const key = `portico_${'b'.repeat(40)}`
 /** The items per request: the writes are not measured. */
-const bulk = 500
+const itemsPerRequest = 500
 
-async function measure(reaction: string, events: number): Promise<ReactionFigure> {
+async function measure(reaction: string, events: number): Promise<ReactionMeasurement> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-bench-reactions-'))
   const running = await startPortico(join(folder, 'database.sqlite'), {
     PORTICO_MODEL: join(import.meta.dirname, 'reactions-model.ts'),
@@ -23,7 +23,7 @@ async function measure(reaction: string, events: number): Promise<ReactionFigure
     PORTICO_ADMIN_EMAIL: 'admin@example.com',
     PORTICO_ADMIN_API_KEY: key,
   })
-  const untilHandled = async () => {
+  const runCount = async () => {
     const metrics = await (await fetch(`${running.origin}/metrics`)).text()
     return Number(/^portico_reaction_runs_succeeded_total (\d+)$/m.exec(metrics)?.[1] ?? 0)
   }
@@ -35,14 +35,14 @@ async function measure(reaction: string, events: number): Promise<ReactionFigure
     await answer.arrayBuffer()
   }
   const until = async (count: number) => {
-    while ((await untilHandled()) < count) await wait(20)
+    while ((await runCount()) < count) await wait(20)
   }
   try {
-    await create(bulk)
-    await until(bulk)
+    await create(itemsPerRequest)
+    await until(itemsPerRequest)
     const beganAt = performance.now()
-    for (let sent = 0; sent < events; sent += bulk) await create(bulk)
-    await until(bulk + events)
+    for (let sent = 0; sent < events; sent += itemsPerRequest) await create(itemsPerRequest)
+    await until(itemsPerRequest + events)
     return { reaction, events, seconds: (performance.now() - beganAt) / 1000 }
   } finally {
     await running.stop()
@@ -50,12 +50,12 @@ async function measure(reaction: string, events: number): Promise<ReactionFigure
   }
 }
 
-export async function measureReactions(events: number): Promise<readonly ReactionFigure[]> {
+export async function measureReactions(events: number): Promise<readonly ReactionMeasurement[]> {
   return [await measure('nothing', events), await measure('writing', events)]
 }
 
-export function reactionsTable(figures: readonly ReactionFigure[]): string {
-  const rows = figures.map(
+export function reactionsTable(measurements: readonly ReactionMeasurement[]): string {
+  const rows = measurements.map(
     ({ reaction, events, seconds }) =>
       `| ${reaction} | ${events} | ${seconds.toFixed(1)} | ${Math.round(events / seconds)} |`,
   )

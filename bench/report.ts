@@ -2,8 +2,8 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { generator } from './load.ts'
-import { type Figure, type Footprint, median, type Walk } from './measure.ts'
-import type { VariedFigure, VariedRound } from './measure-varied.ts'
+import { type Footprint, type Measurement, median, type Walk } from './measure.ts'
+import type { VariedMeasurement, VariedRound } from './measure-varied.ts'
 
 /** A section of docs/performance.md that the benchmarks write. */
 export type Part =
@@ -45,24 +45,24 @@ function spread(values: readonly number[]): string {
   return `${two(Math.min(...values))}–${two(Math.max(...values))}`
 }
 
-function row(figure: Figure): string {
+function row(measurement: Measurement): string {
   const cells = [
-    `${figure.workload} · ${figure.description}`,
-    figure.rows.toLocaleString('en'),
-    figure.server === 'limit' ? names.limit : `${figure.setup}, ${names[figure.server]}`,
-    two(median(figure.ratios)),
-    spread(figure.ratios),
-    Math.round(median(figure.perSecond)).toLocaleString('en'),
-    figure.floor === undefined ? '' : `≥ ${two(figure.floor)}`,
+    `${measurement.workload} · ${measurement.description}`,
+    measurement.rows.toLocaleString('en'),
+    measurement.server === 'limit' ? names.limit : `${measurement.setup}, ${names[measurement.server]}`,
+    two(median(measurement.ratios)),
+    spread(measurement.ratios),
+    Math.round(median(measurement.perSecond)).toLocaleString('en'),
+    measurement.floor === undefined ? '' : `≥ ${two(measurement.floor)}`,
   ]
   return `| ${cells.join(' | ')} |`
 }
 
-export function figuresTable(figures: readonly Figure[]): string {
+export function measurementsTable(measurements: readonly Measurement[]): string {
   return [
     '| work | posts | answer | ratio, median | min–max | requests/s | floor |',
     '|---|---|---|---|---|---|---|',
-    ...figures.map(row),
+    ...measurements.map(row),
   ].join('\n')
 }
 
@@ -84,31 +84,33 @@ export function walkLine({ rows, seconds, earlyMiB, highestMiB }: Walk): string 
 }
 
 /** The results of W10 to W19: the median over the rounds. */
-export function variedTable(figures: readonly VariedFigure[]): string {
+export function variedTable(measurements: readonly VariedMeasurement[]): string {
   return [
     '| work | posts | database | requests/s | of the bare server | of the hand-written one | floor | p50 · p99 | processor time a request: Portico · hand-written · bare |',
     '|---|---|---|---|---|---|---|---|---|',
-    ...figures.map(variedRow),
+    ...measurements.map(variedRow),
   ].join('\n')
 }
 
-function variedRow({ workload, description, rows, setup, rounds, floor }: VariedFigure): string {
+function variedRow({ workload, description, rows, setup, rounds, floor }: VariedMeasurement): string {
   const medianOf = (value: (round: VariedRound) => number) => median(rounds.map(value))
-  const limits = rounds.flatMap(({ limit, own }) => (limit === undefined ? [] : { limit, own }))
+  const limits = rounds.flatMap(({ limit, portico }) => (limit === undefined ? [] : { limit, portico }))
   const times = [
-    rounds.map(({ own }) => own.cpuMicros),
+    rounds.map(({ portico }) => portico.cpuMicros),
     limits.map(({ limit }) => limit.cpuMicros),
-    rounds.map(({ bare }) => bare.cpuMicros),
+    rounds.map(({ baseline }) => baseline.cpuMicros),
   ]
   const cells = [
     `${workload} · ${description}`,
     rows.toLocaleString('en'),
     setup,
-    Math.round(medianOf(round => round.own.perSecond)).toLocaleString('en') + refusals(rounds),
-    two(medianOf(round => round.own.perSecond / round.bare.perSecond)),
-    limits.length === 0 ? '' : two(median(limits.map(round => round.own.perSecond / round.limit.perSecond))),
+    Math.round(medianOf(round => round.portico.perSecond)).toLocaleString('en') + refusals(rounds),
+    two(medianOf(round => round.portico.perSecond / round.baseline.perSecond)),
+    limits.length === 0
+      ? ''
+      : two(median(limits.map(round => round.portico.perSecond / round.limit.perSecond))),
     variedFloor(floor, setup),
-    `${medianOf(round => round.own.p50Ms).toFixed(1)} · ${medianOf(round => round.own.p99Ms).toFixed(1)} ms`,
+    `${medianOf(round => round.portico.p50Ms).toFixed(1)} · ${medianOf(round => round.portico.p99Ms).toFixed(1)} ms`,
     times.map(micros).join(' · '),
   ]
   return `| ${cells.join(' | ')} |`
@@ -117,14 +119,14 @@ function variedRow({ workload, description, rows, setup, rounds, floor }: Varied
 /** The share of refused requests, if there were any. */
 function refusals(rounds: readonly VariedRound[]): string {
   const sum = (value: (round: VariedRound) => number) => rounds.reduce((all, round) => all + value(round), 0)
-  const [refused, answered] = [sum(({ own }) => own.refused), sum(({ own }) => own.answered)]
+  const [refused, answered] = [sum(({ portico }) => portico.refused), sum(({ portico }) => portico.answered)]
   return refused === 0 ? '' : ` (${Math.ceil((100 * refused) / (refused + answered))} % refused)`
 }
 
-function variedFloor({ ofLimit, ofBare, postgres }: VariedFigure['floor'], setup: string): string {
+function variedFloor({ ofLimit, ofBaseline, postgres }: VariedMeasurement['floor'], setup: string): string {
   if (setup !== 'SQLite') return postgres === undefined ? '' : `≥ ${two(postgres)} of the bare server`
   if (ofLimit !== undefined) return `≥ ${two(ofLimit)} of the hand-written one`
-  return ofBare === undefined ? '' : `≥ ${two(ofBare)} of the bare server`
+  return ofBaseline === undefined ? '' : `≥ ${two(ofBaseline)} of the bare server`
 }
 
 /** The median of the reported values. */
@@ -134,19 +136,19 @@ function micros(values: readonly (number | undefined)[]): string {
 }
 
 /** For each workload, the results of the first setup and, relative to it, of the others. */
-export function comparisonTable(figures: readonly Figure[]): string {
+export function comparisonTable(measurements: readonly Measurement[]): string {
   return [
     '| work | on | ratio, median | min–max | requests/s | of the first |',
     '|---|---|---|---|---|---|',
-    ...figures.map(figure => {
-      const first = figures.find(({ workload }) => workload === figure.workload) ?? figure
+    ...measurements.map(measurement => {
+      const first = measurements.find(({ workload }) => workload === measurement.workload) ?? measurement
       const cells = [
-        `${figure.workload} · ${figure.description}`,
-        figure.setup,
-        two(median(figure.ratios)),
-        spread(figure.ratios),
-        Math.round(median(figure.perSecond)).toLocaleString('en'),
-        figure === first ? '' : `${percent(figure, first)} %`,
+        `${measurement.workload} · ${measurement.description}`,
+        measurement.setup,
+        two(median(measurement.ratios)),
+        spread(measurement.ratios),
+        Math.round(median(measurement.perSecond)).toLocaleString('en'),
+        measurement === first ? '' : `${percent(measurement, first)} %`,
       ]
       return `| ${cells.join(' | ')} |`
     }),
@@ -154,7 +156,7 @@ export function comparisonTable(figures: readonly Figure[]): string {
 }
 
 /** The median of the ratios within each round. */
-function percent({ ratios }: Figure, first: Figure): number {
+function percent({ ratios }: Measurement, first: Measurement): number {
   return Math.round(100 * median(ratios.map((ratio, round) => ratio / (first.ratios[round] ?? ratio))))
 }
 

@@ -106,7 +106,7 @@ function withRowSecurity(server: PostgresServer): Setup {
     name: 'PostgreSQL with row security',
     environment: { PORTICO_ROW_SECURITY: 'on' },
     floor: undefined,
-    copy: data => copyOfBase(server, 'locked', data),
+    copy: data => copyOfBase(server, 'row_security', data),
     close: none,
   }
 }
@@ -114,8 +114,8 @@ function withRowSecurity(server: PostgresServer): Setup {
 /** Nothing is written during the measurement, so that the standby can answer every read. */
 async function requireReplica({ origin }: Running): Promise<void> {
   const text = await (await fetch(`${origin}/metrics`)).text()
-  const figure = (name: string) => Number(new RegExp(`^portico_${name}_total (\\d+)`, 'm').exec(text)?.[1])
-  const [reads, answered] = [figure('answer_cache_misses'), figure('replica_reads')]
+  const countOf = (name: string) => Number(new RegExp(`^portico_${name}_total (\\d+)`, 'm').exec(text)?.[1])
+  const [reads, answered] = [countOf('answer_cache_misses'), countOf('replica_reads')]
   if (!(answered > 0.95 * reads))
     throw new Error(`The replica answered only ${answered} of ${reads} reads, so this would not measure it.`)
 }

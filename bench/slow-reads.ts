@@ -9,15 +9,15 @@ import { type Running, startPortico } from './server.ts'
 const scanClients = 8
 const probeClients = 8
 
-export interface SlowReadFigure {
+export interface SlowReadMeasurement {
   readonly name: string
   /** Medians of the rounds, in milliseconds. */
   readonly alone: Latency
   readonly beside: Latency
 }
 
-export interface SlowReadFigures {
-  readonly probes: readonly SlowReadFigure[]
+export interface SlowReadMeasurements {
+  readonly probes: readonly SlowReadMeasurement[]
   /** Scans per second, and the duration of one in milliseconds. */
   readonly scansPerSecond: number
   readonly scan: Latency
@@ -120,7 +120,7 @@ async function measureProbe({ url }: Probe, key: string, seconds: number): Promi
 export async function measureSlowReads(
   data: DataSet,
   { rounds, seconds }: Sampling,
-): Promise<SlowReadFigures> {
+): Promise<SlowReadMeasurements> {
   const copy = await copyOf(data)
   const running = await startPortico(copy.data.database, {
     PORTICO_CACHE_BYTES: '0',
@@ -161,7 +161,7 @@ export async function measureSlowReads(
 /** With eight scanning clients, p99 may be at most this many times what it is without them. */
 export const maxFactor = 3
 
-export function slowReadsTable({ probes, scansPerSecond, scan }: SlowReadFigures): string {
+export function slowReadsTable({ probes, scansPerSecond, scan }: SlowReadMeasurements): string {
   const ms = (value: number) => `${value.toFixed(2)} ms`
   const rows = probes.map(({ name, alone, beside }) => {
     const factor = (beside.p99 / alone.p99).toFixed(1)

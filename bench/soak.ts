@@ -43,13 +43,13 @@ export function rises(series: readonly number[], { absolute, relative }: Toleran
   return directionOf(settled) > 0.5 && growth > absolute && growth > relative * median(settled)
 }
 
-const MIB = 1024 * 1024
+const mebibyte = 1024 * 1024
 
 /** Describes what grew. */
 export function verdict(samples: readonly Sample[]): readonly string[] {
   const faults: string[] = []
   const memory = samples.map(({ heap, external }) => heap + external)
-  if (rises(memory, { absolute: 2 * MIB, relative: 0.05 })) faults.push('memory after collection grows')
+  if (rises(memory, { absolute: 2 * mebibyte, relative: 0.05 })) faults.push('memory after collection grows')
   const descriptors = samples.map(sample => sample.descriptors)
   if (rises(descriptors, { absolute: 5, relative: 0.05 })) faults.push('open descriptors grow')
   return faults
@@ -59,24 +59,24 @@ async function sampleOf(port: number): Promise<Sample> {
   return (await (await fetch(`http://127.0.0.1:${port}/`)).json()) as Sample
 }
 
-const mib = (bytes: number) => (bytes / MIB).toFixed(1).padStart(7)
+const mib = (bytes: number) => (bytes / mebibyte).toFixed(1).padStart(7)
 
 function line(minute: number, { heap, external, resident, descriptors }: Sample): string {
   const cells = [mib(heap), mib(external), mib(resident), String(descriptors).padStart(6)]
   return `${minute.toFixed(1).padStart(7)} min  heap ${cells[0]}  outside ${cells[1]}  resident ${cells[2]} MiB  descriptors ${cells[3]}`
 }
 
-const SAMPLES = 60
+const sampleCount = 60
 
 export interface Soak {
   readonly minutes: number
   /** The names of the load's parts; empty: all. */
   readonly lanes: readonly string[]
-  readonly say: (text: string) => void
+  readonly print: (text: string) => void
 }
 
 /** Runs the soak test, and reports samples. Returns whether it passed. */
-export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promise<boolean> {
+export async function soak(data: DataSet, { minutes, lanes, print }: Soak): Promise<boolean> {
   requireLanes(lanes)
   const work = copyOf(data)
   const port = await freePort()
@@ -96,12 +96,12 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
   const target = { origin: running.origin, key: data.key, rows: data.rows }
   const load = soakLoad(target, lanes, () => stopped, tally)
   try {
-    const every = Math.max(1000, (minutes * 60_000) / SAMPLES)
+    const every = Math.max(1000, (minutes * 60_000) / sampleCount)
     for (const start = performance.now(); performance.now() - start < minutes * 60_000; ) {
       await wait(every)
       const sample = await sampleOf(port)
       samples.push(sample)
-      say(line((performance.now() - start) / 60_000, sample))
+      print(line((performance.now() - start) / 60_000, sample))
     }
   } finally {
     stopped = true
@@ -109,14 +109,14 @@ export async function soak(data: DataSet, { minutes, lanes, say }: Soak): Promis
     await running.stop()
     await work.remove()
   }
-  return report(samples, tally, say)
+  return report(samples, tally, print)
 }
 
-function report(samples: readonly Sample[], tally: Tally, say: (text: string) => void): boolean {
-  for (const [name, times] of [...tally].sort()) say(`${String(times).padStart(10)}  ${name}`)
+function report(samples: readonly Sample[], tally: Tally, print: (text: string) => void): boolean {
+  for (const [name, times] of [...tally].sort()) print(`${String(times).padStart(10)}  ${name}`)
   const faults = [...verdict(samples)]
   if ([...tally.keys()].some(key => key.startsWith('!')))
     faults.push('some responses are unexpected: see the lines with `!`')
-  say(faults.length === 0 ? 'Memory and descriptors are flat.' : `FAILED: ${faults.join('; ')}.`)
+  print(faults.length === 0 ? 'Memory and descriptors are flat.' : `FAILED: ${faults.join('; ')}.`)
   return faults.length === 0
 }

@@ -5,7 +5,7 @@ import { copyOf, type DataSet } from './data.ts'
 import { median } from './measure.ts'
 import { type Running, residentMiB, startPortico, startServer } from './server.ts'
 
-export const SUBSCRIBERS = 1000
+export const subscriberCount = 1000
 
 export interface Delivery {
   readonly server: 'Portico' | 'graphql-ws' | 'ws'
@@ -60,12 +60,12 @@ async function audience({ origin }: Running, key: string): Promise<Audience> {
     count++
     if (count >= expected) onComplete()
   }
-  while (sockets.length < SUBSCRIBERS) {
+  while (sockets.length < subscriberCount) {
     sockets.push(...(await Promise.all(Array.from({ length: 50 }, () => join(url, key, onNext)))))
   }
   return {
     received(posts) {
-      expected = posts * SUBSCRIBERS
+      expected = posts * subscriberCount
       return count >= expected
         ? Promise.resolve()
         : new Promise(resolve => {
@@ -94,7 +94,7 @@ export async function deliver(server: Delivery['server'], data: DataSet, posts: 
     const before = residentMiB(running.pid) ?? 0
     const all = await audience(running, data.key)
     await wait(1000)
-    const kibEach = (((residentMiB(running.pid) ?? 0) - before) * 1024) / SUBSCRIBERS
+    const kibEach = (((residentMiB(running.pid) ?? 0) - before) * 1024) / subscriberCount
     const milliseconds: number[] = []
     for (let post = 1; post <= posts; post++) {
       const start = performance.now()
@@ -118,7 +118,7 @@ export function deliveryTable(deliveries: readonly Delivery[]): string {
     return `| ${cells.join(' | ')} |`
   })
   return [
-    `W8 · one created post to ${SUBSCRIBERS.toLocaleString('en')} subscribers, from its request to the last message:`,
+    `W8 · one created post to ${subscriberCount.toLocaleString('en')} subscribers, from its request to the last message:`,
     '',
     '| server | ms, median | ms, least | KiB a subscriber |',
     '|---|---|---|---|',

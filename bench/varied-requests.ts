@@ -1,5 +1,5 @@
 /** The most common requests: W10 to W19 of docs/performance.md. Every request has other values than the ones before it. */
-import { type DataSet, type ModelName, USERS } from './data.ts'
+import { type DataSet, type ModelName, userCount } from './data.ts'
 import type { Request } from './load.ts'
 import { commonStatus, commonWords, type Random, randomNumbers, rareWords } from './posts.ts'
 
@@ -8,8 +8,8 @@ export interface VariedWorkload {
   readonly description: string
   readonly clients: number
   readonly model: ModelName
-  /** What Portico keeps between requests. */
-  readonly keeps: Kept
+  /** The content of Portico’s cache between requests. */
+  readonly cacheContent: CacheContent
   /** Whether it is also measured with a million posts. */
   readonly big: boolean
   /** For requests that can be answered only once: the number of posts that the measurement needs. */
@@ -20,10 +20,10 @@ export interface VariedWorkload {
 }
 
 /** `totals`: those of lists, but no answers, as if no request was ever repeated. */
-export type Kept = 'nothing' | 'totals' | 'answers'
+export type CacheContent = 'nothing' | 'totals' | 'answers'
 
 /** A cache of one byte holds no answer. */
-export const cacheSettings: Readonly<Record<Kept, Readonly<Record<string, string>>>> = {
+export const cacheSettings: Readonly<Record<CacheContent, Readonly<Record<string, string>>>> = {
   nothing: { PORTICO_CACHE_BYTES: '0' },
   totals: { PORTICO_CACHE_BYTES: '1' },
   answers: {},
@@ -34,15 +34,15 @@ export interface VariedFloor {
   /** Relative to the hand-written server, on SQLite. */
   readonly ofLimit?: number
   /** Relative to the bare server, on SQLite. */
-  readonly ofBare?: number
+  readonly ofBaseline?: number
   /** Relative to the bare server, on PostgreSQL. */
   readonly postgres?: number
 }
 
 /** More than any server answers within a second, and few enough for the load generator. */
-const MAX_REQUESTS = 40_000
+const maxRequests = 40_000
 /** Pages have 1 to 39 items, 20 on average. */
-const MAX_PER_PAGE = 39
+const maxPerPage = 39
 
 const get = (path: string): Request => ({ method: 'GET', path })
 const randomInteger = (random: Random, below: number) => Math.floor(random() * below)
@@ -59,13 +59,13 @@ function shuffled<T>(values: T[], random: Random): T[] {
 /** Different requests in random order: each call of `make` gets another pair of numbers, below `first` and below `second`. */
 function pairs(first: number, second: number, make: (a: number, b: number) => Request): readonly Request[] {
   const all = Array.from({ length: first * second }, (_, n) => n)
-  const numbers = shuffled(all, randomNumbers(3)).slice(0, MAX_REQUESTS)
+  const numbers = shuffled(all, randomNumbers(3)).slice(0, maxRequests)
   return numbers.map(n => make(Math.floor(n / second), n % second))
 }
 
 /** Pages 1 to `count` of a list, of varying sizes. */
 function pages(query: string, count: number): readonly Request[] {
-  return pairs(count, MAX_PER_PAGE, (page, size) =>
+  return pairs(count, maxPerPage, (page, size) =>
     get(`/api/v1/posts?${query}&page=${page + 1}&per_page=${size + 1}`),
   )
 }
@@ -76,21 +76,21 @@ const ofStatus = (total: 'exact' | 'estimate' | 'none') =>
   pages(`status=${commonStatus}&sort=-created_at&total=${total}`, 50)
 
 const ofAuthors = () =>
-  pairs(USERS, MAX_PER_PAGE, (user, size) =>
+  pairs(userCount, maxPerPage, (user, size) =>
     get(`/api/v1/posts?author_id=${user + 1}&sort=-created_at&include=author&per_page=${size + 1}`),
   )
 
 const ofUsersByPage = () =>
-  pairs(USERS, 2 * MAX_PER_PAGE, (user, n) => {
-    const [page, size] = [1 + Math.floor(n / MAX_PER_PAGE), 1 + (n % MAX_PER_PAGE)]
+  pairs(userCount, 2 * maxPerPage, (user, n) => {
+    const [page, size] = [1 + Math.floor(n / maxPerPage), 1 + (n % maxPerPage)]
     return get(`/api/v1/users/${user + 1}/posts?page=${page}&per_page=${size}`)
   })
 
-const CURSORS = 200
+const cursorCount = 200
 
 function ofUsersByCursor({ rows }: { readonly rows: number }, cursorAt: (id: number) => string) {
-  return pairs(USERS, CURSORS, (user, n) => {
-    const cursor = cursorAt(Math.floor((n * rows * 0.7) / CURSORS))
+  return pairs(userCount, cursorCount, (user, n) => {
+    const cursor = cursorAt(Math.floor((n * rows * 0.7) / cursorCount))
     return get(`/api/v1/users/${user + 1}/posts?cursor=${cursor}&per_page=20`)
   })
 }
@@ -99,8 +99,8 @@ const rareWord = ({ rows }: { readonly rows: number }) =>
   pairs(rareWords(rows), 10, (word, size) => get(`/api/v1/posts?q=rare${word}&per_page=${size + 11}`))
 
 const commonWord = () =>
-  pairs(commonWords.length, 5 * MAX_PER_PAGE, (word, n) => {
-    const [page, size] = [1 + Math.floor(n / MAX_PER_PAGE), 1 + (n % MAX_PER_PAGE)]
+  pairs(commonWords.length, 5 * maxPerPage, (word, n) => {
+    const [page, size] = [1 + Math.floor(n / maxPerPage), 1 + (n % maxPerPage)]
     return get(`/api/v1/posts?q=${commonWords[word]}&page=${page}&per_page=${size}`)
   })
 
@@ -114,7 +114,7 @@ function ids(rows: number): readonly number[] {
 
 const changes = ({ rows }: { readonly rows: number }): readonly Request[] =>
   ids(rows)
-    .slice(0, MAX_REQUESTS)
+    .slice(0, maxRequests)
     .map((id, n) => ({
       method: 'PATCH',
       path: `/api/v1/posts/${id}`,
@@ -128,7 +128,7 @@ const query =
   'query($id: ID!, $limit: Int!) { user(id: $id) { id email posts(limit: $limit, orderBy: [CREATED_AT_DESC]) { id title author { id email } } } }'
 
 const nested = () =>
-  pairs(USERS, MAX_PER_PAGE, (user, size) => {
+  pairs(userCount, maxPerPage, (user, size) => {
     const variables = { id: String(user + 1), limit: size + 1 }
     return { method: 'POST', path: '/graphql', body: JSON.stringify({ query, variables }) }
   })
@@ -148,14 +148,14 @@ function mixed({ rows }: { readonly rows: number }): readonly Request[] {
     () => get('/api/v1/posts?per_page=20'),
     ...[newest, authors, users].map(list => () => list[randomInteger(random, list.length)]),
   ]
-  return Array.from({ length: MAX_REQUESTS }, (_, n) => {
+  return Array.from({ length: maxRequests }, (_, n) => {
     const read = random() < 0.9 ? reads[n % reads.length]?.() : undefined
     return read ?? created(n)
   })
 }
 
-const list = { clients: 32, model: 'blog', keeps: 'nothing', big: true } as const
-const write = { clients: 32, model: 'blog', keeps: 'nothing', big: false } as const
+const list = { clients: 32, model: 'blog', cacheContent: 'nothing', big: true } as const
+const write = { clients: 32, model: 'blog', cacheContent: 'nothing', big: false } as const
 
 export const variedWorkloads: readonly VariedWorkload[] = [
   {
@@ -199,7 +199,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
     name: 'W13@cached',
     description: 'the same, with cached totals',
     model: 'editorial',
-    keeps: 'totals',
+    cacheContent: 'totals',
     floor: { postgres: 0.06 },
     requests: () => ofStatus('exact'),
   },
@@ -240,7 +240,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
     name: 'W14@cached',
     description: 'the same, with cached totals',
     model: 'editorial',
-    keeps: 'totals',
+    cacheContent: 'totals',
     floor: { postgres: 0.06 },
     requests: commonWord,
   },
@@ -248,7 +248,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
     ...write,
     name: 'W15',
     description: 'change one field, 32 clients',
-    floor: { ofBare: 0.25, postgres: 0.08 },
+    floor: { ofBaseline: 0.25, postgres: 0.08 },
     requests: changes,
   },
   {
@@ -256,7 +256,7 @@ export const variedWorkloads: readonly VariedWorkload[] = [
     name: 'W16',
     description: 'delete a post, 32 clients',
     once: { posts: 300_000, seconds: 2 },
-    floor: { ofBare: 0.25, postgres: 0.08 },
+    floor: { ofBaseline: 0.25, postgres: 0.08 },
     requests: deletions,
   },
   {
@@ -278,8 +278,8 @@ export const variedWorkloads: readonly VariedWorkload[] = [
     name: 'W19@memory',
     description: 'nine reads of W1, W2, W10, W11, W12 to one create, 64 clients, with the answer cache',
     clients: 64,
-    keeps: 'answers',
-    floor: { ofBare: 0.25, postgres: 0.08 },
+    cacheContent: 'answers',
+    floor: { ofBaseline: 0.25, postgres: 0.08 },
     requests: mixed,
   },
   {

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { copyOf, type DataSet } from './data.ts'
 import { startPortico } from './server.ts'
 
-export interface SendingFigure {
+export interface SendingMeasurement {
   /** Each has its own host. */
   readonly webhooks: number
   readonly events: number
@@ -32,7 +32,7 @@ async function openReceiver() {
   return { counted, port, close }
 }
 
-async function measure(data: DataSet, webhooks: number, events: number): Promise<SendingFigure> {
+async function measure(data: DataSet, webhooks: number, events: number): Promise<SendingMeasurement> {
   const work = copyOf(data)
   const receiver = await openReceiver()
   const running = await startPortico(work.data.database, { PORTICO_WEBHOOKS_PRIVATE: 'true' })
@@ -73,14 +73,14 @@ async function measure(data: DataSet, webhooks: number, events: number): Promise
   }
 }
 
-export async function measureSending(data: DataSet, events: number): Promise<readonly SendingFigure[]> {
-  const figures: SendingFigure[] = []
-  for (const webhooks of [1, 10, 40]) figures.push(await measure(data, webhooks, events))
-  return figures
+export async function measureSending(data: DataSet, events: number): Promise<readonly SendingMeasurement[]> {
+  const measurements: SendingMeasurement[] = []
+  for (const webhooks of [1, 10, 40]) measurements.push(await measure(data, webhooks, events))
+  return measurements
 }
 
-export function sendingTable(figures: readonly SendingFigure[]): string {
-  const rows = figures.map(({ webhooks, events, deliveries, seconds }) => {
+export function sendingTable(measurements: readonly SendingMeasurement[]): string {
+  const rows = measurements.map(({ webhooks, events, deliveries, seconds }) => {
     const cells = [webhooks, events, deliveries, seconds.toFixed(1), Math.round(deliveries / seconds)]
     return `| ${cells.join(' | ')} |`
   })

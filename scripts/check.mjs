@@ -7,11 +7,11 @@ const env = sourceEnvironment()
 const node = chosenNode()
 
 /** The checks: a name, a command with its arguments, and what to do if it fails. */
-const steps = [
+const checks = [
   ['types', tool('tsc'), ['-p', '.'], 'Fix the types.'],
   // Without the types of packages that only the tests use.
   ['types of the package', tool('tsc'), ['-p', 'tsconfig.build.json', '--noEmit'], 'Fix the types.'],
-  // With the types of the DOM, and with this clone's sources.
+  // Adds the types of the DOM, and uses this clone's sources.
   [
     'types of examples/react',
     tool('tsc'),
@@ -36,7 +36,7 @@ const steps = [
 
 const failed = []
 
-async function runStep([name, command, args, advice]) {
+async function runCheck([name, command, args, advice]) {
   const { code, output } = await capture(command, args, {
     cwd: root,
     env,
@@ -48,9 +48,9 @@ async function runStep([name, command, args, advice]) {
   say(`${output.trim()}\n${advice}\n`)
 }
 
-/** Takes steps one after the other, until none is left. */
+/** Runs the remaining checks one after the other. */
 async function runRemaining() {
-  for (let step = steps.shift(); step; step = steps.shift()) await runStep(step)
+  for (let check = checks.shift(); check; check = checks.shift()) await runCheck(check)
 }
 
 // Two at a time, for two cores.

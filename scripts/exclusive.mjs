@@ -16,8 +16,8 @@ function isAlive(pid) {
   }
 }
 
-/** Removes the file of a process that was killed. Returns whether this process now holds the lock. */
-function take() {
+/** Returns whether this process now holds the lock. Removes the file of a process that was killed, for the next attempt. */
+function tryLock() {
   try {
     writeFileSync(file, String(process.pid), { flag: 'wx' })
     return true
@@ -36,7 +36,7 @@ function take() {
 /** Runs `work` when no other process of this clone holds the lock. */
 export async function exclusively(work) {
   mkdirSync(join(root, '.cache'), { recursive: true })
-  while (!take()) await wait(pollMs)
+  while (!tryLock()) await wait(pollMs)
   try {
     return await work()
   } finally {

@@ -1,4 +1,4 @@
-// What every script needs: installed packages, the right Node, and child processes.
+// Used by every script: installed packages, the right Node, and child processes.
 // Runs on the machine's own Node, from version 20.
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
@@ -31,11 +31,11 @@ export function capture(command, args, options = {}) {
 export function run(command, args, options = {}) {
   return new Promise((resolve, reject) => {
     const child = spawn(command, args, { cwd: root, stdio: 'inherit', ...options })
-    const pass = signal => child.kill(signal)
-    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, pass)
+    const forward = signal => child.kill(signal)
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward)
     child.on('error', reject)
     child.on('close', (code, signal) => {
-      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(name, pass)
+      for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.off(name, forward)
       resolve(code ?? (signal === 'SIGINT' || signal === 'SIGTERM' ? 0 : 1))
     })
   })
@@ -45,10 +45,10 @@ export function run(command, args, options = {}) {
 export function missingLibrary(output) {
   const [, library] = /error while loading shared libraries: (\S+?):/.exec(output) ?? []
   if (library === undefined) return undefined
-  const how = library.startsWith('libatomic.')
+  const instructions = library.startsWith('libatomic.')
     ? ': as root, `apt install libatomic1`, or `dnf install libatomic`'
     : ''
-  return `The pinned Node needs the library ${library}, which this machine lacks. Install it${how}. Then try again.`
+  return `The pinned Node needs the library ${library}, which this machine lacks. Install it${instructions}. Then try again.`
 }
 
 function npm(...args) {
@@ -57,14 +57,14 @@ function npm(...args) {
   return capture('npm', [...args, ...always, ...quietFlags], { shell: onWindows })
 }
 
-function endOf({ code, output }) {
+function exitOnFailure({ code, output }) {
   if (code === 0) return
   say(output)
   say('npm failed; its output is above. It needs access to a package registry.')
   process.exit(code)
 }
 
-/** Whether the clone has the packages of the tests: with a newer lock file, it needs them again. */
+/** Whether the packages of the tests were installed once: then a newer lock file applies to them, too. */
 function hasTestPackages() {
   return existsSync(join(root, 'node_modules', 'portico-test'))
 }
@@ -78,14 +78,14 @@ async function installToServe(ownVersion) {
   const workspaces = usesOwnNode
     ? ['--workspaces=false']
     : ['--workspace=runtime', '--include-workspace-root']
-  endOf(await npm('ci', ...workspaces))
+  exitOnFailure(await npm('ci', ...workspaces))
 }
 
 /** Adds to what `npm start` has installed, so that a running service keeps its packages. */
 async function installEverything() {
   say('Installing what tests, checks and measurements need (once) …')
   if (isInstalled('serve') && (await npm('install', '--no-save')).code === 0 && isInstalled()) return
-  endOf(await npm('ci'))
+  exitOnFailure(await npm('ci'))
 }
 
 /** Why the pinned Node cannot be used, and what to do; undefined if it runs. */
@@ -110,7 +110,7 @@ function isNewEnough(version) {
   return version.localeCompare(oldestNode, 'en', { numeric: true }) >= 0
 }
 
-function isPinnedThere() {
+function hasPinnedNode() {
   const pinned = lockedNode()
   return pinned !== undefined && existsSync(pinned.path)
 }
@@ -118,7 +118,7 @@ function isPinnedThere() {
 let usesOwnNode = false
 
 /** Selects the pinned Node or, if that cannot be used, the machine's own if it is new enough. Otherwise ends the process. */
-async function takePinned(ownVersion) {
+async function selectPinnedNode(ownVersion) {
   const fault = await nodeFault()
   if (fault === undefined) return
   // npm puts this folder first in the PATH of every script.
@@ -135,10 +135,10 @@ async function takePinned(ownVersion) {
  */
 export async function prepareToServe(ownVersion = process.versions.node) {
   usesOwnNode = isNewEnough(ownVersion)
-  const isThere = isInstalled('serve') && (usesOwnNode || isPinnedThere() || lockedNode() === undefined)
-  if (!isThere) await installToServe(ownVersion)
+  const hasPackages = isInstalled('serve') && (usesOwnNode || hasPinnedNode() || lockedNode() === undefined)
+  if (!hasPackages) await installToServe(ownVersion)
   // An earlier run removed npm's link to a Node that does not run here.
-  if (!usesOwnNode && !(isThere && existsSync(tool('node')))) await takePinned(ownVersion)
+  if (!usesOwnNode && !(hasPackages && existsSync(tool('node')))) await selectPinnedNode(ownVersion)
 }
 
 /**
@@ -146,10 +146,11 @@ export async function prepareToServe(ownVersion = process.versions.node) {
  * Node, so that results are the same everywhere.
  */
 export async function install(ownVersion = process.versions.node) {
-  const isThere = isInstalled() && (isPinnedThere() || lockedNode() === undefined || isNewEnough(ownVersion))
-  if (!isThere) await installEverything()
-  else if (isPinnedThere() && existsSync(tool('node'))) return
-  await takePinned(ownVersion)
+  const hasPackages =
+    isInstalled() && (hasPinnedNode() || lockedNode() === undefined || isNewEnough(ownVersion))
+  if (!hasPackages) await installEverything()
+  else if (hasPinnedNode() && existsSync(tool('node'))) return
+  await selectPinnedNode(ownVersion)
 }
 
 /** The Node to use, after one of the functions above has selected it. */

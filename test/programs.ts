@@ -1,4 +1,4 @@
-/** Programs that tests need and npm does not provide: found on the machine, or installed with apt-get. */
+/** Programs that tests need and npm does not provide. They are found on the machine, or installed with apt-get. */
 import { spawnSync } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -31,8 +31,8 @@ function isProgram(path: string): boolean {
 /** Folders of servers, which are not on the PATH of every user. */
 const serverFolders = ['/usr/sbin', '/usr/local/sbin']
 
-/** The path of a program, from its environment variable or found on the machine. */
-export function onMachine(program: Omit<Program, 'package'>): string | undefined {
+/** The path of a program: from its environment variable, or from the machine's folders. */
+export function installedPath(program: Omit<Program, 'package'>): string | undefined {
   const { names, variable, folders = [], accepts = () => true } = program
   const configured = variable === undefined ? undefined : process.env[variable]
   if (configured !== undefined && configured !== '') return configured
@@ -46,10 +46,10 @@ const maxTries = 40
 const pauseMs = 3000
 
 /** Runs apt-get. Waits while another process holds its locks, because test files run concurrently. */
-function apt(...words: readonly string[]): boolean {
+function apt(...args: readonly string[]): boolean {
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
   for (let tries = 0; tries < maxTries; tries++) {
-    const { status, stderr } = spawnSync('apt-get', ['-qq', ...words], { env, encoding: 'utf8' })
+    const { status, stderr } = spawnSync('apt-get', ['-qq', ...args], { env, encoding: 'utf8' })
     if (status === 0) return true
     if (!/lock/i.test(stderr ?? '')) return false
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, pauseMs)
@@ -61,10 +61,10 @@ function apt(...words: readonly string[]): boolean {
 const maxInstallMs = 300_000
 
 /**
- * Runs `install` in one process at a time: while another process updates the package lists, apt-get finds no package and
+ * Runs `install` in one process at a time. While another process updates the package lists, apt-get finds no package and
  * does not report a lock.
  */
-function alone<T>(install: () => T): T {
+function installExclusively<T>(install: () => T): T {
   const lock = join(tmpdir(), 'portico-install.lock')
   for (let waitedMs = 0; ; waitedMs += pauseMs) {
     try {
@@ -103,12 +103,12 @@ function installPackage(name: string): void {
 /** The path of a program. If it is missing and cannot be installed, the error says what to do. */
 export function findProgram(program: Program): string {
   const { names, variable, package: name } = program
-  const path = onMachine(program)
+  const path = installedPath(program)
   if (path !== undefined) return path
-  const installed = alone(() => {
-    const installedByOther = onMachine(program)
+  const installed = installExclusively(() => {
+    const installedByOther = installedPath(program)
     if (installedByOther === undefined) installPackage(name)
-    return installedByOther ?? onMachine(program)
+    return installedByOther ?? installedPath(program)
   })
   if (installed !== undefined) return installed
   const otherwise = program.otherwise ?? `name its file in ${variable}`

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, suite } from 'node:test'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** Not the names of globals: packages add some while later files are imported. */
-function globals() {
+/** The global state that a test must restore. Not the names of globals: packages add some when later files are imported. */
+function globalState() {
   const { now } = Date
   const { random } = Math
   const { stdout, stderr } = process
@@ -19,16 +19,16 @@ function globals() {
 }
 
 /**
- * The files, by their absolute paths: `scripts/test.mjs` writes a program that calls this. Each file is a suite, so its hooks
- * are its own.
+ * `files`: absolute paths. `scripts/test.mjs` writes a program that calls this. Each file is a suite, so its hooks apply to
+ * its own tests only.
  */
 export function runTogether(files: readonly string[]): void {
-  let before = globals()
+  let before = globalState()
   beforeEach(() => {
-    before = globals()
+    before = globalState()
   })
-  afterEach(() => assert.deepEqual(globals(), before, 'the test has left something global changed'))
-  // Not `import`, which runs the file in another asynchronous context: its tests and hooks would belong to no suite.
+  afterEach(() => assert.deepEqual(globalState(), before, 'the test has changed global state'))
+  // `import` would run the file in another asynchronous context, where its tests and hooks belong to no suite.
   const require = createRequire(import.meta.url)
   for (const file of files) suite(relative(root, file), () => void require(file))
 }

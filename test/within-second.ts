@@ -1,4 +1,4 @@
-/** Checks that something ends within a second, on busy machines too. */
+/** Checks that connections end within a second, on busy machines too. */
 import { setTimeout as wait } from 'node:timers/promises'
 
 const limitMs = 1000

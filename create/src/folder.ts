@@ -29,7 +29,7 @@ function suggestedName(name: string): string {
   return near === '' || taken.includes(near) ? 'my-app' : near
 }
 
-/** What is wrong with a name, as a sentence; undefined if npm accepts it. */
+/** The fault of a name, as a sentence; undefined if npm accepts it. */
 export function nameFault(name: string): string | undefined {
   const isValid = /^[a-z0-9][a-z0-9._-]*$/.test(name) && name.length <= maxNameLength
   if (isValid && !taken.includes(name)) return undefined
@@ -51,7 +51,7 @@ function folderFault(path: string, shown: string): string | undefined {
   return `The folder ${shown} is not empty: name one that is empty or does not exist.`
 }
 
-/** What is wrong with the given folder; undefined if a project can be created there. */
+/** The reason why no project can be created in the folder; undefined if it can. */
 export function targetFault(folder: string, from: string): string | undefined {
   if (folder.trim() === '') return 'Name a folder, for example my-app.'
   const { path, name } = targetOf(folder, from)

@@ -30,7 +30,7 @@ const chosen = all.filter(
   ({ file }) => folders.length === 0 || folders.some(folder => file.startsWith(folder)),
 )
 
-function say(line: string): void {
+function print(line: string): void {
   process.stdout.write(`${line}\n`)
 }
 
@@ -92,7 +92,7 @@ async function runAll(): Promise<readonly Result[]> {
       results.push({ mutant, outcome })
       const seconds = ((performance.now() - start) / 1000).toFixed(1)
       const suffix = outcome.kind === 'killed' ? ` (by ${outcome.test})` : ''
-      say(
+      print(
         `${results.length}/${chosen.length} ${outcome.kind} ${mutant.file}: ${mutant.mistake}${suffix}, ${seconds} s`,
       )
     })
@@ -112,10 +112,10 @@ function checkTexts(): readonly Result[] {
 
 if (args.includes('--text')) {
   const stale = checkTexts()
-  say(report(stale).text)
+  print(report(stale).text)
   process.exitCode = stale.length === 0 ? 0 : 1
 } else {
   const { text, score, stale } = report(await runAll())
-  say(text)
+  print(text)
   process.exitCode = score >= minScore && stale === 0 ? 0 : 1
 }

@@ -1,4 +1,4 @@
-/** What both databases share, and SQLite. */
+/** Mutants of the code that both databases share, and of SQLite. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 /** The contract in memory, then what looks at more. */
@@ -10,7 +10,7 @@ const contract = [
   'store/store#SQLite',
 ]
 
-/** What notices mistakes in updates. */
+/** The tests that detect mistakes in updates. */
 const updates = [
   'store/write/write',
   'store/write/update-rule#SQLite',
@@ -455,8 +455,16 @@ const writes: readonly Mutant[] = [
         'addCondition(condition, noDependencies()).collections.has(collection.name)',
         'false',
       ],
-      ['a unique field that is taken is told to everyone', 'set.some(({ field }) => field.unique) ||', ''],
-      ['a unique index that is violated is told to everyone', 'unique && keys.some(', 'false && keys.some('],
+      [
+        'a unique field that is taken is disclosed to everyone',
+        'set.some(({ field }) => field.unique) ||',
+        '',
+      ],
+      [
+        'a unique index that is violated is disclosed to everyone',
+        'unique && keys.some(',
+        'false && keys.some(',
+      ],
     ],
   ),
   ...mutantsOf('store/write/update', updates, [
@@ -749,7 +757,7 @@ const sqlite: readonly Mutant[] = [
         '      void job.process.kill()\n    }\n    this.#refuse',
         '    }\n    this.#refuse',
       ],
-      ['a read whose process dies is never retried', 'const maxTries = 2', 'const maxTries = 1'],
+      ['a read whose process exits is never retried', 'const maxTries = 2', 'const maxTries = 1'],
       [
         'a read is retried forever',
         'cause instanceof ReaderLost && job.tries < maxTries',

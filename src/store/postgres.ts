@@ -22,8 +22,8 @@ import type { Store, StoreCounts } from './store.ts'
  */
 export async function openPostgres(model: Model, options: PostgresOptions): Promise<Store> {
   const settings = postgresSettings(options)
-  const { url, autoMigrate, rowSecurity: isLocked } = settings
-  await preparePostgres(url, model, { autoMigrate, isLocked, onSurplus: options.onSurplus })
+  const { url, autoMigrate, rowSecurity } = settings
+  await preparePostgres(url, model, { autoMigrate, rowSecurity, onSurplus: options.onSurplus })
   await withConnection(url, client => openLog(client, settings.now))
   const parts = partsOf(model, settings)
   const store = new OpenStore(parts)

@@ -26,7 +26,7 @@ const folder = mkdtempSync(join(tmpdir(), 'portico-tokens-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 
 const issuer = 'https://a.example'
-const life = 3600
+const lifetimeSeconds = 3600
 const model = checkModel(blog)
 let files = 0
 
@@ -61,7 +61,7 @@ function node(file: string, app: App, now = Date.now) {
     rightsOfApp: () =>
       app.scopes === undefined ? undefined : { id: app.id, scopes: app.scopes, firstParty: false },
     issuer: () => issuer,
-    accessSeconds: life,
+    accessSeconds: lifetimeSeconds,
     refreshSeconds: 2_592_000,
     now,
   })
@@ -72,21 +72,21 @@ function node(file: string, app: App, now = Date.now) {
     await store.refresh()
     return reader.read({ place, text }, { headers: {}, query: '', method: 'GET', path: '/', proven })
   }
-  return { store, run, reads, read, records: withDenials(store.records, life) }
+  return { store, run, reads, read, records: withDenials(store.records, lifetimeSeconds) }
 }
 
 type Node = ReturnType<typeof node>
 
-async function withNodes(use: (one: Node, other: Node, app: App) => Promise<void>) {
+async function withNodes(use: (nodeA: Node, nodeB: Node, app: App) => Promise<void>) {
   const file = join(folder, `${++files}.db`)
   const app: App = { id: 7, scopes: 'all', version: 1 }
-  const one = node(file, app)
-  const other = node(file, app)
+  const nodeA = node(file, app)
+  const nodeB = node(file, app)
   try {
-    await use(one, other, app)
+    await use(nodeA, nodeB, app)
   } finally {
-    await one.store.close()
-    await other.store.close()
+    await nodeA.store.close()
+    await nodeB.store.close()
   }
 }
 
@@ -113,7 +113,7 @@ async function issue({ records }: Node, { format, userId, scope = 'read:post', c
   const jti = hash('sha256', text, 'base64url')
   const kind = userId === undefined ? 'ClientCredentials' : 'AccessToken'
   const grant = randomBytes(8).toString('hex')
-  const expiresAt = Date.now() + life * 1000
+  const expiresAt = Date.now() + lifetimeSeconds * 1000
   const of = userId === undefined ? {} : { accountId: String(userId), grantId: grant }
   const payload = JSON.stringify({ clientId: 'app', scope, ...of, jkt })
   if (userId !== undefined) {
@@ -128,7 +128,7 @@ async function issue({ records }: Node, { format, userId, scope = 'read:post', c
     sub: userId === undefined ? 'app' : String(userId),
     client_id: 'app',
     iat,
-    exp: iat + life,
+    exp: iat + lifetimeSeconds,
     jti,
     scope,
     ...(userId === undefined ? undefined : { grant_id: grantHash(grant) }),
@@ -139,30 +139,30 @@ async function issue({ records }: Node, { format, userId, scope = 'read:post', c
 }
 
 test('a JWT is accepted without reading its record; after a revocation a node reads the deny list once', async () => {
-  await withNodes(async one => {
-    const userId = await person(one.run)
+  await withNodes(async nodeA => {
+    const userId = await person(nodeA.run)
     const tokens = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
-        issue(one, { format: 'jwt', ...(index % 2 === 0 ? { userId } : {}) }),
+        issue(nodeA, { format: 'jwt', ...(index % 2 === 0 ? { userId } : {}) }),
       ),
     )
-    one.reads.length = 0
-    for (const { text } of tokens) assert.ok(await one.read(text))
-    assert.deepEqual(one.reads, ['get SigningKeys', 'all Denial'])
+    nodeA.reads.length = 0
+    for (const { text } of tokens) assert.ok(await nodeA.read(text))
+    assert.deepEqual(nodeA.reads, ['get SigningKeys', 'all Denial'])
     const [first, second, ...rest] = tokens
     assert.ok(first && second)
-    await one.records.deleteGrant(first.grant)
-    await one.records.delete(second.kind, second.jti)
-    one.reads.length = 0
-    for (const { text } of [first, second]) assert.equal(await one.read(text), null)
-    for (const { text } of rest) assert.ok(await one.read(text))
-    assert.deepEqual(one.reads, ['all Denial'])
+    await nodeA.records.deleteGrant(first.grant)
+    await nodeA.records.delete(second.kind, second.jti)
+    nodeA.reads.length = 0
+    for (const { text } of [first, second]) assert.equal(await nodeA.read(text), null)
+    for (const { text } of rest) assert.ok(await nodeA.read(text))
+    assert.deepEqual(nodeA.reads, ['all Denial'])
   })
 })
 
 for (const format of ['opaque', 'jwt'] as const) {
   const ends: Readonly<
-    Record<string, (one: Node, token: Awaited<ReturnType<typeof issue>>, id: number) => unknown>
+    Record<string, (nodeA: Node, token: Awaited<ReturnType<typeof issue>>, id: number) => unknown>
   > = {
     'its grant is deleted': ({ records }, { grant }) => records.delete('Grant', grant),
     'its grant is deleted with its tokens': ({ records }, { grant }) => records.deleteGrant(grant),
@@ -172,16 +172,16 @@ for (const format of ['opaque', 'jwt'] as const) {
   }
   for (const [what, end] of Object.entries(ends)) {
     test(`${format}: every node refuses a token once ${what}, and still accepts the token of another user`, async () => {
-      await withNodes(async (one, other) => {
-        const [userId, strangerId] = [await person(one.run), await person(one.run)]
-        const token = await issue(one, { format, userId })
-        const stranger = await issue(one, { format, userId: strangerId })
-        for (const { read } of [one, other]) {
+      await withNodes(async (nodeA, nodeB) => {
+        const [userId, strangerId] = [await person(nodeA.run), await person(nodeA.run)]
+        const token = await issue(nodeA, { format, userId })
+        const stranger = await issue(nodeA, { format, userId: strangerId })
+        for (const { read } of [nodeA, nodeB]) {
           assert.equal((await read(token.text))?.userId, userId)
           assert.equal((await read(stranger.text))?.userId, strangerId)
         }
-        await end(one, token, userId)
-        for (const { read } of [one, other]) {
+        await end(nodeA, token, userId)
+        for (const { read } of [nodeA, nodeB]) {
           assert.equal(await read(token.text), null)
           assert.equal((await read(stranger.text))?.userId, strangerId)
         }
@@ -193,14 +193,14 @@ for (const format of ['opaque', 'jwt'] as const) {
   }
 
   test(`${format}: every node refuses a revoked client-credentials token, and still accepts another one`, async () => {
-    await withNodes(async (one, other) => {
-      const [token, stranger] = [await issue(one, { format }), await issue(one, { format })]
-      for (const { read } of [one, other]) {
+    await withNodes(async (nodeA, nodeB) => {
+      const [token, stranger] = [await issue(nodeA, { format }), await issue(nodeA, { format })]
+      for (const { read } of [nodeA, nodeB]) {
         assert.equal((await read(token.text))?.budgetKey, 'app:app')
         assert.ok(await read(stranger.text))
       }
-      await one.records.delete(token.kind, token.jti)
-      for (const { read } of [one, other]) {
+      await nodeA.records.delete(token.kind, token.jti)
+      for (const { read } of [nodeA, nodeB]) {
         assert.equal(await read(token.text), null)
         assert.ok(await read(stranger.text))
       }
@@ -208,9 +208,13 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 
   test(`${format}: a live token loses a scope as soon as its app loses it`, async () => {
-    await withNodes(async (one, _other, app) => {
-      const token = await issue(one, { format, userId: await person(one.run), scope: 'read:post read:user' })
-      const scopes = async () => (await one.read(token.text))?.access.scopes
+    await withNodes(async (nodeA, _other, app) => {
+      const token = await issue(nodeA, {
+        format,
+        userId: await person(nodeA.run),
+        scope: 'read:post read:user',
+      })
+      const scopes = async () => (await nodeA.read(token.text))?.access.scopes
       assert.deepEqual(await scopes(), new Set(['read:post', 'read:user']))
       app.scopes = new Set(['read:user'])
       app.version++
@@ -219,13 +223,13 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 
   test(`${format}: a principal carries its app and grant; every node applies a change to the app at once`, async () => {
-    await withNodes(async (one, other, app) => {
-      const token = await issue(one, { format, userId: await person(one.run) })
-      const alone = await issue(one, { format })
+    await withNodes(async (nodeA, nodeB, app) => {
+      const token = await issue(nodeA, { format, userId: await person(nodeA.run) })
+      const alone = await issue(nodeA, { format })
       for (const id of [7, null, 8]) {
         app.id = id
         app.version++
-        for (const { read } of [one, other]) {
+        for (const { read } of [nodeA, nodeB]) {
           const [ofUser, ofApp] = [await read(token.text), await read(alone.text)]
           assert.deepEqual([ofUser?.appId, ofUser?.grant], [id, `grant:${grantHash(token.grant)}`])
           assert.deepEqual([ofApp?.appId, ofApp?.grant], [id, null])
@@ -235,15 +239,15 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 
   test(`${format}: a changed role, a deleted user and a deleted app take effect at once`, async () => {
-    await withNodes(async (one, other, app) => {
-      const userId = await person(one.run)
-      const { text } = await issue(one, { format, userId })
-      const roles = async () => [(await one.read(text))?.access.role, (await other.read(text))?.access.role]
+    await withNodes(async (nodeA, nodeB, app) => {
+      const userId = await person(nodeA.run)
+      const { text } = await issue(nodeA, { format, userId })
+      const roles = async () => [(await nodeA.read(text))?.access.role, (await nodeB.read(text))?.access.role]
       assert.deepEqual(await roles(), ['user', 'user'])
       const set = [{ field: 'role', param: 1 }]
       const select = [{ kind: 'field', key: 'id', field: 'id' }] as const
       const base = { collection: 'users', id: 0, ifMatch: undefined }
-      await one.run.write(
+      await nodeA.run.write(
         {
           shape: { ...base, kind: 'update', mode: 'merge', set, documents: 'merge', select },
           args: [userId, 'editor'],
@@ -251,25 +255,25 @@ for (const format of ['opaque', 'jwt'] as const) {
         system,
       )
       assert.deepEqual(await roles(), ['editor', 'editor'])
-      const gone = await issue(other, { format, userId })
-      assert.ok(await one.read(gone.text))
-      await one.run.write({ shape: { ...base, kind: 'delete' }, args: [userId] }, system)
-      assert.deepEqual([await one.read(text), await other.read(gone.text)], [null, null])
-      const ofApp = await issue(one, { format })
+      const deleted = await issue(nodeB, { format, userId })
+      assert.ok(await nodeA.read(deleted.text))
+      await nodeA.run.write({ shape: { ...base, kind: 'delete' }, args: [userId] }, system)
+      assert.deepEqual([await nodeA.read(text), await nodeB.read(deleted.text)], [null, null])
+      const ofApp = await issue(nodeA, { format })
       app.scopes = undefined
-      assert.equal(await one.read(ofApp.text), null)
+      assert.equal(await nodeA.read(ofApp.text), null)
     })
   })
 
   test(`${format}: a cached token expires on time; its principal’s end covers refreshes only with offline_access`, async () => {
-    await withNodes(async one => {
+    await withNodes(async nodeA => {
       const time = { at: Date.now() }
       const late = node(join(folder, `${files}.db`), { id: 7, scopes: 'all', version: 1 }, () => time.at)
-      const userId = await person(one.run)
-      const { text } = await issue(one, { format, userId })
-      const lasting = await issue(one, { format, userId, scope: 'read:post offline_access' })
+      const userId = await person(nodeA.run)
+      const { text } = await issue(nodeA, { format, userId })
+      const lasting = await issue(nodeA, { format, userId, scope: 'read:post offline_access' })
       const end = (await late.read(text))?.expiresAt ?? 0
-      assert.ok(Math.abs(end - time.at - life * 1000) < 2000, 'in milliseconds since 1970')
+      assert.ok(Math.abs(end - time.at - lifetimeSeconds * 1000) < 2000, 'in milliseconds since 1970')
       const refreshable = (await late.read(lasting.text))?.expiresAt ?? 0
       assert.ok(Math.abs(refreshable - time.at - 2_592_000_000) < 2000, 'until its refresh token expires')
       assert.equal((await late.read(text))?.userId, userId, 'now read from the cache')
@@ -282,15 +286,15 @@ for (const format of ['opaque', 'jwt'] as const) {
   })
 
   test(`${format}: a DPoP-bound token is refused without its proof, and an unbound one with the DPoP scheme`, async () => {
-    await withNodes(async one => {
-      const userId = await person(one.run)
-      const bound = await issue(one, { format, userId, jkt: 'a-thumbprint' })
-      await assert.rejects(one.read(bound.text), { code: 'UNAUTHORIZED' })
-      await assert.rejects(one.read(bound.text, { place: 'dpop' }), { code: 'UNAUTHORIZED' })
-      assert.equal((await one.read(bound.text, { place: 'dpop', proven: true }))?.userId, userId)
-      const bearer = await issue(one, { format, userId })
-      await assert.rejects(one.read(bearer.text, { place: 'dpop', proven: true }), { code: 'UNAUTHORIZED' })
-      assert.equal((await one.read(bearer.text))?.userId, userId)
+    await withNodes(async nodeA => {
+      const userId = await person(nodeA.run)
+      const bound = await issue(nodeA, { format, userId, jkt: 'a-thumbprint' })
+      await assert.rejects(nodeA.read(bound.text), { code: 'UNAUTHORIZED' })
+      await assert.rejects(nodeA.read(bound.text, { place: 'dpop' }), { code: 'UNAUTHORIZED' })
+      assert.equal((await nodeA.read(bound.text, { place: 'dpop', proven: true }))?.userId, userId)
+      const bearer = await issue(nodeA, { format, userId })
+      await assert.rejects(nodeA.read(bearer.text, { place: 'dpop', proven: true }), { code: 'UNAUTHORIZED' })
+      assert.equal((await nodeA.read(bearer.text))?.userId, userId)
     })
   })
 
@@ -306,11 +310,11 @@ for (const format of ['opaque', 'jwt'] as const) {
       ['read:post', ['write:post'], ['read:post']],
       ['read:post', ['write:user'], []],
     ]
-    await withNodes(async (one, _other, app) => {
-      const userId = await person(one.run)
+    await withNodes(async (nodeA, _other, app) => {
+      const userId = await person(nodeA.run)
       for (const [scope, allowed, expected] of rows) {
         app.scopes = allowed === 'all' ? 'all' : new Set(allowed)
-        const principal = await one.read((await issue(one, { format, userId, scope })).text)
+        const principal = await nodeA.read((await issue(nodeA, { format, userId, scope })).text)
         assert.ok(principal && principal.access.scopes !== 'all')
         assert.deepEqual([...principal.access.scopes].sort(), [...expected].sort())
       }
@@ -319,39 +323,39 @@ for (const format of ['opaque', 'jwt'] as const) {
 }
 
 test('a cached JWT is verified again when the signing keys change', async () => {
-  await withNodes(async one => {
-    const token = await issue(one, { format: 'jwt', userId: await person(one.run) })
-    assert.ok(await one.read(token.text))
-    await one.store.records.put({ kind: 'SigningKeys', id: 'all', payload: '[]', expiresAt: null })
-    await one.store.records.delete('SigningKeys', 'all')
-    assert.equal(await one.read(token.text), null)
+  await withNodes(async nodeA => {
+    const token = await issue(nodeA, { format: 'jwt', userId: await person(nodeA.run) })
+    assert.ok(await nodeA.read(token.text))
+    await nodeA.store.records.put({ kind: 'SigningKeys', id: 'all', payload: '[]', expiresAt: null })
+    await nodeA.store.records.delete('SigningKeys', 'all')
+    assert.equal(await nodeA.read(token.text), null)
   })
 })
 
 test('the record is read for a JWT that could outlive its denial or names no grant', async () => {
-  await withNodes(async one => {
-    const userId = await person(one.run)
+  await withNodes(async nodeA => {
+    const userId = await person(nodeA.run)
     const iat = Math.floor(Date.now() / 1000)
-    for (const claims of [{ grant_id: undefined }, { iat, exp: iat + life + 1 }]) {
-      const token = await issue(one, { format: 'jwt', userId, claims })
-      one.reads.length = 0
-      assert.equal((await one.read(token.text))?.userId, userId)
-      assert.ok(one.reads.includes('get AccessToken'))
-      await one.store.records.delete('AccessToken', token.jti)
-      assert.equal(await one.read(token.text), null)
+    for (const claims of [{ grant_id: undefined }, { iat, exp: iat + lifetimeSeconds + 1 }]) {
+      const token = await issue(nodeA, { format: 'jwt', userId, claims })
+      nodeA.reads.length = 0
+      assert.equal((await nodeA.read(token.text))?.userId, userId)
+      assert.ok(nodeA.reads.includes('get AccessToken'))
+      await nodeA.store.records.delete('AccessToken', token.jti)
+      assert.equal(await nodeA.read(token.text), null)
     }
   })
 })
 
 test('a JWT whose grant was denied while it was issued is refused', async () => {
-  await withNodes(async one => {
-    const userId = await person(one.run)
-    const token = await issue(one, { format: 'jwt', userId })
-    await one.records.delete('Grant', token.grant)
+  await withNodes(async nodeA => {
+    const userId = await person(nodeA.run)
+    const token = await issue(nodeA, { format: 'jwt', userId })
+    await nodeA.records.delete('Grant', token.grant)
     const payload = JSON.stringify({ clientId: 'app', scope: 'read:post', accountId: String(userId) })
     const late = { kind: 'AccessToken', id: token.jti, payload, expiresAt: null, grant: token.grant }
-    await one.records.put(late)
-    assert.equal(await one.read(token.text), null)
+    await nodeA.records.put(late)
+    assert.equal(await nodeA.read(token.text), null)
   })
 })
 
@@ -376,8 +380,8 @@ test('a role that changes during its look-up is not cached for later tokens', as
     version: name => (name === 'users' ? users : 1),
     rightsOfApp: () => ({ id: 7, scopes: 'all', firstParty: false }),
     issuer: () => issuer,
-    accessSeconds: life,
-    refreshSeconds: life,
+    accessSeconds: lifetimeSeconds,
+    refreshSeconds: lifetimeSeconds,
   })
   const roleBy = async (letter: string) => {
     const read = reader.read(

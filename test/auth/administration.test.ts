@@ -1,4 +1,4 @@
-/** What administrators do to accounts through the API, and which credentials may not. */
+/** Administration of accounts through the API, and the credentials that must not allow it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'
@@ -31,16 +31,16 @@ async function tokenOf(fixture: Fixture, person: Person, more: object = {}): Pro
     ...{ name: 'Tool', type: 'confidential', redirect_uris: ['http://127.0.0.1:9/callback'], scopes },
     ...more,
   }
-  const made = await fixture.call('/api/v1/oauth_apps', { method: 'POST', key: fixture.admin.key, body })
-  assert.equal(made.status, 201, made.text)
-  const app = made.json as never
+  const created = await fixture.call('/api/v1/oauth_apps', { method: 'POST', key: fixture.admin.key, body })
+  assert.equal(created.status, 201, created.text)
+  const app = created.json as never
   const { access_token = '' } = await newTokens(fixture, app, { browser: fixture.browser(), person, scope })
   return access_token
 }
 
 test('the password set by an administrator becomes the only way to sign in, if the request asks for it', async () => {
-  await withFixture(async ({ call, admin, ben, place }) => {
-    const store = await place.openStore(checkModel(blog))
+  await withFixture(async ({ call, admin, ben, deployment }) => {
+    const store = await deployment.openStore(checkModel(blog))
     const owner = String(ben.id)
     const kinds = ['Passkey', 'Identity', 'Totp', 'RecoveryCode']
     const left = async () =>
@@ -144,7 +144,7 @@ test('an administrator lists the sessions and grants of a user, and ends one or 
 
     const grants = await listed('grants')
     assert.deepEqual(
-      grants.data.map(one => [...(one['scopes'] as string[])].sort()),
+      grants.data.map(keyPath => [...(keyPath['scopes'] as string[])].sort()),
       [[...scopes].sort()],
     )
     assert.equal((await remove('grants/unknown')).status, 404)
@@ -166,12 +166,12 @@ test('an administrator lists and revokes any user’s API keys, but changes none
     const [key] = list.json['data'] as readonly { id: number }[]
     assert.ok(key, list.text)
     assert.ok(!list.text.includes('hash') && !list.text.includes(ben.key))
-    const one = `/api/v1/api_keys/${key.id}`
-    assert.equal((await call(one, { key: ann.key })).status, 404)
-    assert.equal((await call(one, { key: ann.key, method: 'DELETE' })).status, 404)
+    const keyPath = `/api/v1/api_keys/${key.id}`
+    assert.equal((await call(keyPath, { key: ann.key })).status, 404)
+    assert.equal((await call(keyPath, { key: ann.key, method: 'DELETE' })).status, 404)
     const change = { method: 'PATCH', key: admin.key, body: { expires_at: null } }
-    assert.equal((await call(one, change)).status, 403)
-    assert.equal((await call(one, { key: admin.key, method: 'DELETE' })).status, 204)
+    assert.equal((await call(keyPath, change)).status, 403)
+    assert.equal((await call(keyPath, { key: admin.key, method: 'DELETE' })).status, 204)
     assert.equal((await call('/api/v1/me', { key: ben.key })).status, 401)
   })
 })
@@ -181,14 +181,14 @@ type Sender = (fixture: Fixture) => Promise<Readonly<Record<string, string>>>
 const bearer = (key: string) => ({ Authorization: `Bearer ${key}` })
 
 /** The text of a key that the credential creates. */
-async function keyBy({ call }: Fixture, token: string, given: readonly string[]): Promise<string> {
-  const made = await call('/api/v1/api_keys', {
+async function keyBy({ call }: Fixture, token: string, scopes: readonly string[]): Promise<string> {
+  const created = await call('/api/v1/api_keys', {
     method: 'POST',
     key: token,
-    body: { name: 'k', scopes: given },
+    body: { name: 'k', scopes },
   })
-  assert.equal(made.status, 201, made.text)
-  return String(made.json['key'])
+  assert.equal(created.status, 201, created.text)
+  return String(created.json['key'])
 }
 
 const senders: readonly (readonly [what: string, may: boolean, sender: Sender])[] = [
@@ -277,9 +277,9 @@ test('a third-party app can neither create a first-party app nor change its redi
     }
     const address = '/api/v1/oauth_apps'
     assert.equal((await call(address, { method: 'POST', key: token, body })).status, 403)
-    const made = await call(address, { method: 'POST', key: admin.key, body })
+    const created = await call(address, { method: 'POST', key: admin.key, body })
     const change = { method: 'PATCH', body: { redirect_uris: ['https://evil.example/'] } }
-    const at = `${address}/${made.json['id']}`
+    const at = `${address}/${created.json['id']}`
     assert.equal((await call(at, { ...change, key: token })).status, 403)
     assert.equal((await call(at, { ...change, key: admin.key })).status, 200)
     const confidential = { ...body, type: 'confidential' }
@@ -333,8 +333,8 @@ test('a user gets one mail when their account is disabled, and one when an admin
   await withSmtp(async (smtp, received) => {
     await withService({ rateLimit: 'off', 'mail.smtp': smtp }, async ({ call, key }) => {
       const person = { name: 'Ann', email: 'ann@example.com' }
-      const made = await call('/api/v1/users', { method: 'POST', key, body: person })
-      const at = `/api/v1/users/${made.json['id']}`
+      const created = await call('/api/v1/users', { method: 'POST', key, body: person })
+      const at = `/api/v1/users/${created.json['id']}`
       for (const disabled of [true, true, false]) {
         assert.equal((await call(at, { method: 'PATCH', key, body: { disabled } })).status, 200)
       }
@@ -362,7 +362,7 @@ test('a session can set a password only soon after its sign-in', async () => {
 
 test('a model cannot declare the names of built-in actions again', () => {
   const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
-  const given = model(
+  const declared = model(
     {
       talks: collection({ access, fields: { speaker_id: relation('users', { inverse: 'sessions' }) } }),
     },
@@ -374,7 +374,7 @@ test('a model cannot declare the names of built-in actions again', () => {
     },
   )
   assert.throws(
-    () => checkModel(given),
+    () => checkModel(declared),
     (error: ModelError) => {
       assert.deepEqual(error.faults.map(({ place }) => place).sort(), [
         'actions.grants',

@@ -19,9 +19,9 @@ import type { Store } from '../../src/store/store.ts'
 import declaration from '../models/blog.ts'
 import { call } from '../serve/service.ts'
 import { blog, fields, parsed, withFile } from '../store/blog.ts'
-import { databases, type TestDatabase } from '../store/databases.ts'
+import { type DatabaseKind, databaseKinds } from '../store/databases.ts'
 import { cheapHash } from './cheap-hash.ts'
-import { crashingRecords, whileAlive } from './crashing-records.ts'
+import { crashingRecords, untilCrash } from './crashing-records.ts'
 
 const settings: GivenStart = {
   adminEmail: 'admin@example.com',
@@ -49,14 +49,14 @@ function openedOf(store: Store): Opened {
 
 /** `count` nodes on one new database. */
 async function withNodes(
-  database: TestDatabase,
+  kind: DatabaseKind,
   count: number,
   use: (nodes: readonly Opened[]) => Promise<void>,
 ): Promise<void> {
-  await database.within(async place => {
+  await kind.within(async database => {
     const stores: Store[] = []
     try {
-      for (let at = 0; at < count; at++) stores.push(await place.open(blog))
+      for (let at = 0; at < count; at++) stores.push(await database.open(blog))
       await use(stores.map(openedOf))
     } finally {
       await Promise.all(stores.map(store => store.close()))
@@ -65,13 +65,13 @@ async function withNodes(
 }
 
 async function withRun(use: (opened: Opened) => Promise<void>): Promise<void> {
-  const [sqlite] = databases
+  const [sqlite] = databaseKinds
   assert.ok(sqlite)
   await withNodes(sqlite, 1, ([opened]) => use(opened ?? assert.fail()))
 }
 
-function start({ run, records }: Opened, given: GivenStart = settings) {
-  return bootstrap(run, records, given, cheapHash)
+function start({ run, records }: Opened, startSettings: GivenStart = settings) {
+  return bootstrap(run, records, startSettings, cheapHash)
 }
 
 interface GivenStart {
@@ -101,11 +101,11 @@ async function rows(run: Run, collection: string, ...names: string[]): Promise<R
 }
 
 /** The writes of a first start: the claim, the user, the key, and the end of the claim. */
-const WRITES = 4
+const writeCount = 4
 
-/** Its process dies before the nth write. */
+/** The records and the plans of a process that crashes before its nth write. */
 function crashingAt({ run, records, stored }: Opened, count: number): Opened {
-  const counted = whileAlive(write => write !== count)
+  const counted = untilCrash(write => write !== count)
   return { run: { ...run, write: counted(run.write) }, records: crashingRecords(records, counted), stored }
 }
 
@@ -134,20 +134,22 @@ test('the first start creates one administrator with a password and a key; the s
 
 test('until both are created, the stored claim is encrypted', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(crashingAt(opened, WRITES)), /died/)
+    await assert.rejects(start(crashingAt(opened, writeCount)), /crashed/)
     const [claim] = await opened.stored.all('FirstStart')
     assert.ok(isEncrypted(claim?.payload ?? ''))
   })
 })
 
-for (const database of databases) {
-  for (let at = 1; at <= WRITES; at++) {
-    test(`a later start completes one that died before write ${at} (${database.name})`, async () => {
-      await withNodes(database, 3, async nodes => {
+for (const kind of databaseKinds) {
+  for (let at = 1; at <= writeCount; at++) {
+    test(`a later start completes one that crashed before write ${at} (${kind.name})`, async () => {
+      await withNodes(kind, 3, async nodes => {
         const [first] = nodes
         assert.ok(first)
-        await assert.rejects(start(crashingAt(first, at)), /died/)
-        const reported = (await Promise.all(nodes.map(node => start(node)))).filter(one => one !== undefined)
+        await assert.rejects(start(crashingAt(first, at)), /crashed/)
+        const reported = (await Promise.all(nodes.map(node => start(node)))).filter(
+          result => result !== undefined,
+        )
         assert.equal(reported.length, 1)
         await requireOne(first, reported[0])
         assert.equal(await start(first), undefined)
@@ -155,16 +157,19 @@ for (const database of databases) {
     })
   }
 
-  test(`of concurrent first starts, some of which die, exactly one reports the credentials (${database.name})`, async () => {
+  test(`of concurrent first starts, some of which crash, exactly one reports the credentials (${kind.name})`, async () => {
     for (let round = 0; round < 3; round++) {
-      await withNodes(database, 4, async nodes => {
+      await withNodes(kind, 4, async nodes => {
         const starts = nodes.flatMap((node, index) => [
           start(node),
-          start(crashingAt(node, ((index + round) % WRITES) + 1)),
+          start(crashingAt(node, ((index + round) % writeCount) + 1)),
         ])
         const ended = await Promise.allSettled(starts)
-        const reported = ended.flatMap(one => (one.status === 'fulfilled' && one.value ? [one.value] : []))
-        for (const one of ended) if (one.status === 'rejected') assert.match(String(one.reason), /died/)
+        const reported = ended.flatMap(result =>
+          result.status === 'fulfilled' && result.value ? [result.value] : [],
+        )
+        for (const result of ended)
+          if (result.status === 'rejected') assert.match(String(result.reason), /crashed/)
         assert.equal(reported.length, 1)
         await requireOne(nodes[0] ?? assert.fail(), reported[0])
       })
@@ -174,9 +179,9 @@ for (const database of databases) {
 
 test('a configured key that exists already is not an error', async () => {
   await withRun(async opened => {
-    const given = { ...settings, adminApiKey: generateKey(), adminPassword: 'secret enough' }
-    await assert.rejects(start(crashingAt(opened, WRITES), given), /died/)
-    assert.deepEqual(await start(opened, given), {
+    const startSettings = { ...settings, adminApiKey: generateKey(), adminPassword: 'secret enough' }
+    await assert.rejects(start(crashingAt(opened, writeCount), startSettings), /crashed/)
+    assert.deepEqual(await start(opened, startSettings), {
       email: settings.adminEmail,
       password: undefined,
       key: undefined,
@@ -187,7 +192,7 @@ test('a configured key that exists already is not an error', async () => {
 
 test('a start that continues with other settings reports the stored credentials', async () => {
   await withRun(async opened => {
-    await assert.rejects(start(crashingAt(opened, 3)), /died/)
+    await assert.rejects(start(crashingAt(opened, 3)), /crashed/)
     const other = {
       adminEmail: 'new@example.com',
       adminPassword: 'secret enough',
@@ -200,7 +205,7 @@ test('a start that continues with other settings reports the stored credentials'
 test('an account that was created with the administrator’s address in the meantime gets no role and no key', async () => {
   for (const role of ['user', 'admin']) {
     await withRun(async opened => {
-      await assert.rejects(start(crashingAt(opened, 2)), /died/)
+      await assert.rejects(start(crashingAt(opened, 2)), /crashed/)
       await createUser(opened.run, { name: 'A', email: 'admin@example.com', role }, 'their own password')
       assert.equal(await start(opened), undefined)
       assert.deepEqual(await rows(opened.run, 'api_keys', 'id'), [])
@@ -215,10 +220,10 @@ test('a start creates an administrator again after all users were deleted', asyn
     const remove = { kind: 'delete', collection: 'users', id: 0, ifMatch: undefined } as const
     await opened.run.write({ shape: remove, args: [1] }, system)
     const reported = await Promise.all([start(opened), start(opened)])
-    assert.equal(reported.filter(one => one !== undefined).length, 1)
+    assert.equal(reported.filter(result => result !== undefined).length, 1)
     await requireOne(
       opened,
-      reported.find(one => one !== undefined),
+      reported.find(result => result !== undefined),
     )
   })
 })
@@ -256,10 +261,10 @@ test('a start that fails on a taken port creates nothing; the next one reports t
     await new Promise<void>(resolve => taken.listen(0, '127.0.0.1', resolve))
     const address = taken.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    const given = { host: '127.0.0.1', database: file, logLevel: 'silent' } as const
-    await assert.rejects(serve(declaration, { ...given, port }), { code: 'EADDRINUSE' })
+    const startSettings = { host: '127.0.0.1', database: file, logLevel: 'silent' } as const
+    await assert.rejects(serve(declaration, { ...startSettings, port }), { code: 'EADDRINUSE' })
     await new Promise(resolve => taken.close(resolve))
-    const service = await serve(declaration, { ...given, port: 0 })
+    const service = await serve(declaration, { ...startSettings, port: 0 })
     try {
       const key = service.firstAdministrator?.key ?? assert.fail('no key was shown')
       assert.equal((await call(`${service.url}/api/v1/me`, { key })).json.role, 'admin')

@@ -1,17 +1,17 @@
-/** Records of a process that dies. */
+/** Records of a process that crashes. */
 import { forwarding, type Records } from '../../src/records.ts'
 
 type Write = <A extends readonly unknown[], T>(
   write: (...args: A) => Promise<T>,
 ) => (...args: A) => Promise<T>
 
-/** Lets a write succeed if `isAlive` is true of its number: 1, 2 and so on. */
-export function whileAlive(isAlive: (count: number) => boolean): Write {
+/** Lets a write succeed if `succeeds` is true of its number: 1, 2 and so on. */
+export function untilCrash(succeeds: (count: number) => boolean): Write {
   let writes = 0
   return write =>
     async (...args) => {
       writes += 1
-      if (!isAlive(writes)) throw new Error('died')
+      if (!succeeds(writes)) throw new Error('crashed')
       return write(...args)
     }
 }

@@ -9,9 +9,9 @@ const message =
 
 async function person({ call, key }: TestService, name: string, role = 'user') {
   const body = { name, email: `${name}@example.com`, role }
-  const made = await call('/api/v1/users', { method: 'POST', key, body })
-  assert.equal(made.status, 201, made.text)
-  return { id: Number(made.json.id), email: body.email }
+  const created = await call('/api/v1/users', { method: 'POST', key, body })
+  assert.equal(created.status, 201, created.text)
+  return { id: Number(created.json.id), email: body.email }
 }
 
 test('only administrators read and write `disabled`', async () => {
@@ -52,17 +52,17 @@ test('the last enabled administrator cannot be disabled, demoted or deleted', as
 test('an API key of a disabled user is refused with the reason, and accepted again once enabled', async () => {
   await withService(settings, async service => {
     const { call, key } = service
-    const { id } = await person(service, 'bea', 'admin')
+    // The last administrator cannot be disabled.
+    await person(service, 'bea', 'admin')
     const me = await call('/api/v1/me', { key })
-    const made = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'x' } })
-    const own = String(made.json.key)
+    const created = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'x' } })
+    const own = String(created.json.key)
     await call(`/api/v1/users/${me.json.id}`, { method: 'PATCH', key, body: { disabled: true } })
-    for (const one of [own, own]) {
-      const refused = await call('/api/v1/posts', { key: one })
+    for (const credential of [key, own]) {
+      const refused = await call('/api/v1/posts', { key: credential })
       assert.equal(refused.status, 401)
       assert.ok(refused.text.includes(message), refused.text)
     }
-    assert.ok(id)
     await service.service.data['users']?.update(Number(me.json.id), { disabled: false })
     assert.equal((await call('/api/v1/posts', { key: own })).status, 200)
   })

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
 import { type Answer, call } from '../serve/service.ts'
-import { locked } from '../setups/postgres.ts'
+import { postgresRowSecurity } from '../setups/postgres.ts'
 import { nodeSetups, setups } from '../setups/setups.ts'
 
-const MAX_KEYS = 7
-const CONCURRENT_CREATES = 50
+const maxKeys = 7
+const concurrentCreates = 50
 const path = '/api/v1/api_keys'
 const mutation = 'mutation { createApiKey(name: "many") { id key } }'
 
@@ -19,10 +19,10 @@ async function isCreated({ urls }: Fixture, key: string, at: number): Promise<bo
   const answer: Answer = isRest
     ? await call(url + path, { method: 'POST', key, body: { name: 'many' } })
     : await call(`${url}/graphql`, { method: 'POST', key, body: { query: mutation } })
-  const made = isRest ? answer.status === 201 : answer.json.errors === undefined
-  assert.equal(/pk_/.test(answer.text), made, answer.text)
-  if (!made) assert.ok(/CONFLICT/.test(answer.text) && /may have at most 7/.test(answer.text), answer.text)
-  return made
+  const created = isRest ? answer.status === 201 : answer.json.errors === undefined
+  assert.equal(/pk_/.test(answer.text), created, answer.text)
+  if (!created) assert.ok(/CONFLICT/.test(answer.text) && /may have at most 7/.test(answer.text), answer.text)
+  return created
 }
 
 async function countOf({ call: request }: Fixture, key: string): Promise<unknown> {
@@ -31,14 +31,14 @@ async function countOf({ call: request }: Fixture, key: string): Promise<unknown
 }
 
 async function createConcurrently(fixture: Fixture, key: string): Promise<number> {
-  const made = await Promise.all(
-    Array.from({ length: CONCURRENT_CREATES }, (_, at) => isCreated(fixture, key, at)),
+  const created = await Promise.all(
+    Array.from({ length: concurrentCreates }, (_, at) => isCreated(fixture, key, at)),
   )
-  return made.filter(one => one).length
+  return created.filter(one => one).length
 }
 
-for (const setup of new Set([...setups, ...nodeSetups, locked])) {
-  test(`${CONCURRENT_CREATES} concurrent creates make exactly as many keys as the user may have (${setup.name})`, async () => {
+for (const setup of new Set([...setups, ...nodeSetups, postgresRowSecurity])) {
+  test(`${concurrentCreates} concurrent creates make exactly as many keys as the user may have (${setup.name})`, async () => {
     const use = async (fixture: Fixture) => {
       const { ann, ben, call: request } = fixture
       // Each has one key already.
@@ -46,18 +46,15 @@ for (const setup of new Set([...setups, ...nodeSetups, locked])) {
         createConcurrently(fixture, ann.key),
         createConcurrently(fixture, ben.key),
       ])
-      assert.deepEqual([annsKeys, bensKeys], [MAX_KEYS - 1, MAX_KEYS - 1])
-      assert.deepEqual(
-        [await countOf(fixture, ann.key), await countOf(fixture, ben.key)],
-        [MAX_KEYS, MAX_KEYS],
-      )
+      assert.deepEqual([annsKeys, bensKeys], [maxKeys - 1, maxKeys - 1])
+      assert.deepEqual([await countOf(fixture, ann.key), await countOf(fixture, ben.key)], [maxKeys, maxKeys])
       const { json } = await request(`${path}?sort=-id&per_page=2`, { key: ann.key })
       for (const { id } of json.data as readonly { readonly id: number }[]) {
         assert.equal((await request(`${path}/${id}`, { method: 'DELETE', key: ann.key })).status, 204)
       }
       assert.equal(await createConcurrently(fixture, ann.key), 2)
-      assert.equal(await countOf(fixture, ann.key), MAX_KEYS)
+      assert.equal(await countOf(fixture, ann.key), maxKeys)
     }
-    await withFixture({ maxKeysPerUser: MAX_KEYS, autoMigrate: true }, use, blog, setup)
+    await withFixture({ maxKeysPerUser: maxKeys, autoMigrate: true }, use, blog, setup)
   })
 }

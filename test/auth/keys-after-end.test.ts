@@ -8,7 +8,7 @@ import { keysOf } from '../../src/auth/user-keys.ts'
 import type { CreateShape } from '../../src/plan/plan.ts'
 import { createPlan, listShape, readAll, where } from '../../src/plan/system-plans.ts'
 import { user } from '../../src/principal.ts'
-import { MINUTE, withFixture } from './accounts/fixture.ts'
+import { minuteMs, withFixture } from './accounts/fixture.ts'
 
 const create: CreateShape = {
   kind: 'create',
@@ -23,7 +23,7 @@ const create: CreateShape = {
 
 test('a request from before the end of all credentials cannot create a key for a minute after it', async () => {
   await withFixture({}, async fixture => {
-    const { base, pass } = fixture
+    const { base, advance } = fixture
     const { run, records, now } = base
     const id = await fixture.user('ada@example.com', 'correct horse battery')
     const other = await fixture.user('ben@example.com', 'correct horse battery')
@@ -37,7 +37,7 @@ test('a request from before the end of all credentials cannot create a key for a
     await assert.rejects(make(id), { code: 'FORBIDDEN' })
     await make(other)
     assert.equal((await keysOf(run, id)).length, 1)
-    pass(MINUTE)
+    advance(minuteMs)
     await make(id)
     assert.equal((await keysOf(run, id)).length, 2)
   })
@@ -45,7 +45,7 @@ test('a request from before the end of all credentials cannot create a key for a
 
 test('a request from before the end of all credentials cannot create a webhook for a minute after it', async () => {
   await withFixture({}, async fixture => {
-    const { base, pass } = fixture
+    const { base, advance } = fixture
     const { run, records, now } = base
     const id = await fixture.user('ada@example.com', 'correct horse battery')
     const checked = keysAfterEnd(run, records, now)
@@ -59,7 +59,7 @@ test('a request from before the end of all credentials cannot create a webhook f
     await records.put(await accountEndRecord(records, id, now(), undefined))
     await assert.rejects(make(), { code: 'FORBIDDEN' })
     assert.deepEqual(await readAll(run, webhooks, id), [])
-    pass(MINUTE)
+    advance(minuteMs)
     await make()
     assert.equal((await readAll(run, webhooks, id)).length, 1)
   })

@@ -5,7 +5,7 @@ import { LastUses, lastUsesOf, type Used } from '../../src/auth/last-use.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Records } from '../../src/records.ts'
 import blog from '../models/blog.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 
 const model = checkModel(blog)
 const hourMs = 60 * 60_000
@@ -40,26 +40,26 @@ async function writesOf(records: Records, times: readonly number[]): Promise<num
   return writes
 }
 
-for (const database of databases) {
-  describe(`the last use on ${database.name}`, () => {
+for (const databaseKind of databaseKinds) {
+  describe(`the last use on ${databaseKind.name}`, () => {
     it('is written once an hour across all nodes, and belongs to the user', async () => {
-      await database.within(async place => {
-        const stores = [await place.open(model), await place.open(model)]
-        const [one, two] = stores.map(({ records }) => records) as [Records, Records]
+      await databaseKind.within(async database => {
+        const stores = [await database.open(model), await database.open(model)]
+        const [first, second] = stores.map(({ records }) => records) as [Records, Records]
         try {
-          await place.run(`INSERT INTO "users" ("id", "name", "email", "role", "created_at")
+          await database.run(`INSERT INTO "users" ("id", "name", "email", "role", "created_at")
             VALUES (7, 'Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z')`)
-          assert.equal(await writesOf(one, [start, start + 1, start + hourMs - 1]), 1)
-          assert.equal(await writesOf(two, [start + hourMs - 1]), 0)
+          assert.equal(await writesOf(first, [start, start + 1, start + hourMs - 1]), 1)
+          assert.equal(await writesOf(second, [start + hourMs - 1]), 0)
           const at = [start + hourMs]
-          const [mine, others] = await Promise.all([writesOf(one, at), writesOf(two, at)])
+          const [mine, others] = await Promise.all([writesOf(first, at), writesOf(second, at)])
           assert.equal(mine + others, 1)
-          const known = await lastUsesOf(two, 'KeyUse', 7)
+          const known = await lastUsesOf(second, 'KeyUse', 7)
           assert.deepEqual(
             [...known].map(([id, { at }]) => [id, at]),
             [['3', start + hourMs]],
           )
-          assert.equal((await lastUsesOf(two, 'KeyUse', 8)).size, 0)
+          assert.equal((await lastUsesOf(second, 'KeyUse', 8)).size, 0)
         } finally {
           for (const store of stores) await store.close()
         }

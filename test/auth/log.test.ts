@@ -1,4 +1,4 @@
-/** With every kind of message logged, the log contains no secret that the service has seen. */
+/** The log contains no secret that the service has received, even with every kind of message logged. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -8,12 +8,12 @@ import { generateKey } from '../../src/auth/key.ts'
 import { Browser } from '../conformance/oauth/browser.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   newTokens,
   type Person,
   post,
   redirectUri,
-  secretOf,
 } from '../conformance/oauth/server.ts'
 import { startProcess } from '../processes/portico.ts'
 import { call } from '../serve/service.ts'
@@ -102,18 +102,18 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
     const wrong = note('wrong key', generateKey())
     assert.equal((await call(`${url}/api/v1/posts?api_key=${wrong}`)).status, 401)
     for (const [path, form] of [
-      ['token', { grant_type: 'refresh_token', refresh_token: refresh, ...secretOf(app) }],
+      ['token', { grant_type: 'refresh_token', refresh_token: refresh, ...clientCredentials(app) }],
       [
         'token',
         {
           grant_type: 'authorization_code',
           code: note('wrong code', 'w'.repeat(43)),
           redirect_uri: redirectUri,
-          ...secretOf(app),
+          ...clientCredentials(app),
         },
       ],
-      ['introspect', { token: access, ...secretOf(app) }],
-      ['revoke', { token: access, ...secretOf(app) }],
+      ['introspect', { token: access, ...clientCredentials(app) }],
+      ['revoke', { token: access, ...clientCredentials(app) }],
       [
         'token',
         {
@@ -133,15 +133,15 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
       { Authorization: `Basic ${note('basic', basic)}` },
     )
     const metadata = { redirect_uris: ['https://app.example.com/cb'] }
-    const made = await call(`${url}/oauth/register`, {
+    const created = await call(`${url}/oauth/register`, {
       method: 'POST',
       key: registrationToken,
       body: metadata,
     })
-    note('registration access token', made.json.registration_access_token)
-    note('registered secret', made.json.client_secret)
-    await call(`${url}/oauth/register/${made.json.client_id}`, {
-      key: String(made.json.registration_access_token),
+    note('registration access token', created.json.registration_access_token)
+    note('registered secret', created.json.client_secret)
+    await call(`${url}/oauth/register/${created.json.client_id}`, {
+      key: String(created.json.registration_access_token),
     })
     await call(`${url}/oauth/register/${note('token in a path', 't'.repeat(43))}`)
     await browser.open(`/account/reset?token=${note('reset token', 'r'.repeat(43))}`)
@@ -160,7 +160,7 @@ test('no password, key, token, code or cookie reaches the log, however it is sen
     await new Promise(resolve => setTimeout(resolve, 300))
     assert.match(logged(), /"path":"\/oauth\/token/)
     assert.match(logged(), /\/account\/reset/)
-    // A token in place of an id cannot be told from an id.
+    // A token in place of an id cannot be distinguished from an id.
     secrets.delete('token in a path')
     for (const [what, secret] of secrets)
       assert.ok(

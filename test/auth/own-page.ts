@@ -15,7 +15,7 @@ export function postJson(
 
 /** The session’s cookie that a response sets, as a browser sends it back; undefined if there is none. */
 export function sessionSet({ headers }: Pick<Answer, 'headers'>): string | undefined {
-  const line = headers.getSetCookie().find(one => one.includes('portico_session='))
+  const line = headers.getSetCookie().find(cookie => cookie.includes('portico_session='))
   return line?.split(';', 1)[0]
 }
 

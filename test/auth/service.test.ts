@@ -8,19 +8,19 @@ const metadataAt = (url: string) => `resource_metadata="${url}/.well-known/oauth
 
 const unlimited = { rateLimit: 'off' } as const
 
-interface MadeUser {
+interface CreatedUser {
   readonly id: number
   readonly email: string
 }
 
-async function makeUser({ call, key }: TestService, name: string, role = 'user'): Promise<MadeUser> {
+async function createUser({ call, key }: TestService, name: string, role = 'user'): Promise<CreatedUser> {
   const body = { name, email: `${name}@example.com`, role }
   const { json, status, text } = await call('/api/v1/users', { method: 'POST', key, body })
   assert.equal(status, 201, text)
-  return json as unknown as MadeUser
+  return json as unknown as CreatedUser
 }
 
-async function makeKey({ call, key }: TestService, body: object = {}, by = key): Promise<Answer> {
+async function createKey({ call, key }: TestService, body: object = {}, by = key): Promise<Answer> {
   return call('/api/v1/api_keys', { method: 'POST', key: by, body: { name: 'test', ...body } })
 }
 
@@ -101,14 +101,14 @@ test('without a credential, the challenge names no error', async () => {
 
 test('a key is shown once, in the response that creates it, and works at once', async () => {
   await withService(unlimited, async service => {
-    const made = await makeKey(service)
-    const key = keyOf(made)
+    const created = await createKey(service)
+    const key = keyOf(created)
     assert.match(key, /^pk_[0-9A-Za-z]{38}$/)
-    assert.deepEqual(made.json.scopes, ['*'])
-    assert.equal(made.json.prefix, key.slice(0, 10))
-    assert.equal(made.headers.get('cache-control'), 'no-store')
+    assert.deepEqual(created.json.scopes, ['*'])
+    assert.equal(created.json.prefix, key.slice(0, 10))
+    assert.equal(created.headers.get('cache-control'), 'no-store')
     assert.equal((await service.call('/api/v1/users', { key })).status, 200)
-    for (const path of ['/api/v1/api_keys', `/api/v1/api_keys/${made.json.id}`]) {
+    for (const path of ['/api/v1/api_keys', `/api/v1/api_keys/${created.json.id}`]) {
       const { text, status } = await service.call(path, { key: service.key })
       assert.equal(status, 200)
       assert.ok(text.includes(key.slice(0, 10)) && !text.includes(key))
@@ -119,10 +119,10 @@ test('a key is shown once, in the response that creates it, and works at once', 
 
 test('a revoked key is refused by the very next request', async () => {
   await withService(unlimited, async service => {
-    const made = await makeKey(service)
-    const key = keyOf(made)
+    const created = await createKey(service)
+    const key = keyOf(created)
     assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
-    const path = `/api/v1/api_keys/${made.json.id}`
+    const path = `/api/v1/api_keys/${created.json.id}`
     assert.equal((await service.call(path, { key, method: 'DELETE' })).status, 204)
     assert.equal((await service.call('/api/v1/posts', { key })).code, 'UNAUTHORIZED')
   })
@@ -130,9 +130,9 @@ test('a revoked key is refused by the very next request', async () => {
 
 test('an expired key is refused', async () => {
   await withService(unlimited, async service => {
-    const past = keyOf(await makeKey(service, { expires_at: '2020-01-01T00:00:00Z' }))
+    const past = keyOf(await createKey(service, { expires_at: '2020-01-01T00:00:00Z' }))
     assert.equal((await service.call('/api/v1/posts', { key: past })).code, 'UNAUTHORIZED')
-    const soon = await makeKey(service, { expires_at: '2999-01-01T00:00:00Z' })
+    const soon = await createKey(service, { expires_at: '2999-01-01T00:00:00Z' })
     const key = keyOf(soon)
     assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
     const path = `/api/v1/api_keys/${soon.json.id}`
@@ -145,8 +145,8 @@ test('an expired key is refused', async () => {
 test('only its owner can see, change or revoke a key', async () => {
   await withService(unlimited, async service => {
     const { call, key } = service
-    const own = await makeKey(service)
-    const { id } = await makeUser(service, 'ann')
+    const own = await createKey(service)
+    const { id } = await createUser(service, 'ann')
     const { withKeyOf } = await keysOf(service)
     const ann = await withKeyOf('ann@example.com')
     assert.equal((await call('/api/v1/me', { key: ann })).json.id, id)
@@ -157,7 +157,7 @@ test('only its owner can see, change or revoke a key', async () => {
     const list = (await call('/api/v1/api_keys', { key: ann })).json as { data: unknown[] }
     assert.equal(list.data.length, 1)
     assert.equal((await call(path, { key })).status, 200)
-    const forged = await makeKey(service, { user_id: 1 }, ann)
+    const forged = await createKey(service, { user_id: 1 }, ann)
     assert.equal(forged.code, 'VALIDATION_FAILED')
     assert.equal((await call('/api/v1/api_keys')).code, 'UNAUTHORIZED')
   })
@@ -188,25 +188,25 @@ async function keysOf({ file }: TestService) {
 
 test('a key is limited to its scopes, and cannot create a key with more', async () => {
   await withService(unlimited, async service => {
-    const key = keyOf(await makeKey(service, { scopes: ['read:post', 'write:api_key'] }))
+    const key = keyOf(await createKey(service, { scopes: ['read:post', 'write:api_key'] }))
     assert.equal((await service.call('/api/v1/posts', { key })).status, 200)
     assert.equal((await service.call('/api/v1/users', { key })).code, 'INSUFFICIENT_SCOPE')
     const post = { method: 'POST', key, body: { title: 'x' } }
     assert.equal((await service.call('/api/v1/posts', post)).code, 'INSUFFICIENT_SCOPE')
-    const child = await makeKey(service, {}, key)
+    const child = await createKey(service, {}, key)
     assert.deepEqual(child.json.scopes, ['read:post', 'write:api_key'])
-    assert.equal((await makeKey(service, { scopes: ['*'] }, key)).code, 'FORBIDDEN')
-    const more = await makeKey(service, { scopes: ['write:post'] }, key)
+    assert.equal((await createKey(service, { scopes: ['*'] }, key)).code, 'FORBIDDEN')
+    const more = await createKey(service, { scopes: ['write:post'] }, key)
     assert.equal(more.code, 'FORBIDDEN')
     assert.match(more.text, /write:post/)
-    const less = await makeKey(service, { scopes: ['read:api_key'] }, key)
+    const less = await createKey(service, { scopes: ['read:api_key'] }, key)
     assert.deepEqual(less.json.scopes, ['read:api_key'])
   })
 })
 
 test('a user who loses the administrator role loses it in every key at once', async () => {
   await withService(unlimited, async service => {
-    const { id } = await makeUser(service, 'bob', 'admin')
+    const { id } = await createUser(service, 'bob', 'admin')
     const bob = await (await keysOf(service)).withKeyOf('bob@example.com')
     const make = (name: string) =>
       service.call('/api/v1/users', { method: 'POST', key: bob, body: { name, email: `${name}@x.example` } })
@@ -222,8 +222,8 @@ test('a user who loses the administrator role loses it in every key at once', as
 
 test('a user may have as many keys as the setting allows', async () => {
   await withService({ ...unlimited, maxKeysPerUser: 2 }, async service => {
-    assert.equal((await makeKey(service)).status, 201)
-    assert.equal((await makeKey(service)).code, 'CONFLICT')
+    assert.equal((await createKey(service)).status, 201)
+    assert.equal((await createKey(service)).code, 'CONFLICT')
   })
 })
 

@@ -5,14 +5,14 @@ import { generateKey } from '../../src/auth/key.ts'
 import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformance/oauth/server.ts'
 import { stream as openStream } from '../events/listener.ts'
 import { sqlite } from '../setups/sqlite.ts'
-import { until, wire } from '../transports/service.ts'
-import { pass } from './accounts/own-pages.ts'
+import { openWebSocket, until } from '../transports/service.ts'
+import { advance } from './accounts/own-pages.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)
 
 /** The id of the user that the API recognises, or the status of the refusal. */
-async function whoIs({ call }: Fixture, headers: Readonly<Record<string, string>>): Promise<unknown> {
+async function signedInEmail({ call }: Fixture, headers: Readonly<Record<string, string>>): Promise<unknown> {
   const { status, json } = await call('/api/v1/me', { headers })
   return status === 200 ? (json.id ?? json) : status
 }
@@ -44,10 +44,10 @@ test('the cookie counts only in requests from pages of the same origin, for read
     ]
     for (const [headers, counts] of rows) {
       const details = JSON.stringify(headers)
-      assert.equal(await whoIs(fixture, { Cookie, ...headers }), counts ? ann.id : 401, details)
+      assert.equal(await signedInEmail(fixture, { Cookie, ...headers }), counts ? ann.id : 401, details)
       const body = { title: 'By cookie', body: 'text', author_id: ann.id }
-      const made = await call('/api/v1/posts', { method: 'POST', body, headers: { Cookie, ...headers } })
-      assert.equal(made.status, counts ? 201 : 401, `${details} ${made.text}`)
+      const created = await call('/api/v1/posts', { method: 'POST', body, headers: { Cookie, ...headers } })
+      assert.equal(created.status, counts ? 201 : 401, `${details} ${created.text}`)
       const change = { headers: { Cookie, ...headers }, body: { name: 'Ann' } }
       const changed = await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', ...change })
       assert.equal(changed.status, counts ? 200 : 401, `${details} ${changed.text}`)
@@ -73,12 +73,12 @@ test('any other credential takes precedence over the cookie', async () => {
       person: ben,
       scope: 'read:user',
     })
-    assert.equal(await whoIs(fixture, { ...own, 'X-API-Key': ben.key }), ben.id)
-    assert.equal(await whoIs(fixture, { ...own, Authorization: `Bearer ${ben.key}` }), ben.id)
-    assert.equal(await whoIs(fixture, { ...own, Authorization: `Bearer ${access_token}` }), ben.id)
-    assert.equal(await whoIs(fixture, { ...own, Authorization: `Bearer ${generateKey()}` }), 401)
-    assert.equal(await whoIs(fixture, { ...own, Authorization: 'Basic eDp5' }), 401)
-    assert.equal(await whoIs(fixture, { ...own, 'X-API-Key': '' }), 401)
+    assert.equal(await signedInEmail(fixture, { ...own, 'X-API-Key': ben.key }), ben.id)
+    assert.equal(await signedInEmail(fixture, { ...own, Authorization: `Bearer ${ben.key}` }), ben.id)
+    assert.equal(await signedInEmail(fixture, { ...own, Authorization: `Bearer ${access_token}` }), ben.id)
+    assert.equal(await signedInEmail(fixture, { ...own, Authorization: `Bearer ${generateKey()}` }), 401)
+    assert.equal(await signedInEmail(fixture, { ...own, Authorization: 'Basic eDp5' }), 401)
+    assert.equal(await signedInEmail(fixture, { ...own, 'X-API-Key': '' }), 401)
   })
 })
 
@@ -107,12 +107,12 @@ test('a cookie that is not a session, or is sent twice, is ignored', async () =>
       ';;;=;portico_session=;',
     ]
     for (const Cookie of hostile) {
-      assert.equal(await whoIs(fixture, { Cookie, ...sameOrigin }), 401, Cookie.slice(0, 80))
+      assert.equal(await signedInEmail(fixture, { Cookie, ...sameOrigin }), 401, Cookie.slice(0, 80))
       const open = await call('/api/v1/posts', { headers: { Cookie, ...sameOrigin } })
       assert.equal(open.status, 200, Cookie.slice(0, 80))
     }
     for (const Cookie of [`a=b; ${cookie}`, `${cookie}; theme=dark`, `${cookie};x=${'y'.repeat(4000)}`]) {
-      assert.equal(await whoIs(fixture, { Cookie, ...sameOrigin }), ann.id)
+      assert.equal(await signedInEmail(fixture, { Cookie, ...sameOrigin }), ann.id)
     }
   })
 })
@@ -152,13 +152,19 @@ test('a session ends on the API when it ends in the browser', async () => {
     const { admin, ann, ben, call, url } = fixture
     const first = { Cookie: await signedInCookie(url, ben), ...sameOrigin }
     const second = { Cookie: await signedInCookie(url, ben), ...sameOrigin }
-    assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, second)], [ben.id, ben.id])
+    assert.deepEqual(
+      [await signedInEmail(fixture, first), await signedInEmail(fixture, second)],
+      [ben.id, ben.id],
+    )
     const out = await call('/account/sign-out', { method: 'POST', body: {}, headers: first })
     assert.equal(out.status, 204)
-    assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, second)], [401, ben.id])
+    assert.deepEqual(
+      [await signedInEmail(fixture, first), await signedInEmail(fixture, second)],
+      [401, ben.id],
+    )
     // The next user of this browser does not inherit it.
     const next = { Cookie: await signedInCookie(url, ann, { Cookie: first.Cookie }), ...sameOrigin }
-    assert.deepEqual([await whoIs(fixture, first), await whoIs(fixture, next)], [401, ann.id])
+    assert.deepEqual([await signedInEmail(fixture, first), await signedInEmail(fixture, next)], [401, ann.id])
     const role = (value: string) =>
       call(`/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { role: value } })
     await role('admin')
@@ -167,11 +173,11 @@ test('a session ends on the API when it ends in the browser', async () => {
     const disable = (disabled: boolean) =>
       call(`/api/v1/users/${ben.id}`, { method: 'PATCH', key: admin.key, body: { disabled } })
     assert.equal((await disable(true)).status, 200)
-    assert.equal(await whoIs(fixture, second), 401)
+    assert.equal(await signedInEmail(fixture, second), 401)
     assert.equal((await disable(false)).status, 200)
-    assert.equal(await whoIs(fixture, second), ben.id)
+    assert.equal(await signedInEmail(fixture, second), ben.id)
     assert.equal((await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })).status, 204)
-    assert.equal(await whoIs(fixture, second), 401)
+    assert.equal(await signedInEmail(fixture, second), 401)
   })
 })
 
@@ -183,8 +189,8 @@ test('a session id planted in the browser is not signed in', async () => {
     for (const Cookie of [planted, taken]) {
       const after = await signedInCookie(url, ann, { Cookie })
       assert.notEqual(after, Cookie)
-      assert.equal(await whoIs(fixture, { Cookie, ...sameOrigin }), 401)
-      assert.equal(await whoIs(fixture, { Cookie: after, ...sameOrigin }), ann.id)
+      assert.equal(await signedInEmail(fixture, { Cookie, ...sameOrigin }), 401)
+      assert.equal(await signedInEmail(fixture, { Cookie: after, ...sameOrigin }), ann.id)
     }
   })
 })
@@ -195,10 +201,10 @@ test('connections opened with a cookie end with its session', async () => {
     const other = { Cookie: await signedInCookie(url, ann), ...sameOrigin }
     const socketUrl = `${url.replace('http', 'ws')}/graphql`
     const opened = async (headers: Readonly<Record<string, string>>) => {
-      const socket = await wire(socketUrl, undefined, headers)
-      socket.say({ type: 'connection_init' })
+      const socket = await openWebSocket(socketUrl, undefined, headers)
+      socket.send({ type: 'connection_init' })
       await until(() => socket.messages.length === 1)
-      socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
+      socket.send({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
       await until(() => socket.messages.length >= 2)
       return { ...socket, isAnn: socket.messages.join().includes(ann.email) }
     }
@@ -224,9 +230,9 @@ test('a credential in connection_init takes precedence over the cookie', async (
   await withFixture(async ({ ann, ben, url }) => {
     const headers = { Cookie: await signedInCookie(url, ann), Origin: url }
     const firstResult = async (payload: unknown) => {
-      const socket = await wire(`${url.replace('http', 'ws')}/graphql`, undefined, headers)
-      socket.say({ type: 'connection_init', payload })
-      socket.say({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
+      const socket = await openWebSocket(`${url.replace('http', 'ws')}/graphql`, undefined, headers)
+      socket.send({ type: 'connection_init', payload })
+      socket.send({ id: '1', type: 'subscribe', payload: { query: '{ me { email } }' } })
       const code = await Promise.race([
         socket.closed.then(closed => closed.code),
         until(() => socket.messages.length >= 2).then(() => socket.messages.join()),
@@ -264,9 +270,9 @@ test('a session creates lasting credentials only soon after its sign-in, as on t
     const mutation = 'mutation { createApiKey(name: "by GraphQL") { key } }'
     const make = async (path: string, body: object, method = 'POST') =>
       (await call(path, { method, headers, body })).text
-    const made = JSON.parse(await make('/api/v1/webhooks', webhook))
+    const created = JSON.parse(await make('/api/v1/webhooks', webhook))
     const own = JSON.parse(await make('/api/v1/oauth_apps', app))
-    assert.ok(made.id && own.id)
+    assert.ok(created.id && own.id)
     const all = () =>
       Promise.all([
         make('/api/v1/api_keys', { name: 'a key' }),
@@ -275,28 +281,28 @@ test('a session creates lasting credentials only soon after its sign-in, as on t
         make(`/api/v1/oauth_apps/${own.id}`, { redirect_uris: app.redirect_uris }, 'PATCH'),
         make('/api/v1/oauth_app_secrets', { app_id: own.id }),
         make('/api/v1/webhooks', webhook),
-        make(`/api/v1/webhooks/${made.id}`, { url: webhook.url }, 'PATCH'),
-        make(`/api/v1/webhooks/${made.id}`, { enabled: true }, 'PATCH'),
-        make(`/api/v1/webhooks/${made.id}`, { enabled: false, url: webhook.url }, 'PATCH'),
-        make(`/api/v1/webhooks/${made.id}`, { ...webhook, enabled: false }, 'PUT'),
-        make(`/api/v1/webhooks/${made.id}/rotate_secret`, {}),
-        make(`/api/v1/webhooks/${made.id}/enable`, {}),
+        make(`/api/v1/webhooks/${created.id}`, { url: webhook.url }, 'PATCH'),
+        make(`/api/v1/webhooks/${created.id}`, { enabled: true }, 'PATCH'),
+        make(`/api/v1/webhooks/${created.id}`, { enabled: false, url: webhook.url }, 'PATCH'),
+        make(`/api/v1/webhooks/${created.id}`, { ...webhook, enabled: false }, 'PUT'),
+        make(`/api/v1/webhooks/${created.id}/rotate_secret`, {}),
+        make(`/api/v1/webhooks/${created.id}/enable`, {}),
       ])
     for (const text of await all()) assert.doesNotMatch(text, /"error/)
-    pass(15 * 60_000)
+    advance(15 * 60_000)
     for (const text of await all()) assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
     // Restricting access and all other requests still work; so do other credentials.
-    const isOn = async () => (await call(`/api/v1/webhooks/${made.id}`, { headers })).json.enabled
-    const off = () => make(`/api/v1/webhooks/${made.id}`, { enabled: false }, 'PATCH')
-    const ofGraphql = `mutation { updateWebhook(id: ${made.id}, enabled: false) { enabled } }`
+    const isOn = async () => (await call(`/api/v1/webhooks/${created.id}`, { headers })).json.enabled
+    const off = () => make(`/api/v1/webhooks/${created.id}`, { enabled: false }, 'PATCH')
+    const ofGraphql = `mutation { updateWebhook(id: ${created.id}, enabled: false) { enabled } }`
     for (const turnOff of [off, () => make('/graphql', { query: ofGraphql })]) {
-      await call(`/api/v1/webhooks/${made.id}`, { method: 'PATCH', key: ann.key, body: { enabled: true } })
+      await call(`/api/v1/webhooks/${created.id}`, { method: 'PATCH', key: ann.key, body: { enabled: true } })
       assert.equal(await isOn(), true)
       assert.doesNotMatch(await turnOff(), /"error/)
       assert.equal(await isOn(), false)
     }
-    assert.equal((await call(`/api/v1/webhooks/${made.id}`, { method: 'DELETE', headers })).status, 204)
-    assert.equal(await whoIs(fixture, headers), ann.id)
+    assert.equal((await call(`/api/v1/webhooks/${created.id}`, { method: 'DELETE', headers })).status, 204)
+    assert.equal(await signedInEmail(fixture, headers), ann.id)
     const byKey = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: { name: 'by key' } })
     assert.equal(byKey.status, 201, byKey.text)
     headers.Cookie = await signedInCookie(url, ann)
@@ -336,7 +342,7 @@ test('a session sets roles, passwords and addresses of others only soon after it
           }),
         ].map(async answer => (await answer).text),
       )
-    pass(15 * 60_000)
+    advance(15 * 60_000)
     for (const text of await all(`late.${ann.email}`))
       assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
     const { json } = await call(path, { key: admin.key })

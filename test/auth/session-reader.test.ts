@@ -67,7 +67,7 @@ test('over https the cookie has the __Host- prefix, and is removed with the attr
     const sign = (path: string, body: object, more: object = {}) =>
       call(`/account/${path}`, { method: 'POST', headers: { ...headers, ...more }, body })
     const line = (answer: { readonly headers: Headers }) =>
-      answer.headers.getSetCookie().find(one => one.startsWith('__Host-portico_session=')) ?? ''
+      answer.headers.getSetCookie().find(item => item.startsWith('__Host-portico_session=')) ?? ''
     const set = line(await sign('sign-in', { email, password }))
     assert.match(set, /^__Host-portico_session=[\w-]{43}; path=\/; samesite=lax; secure; httponly$/i)
     const [Cookie = ''] = set.split(';')

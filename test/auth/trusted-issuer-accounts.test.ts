@@ -46,7 +46,7 @@ test('an account that a stranger created with the address is not matched before 
       settings,
       fetchKeys,
     })
-    const whoIs = async (email: string) => {
+    const signedInEmail = async (email: string) => {
       const principal = await reader?.read({ place: 'bearer', text: await token(email) }, {
         headers: {},
         query: '',
@@ -62,17 +62,17 @@ test('an account that a stranger created with the address is not matched before 
     assert.equal(answer.kind, 'ready')
     const mallorys = await findByEmail(run, 'victim@example.com')
     assert.ok(mallorys)
-    assert.equal(await whoIs('victim@example.com'), null)
-    assert.equal(await whoIs('Victim@Example.com'), null)
+    assert.equal(await signedInEmail('victim@example.com'), null)
+    assert.equal(await signedInEmail('Victim@Example.com'), null)
     const link = await fixture.token()
     assert.equal((await addressToConfirm(base, link))?.email, 'victim@example.com')
     assert.ok(await confirms(base, link, mallorys.id))
-    assert.equal(await whoIs('victim@example.com'), mallorys.id)
+    assert.equal(await signedInEmail('victim@example.com'), mallorys.id)
     // An account that an administrator created is matched, until its user enters another address.
-    const made = await user('made@example.com', 'correct horse battery')
-    assert.equal(await whoIs('made@example.com'), made)
-    await base.addresses.remember(made, 'before@example.com')
-    assert.equal(await whoIs('made@example.com'), null)
+    const created = await user('made@example.com', 'correct horse battery')
+    assert.equal(await signedInEmail('made@example.com'), created)
+    await base.addresses.remember(created, 'before@example.com')
+    assert.equal(await signedInEmail('made@example.com'), null)
   })
 })
 
@@ -84,13 +84,13 @@ test('an address with a non-ASCII letter that lowercases to ASCII does not match
       ...{ model, run, records, settings, fetchKeys },
       version: () => 0,
     })
-    const whoIs = async (email: string) => {
+    const signedInEmail = async (email: string) => {
       const sent = { place: 'bearer' as const, text: await token(email) }
       return (await reader?.read(sent, { headers: {}, query: '' } as never))?.userId
     }
     const kevin = await user('kevin@example.com', 'correct horse battery')
-    assert.equal(await whoIs('KEVIN@example.com'), kevin)
+    assert.equal(await signedInEmail('KEVIN@example.com'), kevin)
     // U+212A, the Kelvin sign: its lower case is k.
-    assert.equal(await whoIs('\u212aevin@example.com'), undefined)
+    assert.equal(await signedInEmail('\u212aevin@example.com'), undefined)
   })
 })

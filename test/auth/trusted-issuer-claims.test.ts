@@ -50,7 +50,7 @@ test('a rule reads the claims of a token that a trusted issuer has signed', asyn
       ...{ model: declared, run, records, version: () => 0, settings },
       fetchKeys: async () => ({ keys }),
     })
-    const seen = async (claims: JWTPayload) => {
+    const visibleOrganizations = async (claims: JWTPayload) => {
       const text = await new SignJWT({
         sub: 'u',
         email: 'ann@example.com',
@@ -73,13 +73,13 @@ test('a rule reads the claims of a token that a trusted issuer has signed', asyn
       const { data } = JSON.parse(String(reply.body)) as { data: readonly { readonly org: string }[] }
       return data.map(({ org }) => org)
     }
-    assert.deepEqual(await seen({ org_id: 'acme' }), ['acme'])
-    assert.deepEqual(await seen({ org_id: 'other' }), ['other'])
-    assert.deepEqual(await seen({}), [])
-    assert.deepEqual(await seen({ org_id: null as never }), [])
-    assert.deepEqual(await seen({ org_id: ['acme', 'other'] as never }), [])
-    assert.deepEqual(await seen({ org_id: { acme: true } as never }), [])
-    assert.deepEqual(await seen({ orgId: 'acme', ORG_ID: 'acme' }), [])
+    assert.deepEqual(await visibleOrganizations({ org_id: 'acme' }), ['acme'])
+    assert.deepEqual(await visibleOrganizations({ org_id: 'other' }), ['other'])
+    assert.deepEqual(await visibleOrganizations({}), [])
+    assert.deepEqual(await visibleOrganizations({ org_id: null as never }), [])
+    assert.deepEqual(await visibleOrganizations({ org_id: ['acme', 'other'] as never }), [])
+    assert.deepEqual(await visibleOrganizations({ org_id: { acme: true } as never }), [])
+    assert.deepEqual(await visibleOrganizations({ orgId: 'acme', ORG_ID: 'acme' }), [])
   } finally {
     await service.close()
   }

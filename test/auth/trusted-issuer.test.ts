@@ -20,7 +20,7 @@ const good: JWTPayload = {
   scope: 'read:post nonsense',
 }
 
-async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {}) {
+async function setup(overrides: Partial<TrustedIssuer> = {}, { hasKid = true } = {}) {
   /** `during`: called while an account is looked up. */
   const clock = { now: Date.parse('2026-01-01T00:00:00Z'), version: 1, during: () => {} }
   const pairs = new Map(
@@ -32,7 +32,7 @@ async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {})
   const fetched: string[] = []
   const lookUps: string[] = []
   const reader = trustedIssuerReader({
-    issuers: [{ ...issuer, ...given }],
+    issuers: [{ ...issuer, ...overrides }],
     scopes: new Set(['read:post', 'write:post']),
     claims: ['org_id', 'level', 'staff', 'absent', 'nested', 'long', 'nul', '__proto__'],
     now: () => clock.now,
@@ -63,9 +63,9 @@ async function setup(given: Partial<TrustedIssuer> = {}, { hasKid = true } = {})
   ) => {
     const key = pairs.get(signer)?.privateKey
     assert.ok(key)
-    const made = new SignJWT({ iss: issuer.issuer, aud: issuer.audience, ...claims })
-    if (ends) made.setExpirationTime(Math.floor(clock.now / 1000) + exp)
-    return made.setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(key)
+    const created = new SignJWT({ iss: issuer.issuer, aud: issuer.audience, ...claims })
+    if (ends) created.setExpirationTime(Math.floor(clock.now / 1000) + exp)
+    return created.setProtectedHeader({ alg: 'ES256', kid, ...header }).sign(key)
   }
   const read = async (text: string) => reader.read({ place: 'bearer', text })
   return { clock, published, fetched, lookUps, token, read, reader }
@@ -188,7 +188,7 @@ test('a token that is bound to a key is refused, because no proof of possession 
   // Not even the account is looked up, and nothing is cached.
   assert.deepEqual(lookUps, [])
   assert.equal((await read(await token()))?.userId, 7)
-  // What another signer says about a key is nobody's claim.
+  // The claims of a token that another key has signed do not matter.
   assert.equal(await read(await token({ ...good, cnf: {} }, { signer: 'two' })), null)
 })
 
@@ -300,14 +300,14 @@ async function withServer(
     findById: id => ({ id, role: 'user', disabled: false }),
     findByEmail: () => undefined,
   })
-  let made = 0
+  let created = 0
   try {
     await use({
       server,
       clock,
       notes,
       token: (kid = 'one') =>
-        new SignJWT({ iss: issuer.issuer, aud: issuer.audience, sub: String(++made), exp: 2_000_000_000 })
+        new SignJWT({ iss: issuer.issuer, aud: issuer.audience, sub: String(++created), exp: 2_000_000_000 })
           .setProtectedHeader({ alg: 'ES256', kid })
           .sign(privateKey),
       who: async text => (await reader.read({ place: 'bearer', text }))?.userId ?? undefined,

@@ -12,14 +12,14 @@ import { variedWorkloads } from '../../bench/varied-requests.ts'
 import { generateKey } from '../../src/auth/key.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import blog from '../models/blog.ts'
-import { serveHere } from '../setups/serve.ts'
-import type { Served } from '../setups/setup.ts'
+import { serveInProcess } from '../setups/serve.ts'
+import type { ServiceUnderTest } from '../setups/setup.ts'
 
 /** Enough for some rows to contain W14's common words, and for W18's pages to be full. */
 const rowCount = 3_000
 
 interface Pair {
-  readonly portico: Served
+  readonly portico: ServiceUnderTest
   readonly limit: Running
   readonly key: string
 }
@@ -30,12 +30,12 @@ async function startPair(model: ModelName, folder: string, closing: (() => unkno
   const database = join(folder, `${model}.db`)
   const key = generateKey()
   const settings = { database, adminEmail: 'admin@example.com', adminApiKey: key, rateLimit: 'off' } as const
-  const service = await serveHere(declarations[model], settings)
+  const service = await serveInProcess(declarations[model], settings)
   await service.close()
   fill(database, rowCount, model)
   const copied = `${database}.limit`
   copyFileSync(database, copied)
-  const portico = await serveHere(declarations[model], settings)
+  const portico = await serveInProcess(declarations[model], settings)
   closing.push(() => portico.close())
   const limit = await startLimit(copied)
   closing.push(() => limit.stop())
@@ -77,12 +77,12 @@ describe('the hand-written server', () => {
       const pair = pairs.get(workload.model)
       assert.ok(pair)
       const data = { rows: rowCount }
-      const own = workload.requests(data, await cursorsOf(pair.portico.url, pair.key))
-      const its = workload.requests(data, String)
-      assert.equal(own.length, its.length)
+      const porticoRequests = workload.requests(data, await cursorsOf(pair.portico.url, pair.key))
+      const limitRequests = workload.requests(data, String)
+      assert.equal(porticoRequests.length, limitRequests.length)
       let items = 0
       for (let n = 0; n < 12; n++) {
-        const [request, otherRequest] = [own[n], its[n]]
+        const [request, otherRequest] = [porticoRequests[n], limitRequests[n]]
         assert.ok(request && otherRequest)
         const expected = comparable(await answer(pair.limit.origin, otherRequest, pair.key))
         assert.deepEqual(comparable(await answer(pair.portico.url, request, pair.key)), expected)

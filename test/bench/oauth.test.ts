@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type OauthFigure, oauthTable } from '../../bench/oauth.ts'
+import { type OauthMeasurement, oauthTable } from '../../bench/oauth.ts'
 
-const figure: OauthFigure = {
+const measurement: OauthMeasurement = {
   work: 'introspection',
   server: 'Portico',
   ratios: [0.09, 0.11, 0.1],
@@ -10,12 +10,12 @@ const figure: OauthFigure = {
   floor: 0.09,
 }
 
-test('figures of W9 have their server, median, spread and floor', () => {
-  const [, , row] = oauthTable([figure]).split('\n')
+test('measurements of W9 have their server, median, spread and floor', () => {
+  const [, , row] = oauthTable([measurement]).split('\n')
   assert.equal(row, '| introspection | Portico | 0.10 | 0.090–0.11 | 8,000 | ≥ 0.090 |')
 })
 
 test('a server that is only compared has no floor', () => {
-  const table = oauthTable([{ ...figure, server: 'oidc-provider in memory', floor: undefined }])
+  const table = oauthTable([{ ...measurement, server: 'oidc-provider in memory', floor: undefined }])
   assert.match(table, /oidc-provider in memory .* 8,000 \| {2}\|$/)
 })

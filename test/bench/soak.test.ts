@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { directionOf, growthOf, rises, type Sample, verdict } from '../../bench/soak.ts'
 import { requireLanes } from '../../bench/soak-load.ts'
 
-const MIB = 1024 * 1024
+const mebibyte = 1024 * 1024
 const series = (make: (index: number) => number) => Array.from({ length: 60 }, (_, index) => make(index))
 /** Deterministic noise without a trend. */
 const noise = (index: number) => ((index * 7919) % 13) - 6
@@ -11,8 +11,8 @@ const noise = (index: number) => ((index * 7919) % 13) - 6
 const samples = (heap: (index: number) => number, descriptors: (index: number) => number): Sample[] =>
   series(index => index).map(index => ({
     heap: heap(index),
-    external: 5 * MIB,
-    resident: 200 * MIB,
+    external: 5 * mebibyte,
+    resident: 200 * mebibyte,
     descriptors: descriptors(index),
   }))
 
@@ -20,23 +20,23 @@ describe('the verdict of a soak', () => {
   it('accepts noise, sawtooth curves, a filling cache and a decline', () => {
     const flat = () => 100
     const heaps = [
-      (index: number) => 50 * MIB + noise(index) * MIB,
-      (index: number) => 50 * MIB + (index % 10) * MIB,
-      (index: number) => 50 * MIB + Math.min(index, 15) * MIB,
-      (index: number) => 80 * MIB - (index * MIB) / 4,
-      (index: number) => 50 * MIB + (index === 59 ? 200 * MIB : 0),
+      (index: number) => 50 * mebibyte + noise(index) * mebibyte,
+      (index: number) => 50 * mebibyte + (index % 10) * mebibyte,
+      (index: number) => 50 * mebibyte + Math.min(index, 15) * mebibyte,
+      (index: number) => 80 * mebibyte - (index * mebibyte) / 4,
+      (index: number) => 50 * mebibyte + (index === 59 ? 200 * mebibyte : 0),
     ]
     for (const heap of heaps) assert.deepEqual(verdict(samples(heap, flat)), [])
   })
 
   it('detects slow growth of memory in much noise', () => {
-    const heap = (index: number) => 50 * MIB + noise(index) * 0.4 * MIB + (index * MIB) / 8
+    const heap = (index: number) => 50 * mebibyte + noise(index) * 0.4 * mebibyte + (index * mebibyte) / 8
     assert.deepEqual(verdict(samples(heap, () => 100)), ['memory after collection grows'])
   })
 
   it('detects a leak of descriptors', () => {
     const descriptors = (index: number) => 100 + noise(index) + Math.floor(index / 2)
-    assert.deepEqual(verdict(samples(() => 50 * MIB, descriptors)), ['open descriptors grow'])
+    assert.deepEqual(verdict(samples(() => 50 * mebibyte, descriptors)), ['open descriptors grow'])
   })
 
   it('is based on slopes and trends', () => {

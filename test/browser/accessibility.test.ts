@@ -7,11 +7,11 @@ import { errorPageReply } from '../../src/auth/pages/frame/error-reply.ts'
 import { ApiError } from '../../src/errors.ts'
 import type { ServeOptions } from '../../src/serve/service.ts'
 import { providers } from '../auth/accounts/providers/stub.ts'
-import asking from '../models/asking.ts'
+import asking from '../models/sign-up-fields.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { addAccountData, connectApps, email, resetToken } from './account-data.ts'
 import { openBrowser } from './chromium.ts'
-import { assertSound, shoot, visitor } from './visitor.ts'
+import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -24,12 +24,12 @@ const password = 'correct horse battery'
 /** The overview pages of an account; with `isWideToo`, wide as well as narrow. */
 async function firstPages(
   page: Page,
-  look: (shot: string) => Promise<void>,
+  assertPage: (screenshot: string) => Promise<void>,
   url: string,
   isWideToo: boolean,
 ): Promise<void> {
   const narrow = page.viewportSize()
-  for (const [shot, path] of [
+  for (const [screenshot, path] of [
     ['overview', '/account'],
     ['sessions', '/account/sessions'],
     ['apps', '/account/apps'],
@@ -37,10 +37,10 @@ async function firstPages(
   ] as const) {
     await page.goto(url + path)
     await page.getByRole('heading', { name: /Confirm your e-mail address|Check your mail/ }).waitFor()
-    await look(shot)
+    await assertPage(screenshot)
     if (!isWideToo || !narrow) continue
     await page.setViewportSize({ width: 1280, height: 800 })
-    await look(`${shot}-wide`)
+    await assertPage(`${screenshot}-wide`)
     await page.setViewportSize(narrow)
   }
 }
@@ -48,7 +48,7 @@ async function firstPages(
 /** Error pages, with their details open. */
 async function errors(
   page: Page,
-  look: (shot: string) => Promise<void>,
+  assertPage: (screenshot: string) => Promise<void>,
   url: string,
   [clientId = '']: readonly string[],
 ): Promise<void> {
@@ -58,7 +58,7 @@ async function errors(
     redirect_uri: 'https://evil.example.com',
     scope: 'openid',
   })
-  for (const [shot, path] of [
+  for (const [screenshot, path] of [
     ['error-app', '/oauth/authorize?client_id=nobody'],
     ['error-address', `/oauth/authorize?${elsewhere}`],
     ['error-interaction', '/oauth/interaction/abcdefghijklmnopqrstu'],
@@ -66,48 +66,60 @@ async function errors(
   ] as const) {
     await page.goto(url + path)
     await page.locator('details summary').click()
-    await look(shot)
+    await assertPage(screenshot)
   }
 }
 
 /** Error pages of faults that a test cannot cause in a service. */
-async function serviceErrors(page: Page, look: (shot: string) => Promise<void>, url: string): Promise<void> {
+async function serviceErrors(
+  page: Page,
+  assertPage: (screenshot: string) => Promise<void>,
+  url: string,
+): Promise<void> {
   const theme = { name: 'Portico', logo: undefined, colour: '#ffd54a' }
   const path = '/account/failing'
   for (const error of [new Error('secret'), new ApiError('RATE_LIMITED'), new ApiError('UNAVAILABLE')]) {
     const { status, body } = errorPageReply(theme, error, { requestId: 'a-request', path })
     await page.route(url + path, route => route.fulfill({ contentType: 'text/html', body: String(body) }))
     await page.goto(url + path)
-    await look(`error-${status}`)
+    await assertPage(`error-${status}`)
     await page.unroute(url + path)
   }
 }
 
-async function newAddress(page: Page, look: (shot: string) => Promise<void>, service: TestService) {
+async function newAddress(
+  page: Page,
+  assertPage: (screenshot: string) => Promise<void>,
+  service: TestService,
+) {
   const { url, file } = service
   const token = await addAccountData(file, 2)
   await page.goto(`${url}/account`)
   await page.getByRole('heading', { name: 'New address' }).waitFor()
-  await look('account-waiting')
+  await assertPage('account-waiting')
   await page.goto(`${url}/account/verify?token=${token}`)
-  await look('verify-new')
+  await assertPage('verify-new')
   await page.getByLabel('Your password').fill('not that one')
   await page.getByRole('button', { name: 'Confirm the address' }).click()
   await page.getByRole('link', { name: 'This is not your password.' }).waitFor()
-  await look('verify-new-fault')
+  await assertPage('verify-new-fault')
   await page.goto(`${url}/account/security`)
   await page.getByLabel('Revoke my API key too').waitFor()
-  await look('security-with-key')
+  await assertPage('security-with-key')
 }
 
-async function signUp(page: Page, look: (shot: string) => Promise<void>, url: string): Promise<void> {
+async function signUp(
+  page: Page,
+  assertPage: (screenshot: string) => Promise<void>,
+  url: string,
+): Promise<void> {
   await page.goto(`${url}/account/sign-up`)
-  await look('sign-up')
+  await assertPage('sign-up')
   await page.evaluate('for (const form of document.forms) form.noValidate = true')
   await page.getByLabel('Your age').fill('seven')
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByRole('link', { name: /^Your handle is required/ }).waitFor()
-  await look('sign-up-faults')
+  await assertPage('sign-up-faults')
   // The fault is read out with its field, and the summary links to it.
   assert.equal(await page.getByLabel('Your age').getAttribute('aria-invalid'), 'true')
   await page.getByRole('link', { name: /^About you/ }).click()
@@ -132,14 +144,18 @@ async function signUp(page: Page, look: (shot: string) => Promise<void>, url: st
   await page.getByLabel('Send me news').check()
   await page.getByRole('button', { name: 'Create account' }).click()
   await page.getByText('Sign in with the password that you have just chosen').waitFor()
-  await look('signed-up')
+  await assertPage('signed-up')
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
 }
 
 /** Turns on one-time codes; returns the secret. */
-async function turnOnCodes(page: Page, look: (shot: string) => Promise<void>, url: string): Promise<string> {
+async function turnOnCodes(
+  page: Page,
+  assertPage: (screenshot: string) => Promise<void>,
+  url: string,
+): Promise<string> {
   await page.goto(`${url}/account/security`)
   await page.getByRole('button', { name: 'Turn on one-time codes' }).click()
   await page.getByRole('heading', { name: 'Turn on one-time codes' }).waitFor()
@@ -147,45 +163,49 @@ async function turnOnCodes(page: Page, look: (shot: string) => Promise<void>, ur
   await page.getByLabel('Code', { exact: true }).fill('000000')
   await page.locator('main button:not(.plain):not(.danger)').last().click()
   await page.getByRole('heading', { name: 'There is a problem' }).waitFor()
-  await look('totp-fault')
+  await assertPage('totp-fault')
   await page
     .getByLabel('Code', { exact: true })
     .fill(new TOTP({ secret: Secret.fromBase32(secret) }).generate())
   await page.locator('main button:not(.plain):not(.danger)').last().click()
   await page.locator('.codes').waitFor()
-  await look('recovery-codes')
+  await assertPage('recovery-codes')
   await page.goto(`${url}/account/security`)
-  await look('security-with-codes')
+  await assertPage('security-with-codes')
   return secret
 }
 
-async function reset(page: Page, look: (shot: string) => Promise<void>, service: TestService): Promise<void> {
+async function reset(
+  page: Page,
+  assertPage: (screenshot: string) => Promise<void>,
+  service: TestService,
+): Promise<void> {
   const { url, file } = service
   await page.goto(`${url}/account/reset`)
   await page.getByLabel('E-mail address').fill('nobody@example.com')
   await page.locator('main button').click()
   await page.getByRole('heading', { name: 'Check your mail' }).waitFor()
-  await look('reset-sent')
+  await assertPage('reset-sent')
   await page.goto(`${url}/account/reset?token=${'x'.repeat(43)}`)
-  await look('reset-over')
+  await assertPage('reset-over')
   await page.goto(`${url}/account/reset?token=${await resetToken(file, 2)}`)
-  await look('reset-link')
+  await assertPage('reset-link')
   await page.evaluate('document.forms[0].noValidate = true')
   await page.locator('main button').click()
   await page.getByRole('heading', { name: 'There is a problem' }).waitFor()
-  await look('reset-fault')
+  await assertPage('reset-fault')
   await page.getByLabel('New password').fill('a staple in the meadow')
   await page.locator('main button').click()
   await page.getByRole('heading', { name: 'Your password is set' }).waitFor()
-  await look('reset-done')
+  await assertPage('reset-done')
   await page.goto(`${url}/account/verify?token=${'x'.repeat(43)}`)
-  await look('verify-over')
+  await assertPage('verify-over')
 }
 
 /** A device is refused after the page has shown what it is. */
 async function refuseDevice(
   page: Page,
-  look: (shot: string) => Promise<void>,
+  assertPage: (screenshot: string) => Promise<void>,
   url: string,
   [clientId = '']: readonly string[],
 ): Promise<void> {
@@ -197,10 +217,10 @@ async function refuseDevice(
   await page.getByLabel('Code').fill(code)
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByText('Does your device show this code?').waitFor()
-  await look('device-confirm')
+  await assertPage('device-confirm')
   await page.getByRole('button', { name: 'Cancel' }).click()
   await page.getByRole('heading', { name: 'You have stopped this' }).waitFor()
-  await look('device-stopped')
+  await assertPage('device-stopped')
 }
 
 const drawing =
@@ -230,40 +250,40 @@ for (const [name, options] of Object.entries(screens)) {
     await withService(
       appearance,
       async service => {
-        const { context, page, faults } = await visitor(browser, options)
+        const { context, page, faults } = await openVisitor(browser, options)
         await page.route('https://logo.example.com/**', logo)
-        const look = async (shot: string) => {
-          await assertSound(page)
-          await shoot(page, `other-${name}-${shot}`)
+        const assertPage = async (screenshot: string) => {
+          await assertWellFormed(page)
+          await saveScreenshot(page, `other-${name}-${screenshot}`)
         }
         try {
           const { url } = service
-          await signUp(page, look, url)
-          const secret = await turnOnCodes(page, look, url)
+          await signUp(page, assertPage, url)
+          const secret = await turnOnCodes(page, assertPage, url)
           const apps = await connectApps(service, 2)
-          await firstPages(page, look, url, name === 'light')
-          await errors(page, look, url, apps)
-          await serviceErrors(page, look, url)
-          await newAddress(page, look, service)
+          await firstPages(page, assertPage, url, name === 'light')
+          await errors(page, assertPage, url, apps)
+          await serviceErrors(page, assertPage, url)
+          await newAddress(page, assertPage, service)
           await page.goto(`${url}/oauth/logout`)
-          await look('sign-out')
+          await assertPage('sign-out')
           await page.locator('main button').first().click()
           await page.waitForLoadState()
-          await look('signed-out')
+          await assertPage('signed-out')
           await page.goto(`${url}/account/sign-in`)
           await page.getByLabel('E-mail address').fill(email)
           await page.getByLabel('Password').fill(password)
           await page.getByRole('button', { name: 'Sign in', exact: true }).click()
           await page.getByRole('heading', { name: 'Your one-time code' }).waitFor()
-          await look('second-factor')
+          await assertPage('second-factor')
           assert.match(secret, /^[A-Z2-7]+$/)
-          await reset(page, look, service)
+          await reset(page, assertPage, service)
           await page.goto(`${url}/oauth/device?user_code=WRNG-CODE`)
-          await look('device-code')
+          await assertPage('device-code')
           await page.locator('main button').first().click()
           await page.waitForLoadState()
-          await look('device-fault')
-          await refuseDevice(page, look, url, apps)
+          await assertPage('device-fault')
+          await refuseDevice(page, assertPage, url, apps)
           assert.deepEqual(faults, [])
         } finally {
           await context.close()
@@ -276,17 +296,17 @@ for (const [name, options] of Object.entries(screens)) {
 
 test('assertSound detects a missing label, an invalid aria-describedby and an invalid list', async () => {
   await withService({ rateLimit: 'off' }, async ({ url }) => {
-    const { context, page } = await visitor(browser, {})
+    const { context, page } = await openVisitor(browser, {})
     try {
       await page.goto(`${url}/account/sign-in`)
-      await assertSound(page)
+      await assertWellFormed(page)
       await page.evaluate("document.querySelector('label[for=email]').removeAttribute('for')")
-      await assert.rejects(assertSound(page), /label|nameless|email/)
+      await assert.rejects(assertWellFormed(page), /label|nameless|email/)
       await page.reload()
       await page.evaluate(
         "document.querySelector('input[name=email]').setAttribute('aria-describedby', 'nowhere'); document.querySelector('h1').outerHTML = '<h1>Sign in</h1><ul><p>x</p></ul>'",
       )
-      await assert.rejects(assertSound(page), /list: |aria-valid-attr-value/)
+      await assert.rejects(assertWellFormed(page), /list: |aria-valid-attr-value/)
     } finally {
       await context.close()
     }

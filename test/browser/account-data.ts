@@ -9,7 +9,7 @@ import { createGuard } from '../../src/plan/guard.ts'
 import type { Records } from '../../src/records.ts'
 import { createRun } from '../../src/serve/store.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import asking from '../models/asking.ts'
+import asking from '../models/sign-up-fields.ts'
 import type { TestService } from '../serve/service.ts'
 
 export const email = 'ada@example.com'

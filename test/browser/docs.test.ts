@@ -9,7 +9,7 @@ import tracker from '../models/tracker.ts'
 import { freePort } from '../processes/port.ts'
 import { serviceOfFile, type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { assertAccessible, shoot, type Visitor, visitor } from './visitor.ts'
+import { assertAccessible, openVisitor, saveScreenshot, type Visitor } from './visitor.ts'
 
 const shared = serviceOfFile({ rateLimit: 'off', 'theme.colour': '#ffd54a' })
 let browser: Browser
@@ -30,7 +30,7 @@ async function onPage(
   options: BrowserContextOptions = {},
   { url }: Pick<TestService, 'url'> = shared(),
 ): Promise<void> {
-  const visited = await visitor(browser, options)
+  const visited = await openVisitor(browser, options)
   try {
     const response = await visited.page.goto(url + path)
     assert.equal(response?.status(), 200, path)
@@ -69,7 +69,7 @@ for (const [name, options] of Object.entries(screens)) {
         path,
         async ({ page }) => {
           await assertReadable(page)
-          await shoot(page, `docs${path.replaceAll('/', '-')}-${name.slice(0, 4)}`)
+          await saveScreenshot(page, `docs${path.replaceAll('/', '-')}-${name.slice(0, 4)}`)
         },
         options,
       )
@@ -79,7 +79,7 @@ for (const [name, options] of Object.entries(screens)) {
       async ({ page }) => {
         await operation(page, 'listPosts')
         await assertReadable(page)
-        await shoot(page, `docs-rest-${name.slice(0, 4)}`)
+        await saveScreenshot(page, `docs-rest-${name.slice(0, 4)}`)
       },
       options,
     )
@@ -134,7 +134,7 @@ test('the reference shows every collection, its rules in words, an example, and 
         const card = section.locator('.request-card')
         await card.filter({ hasText: label }).waitFor()
         assert.match((await card.textContent()) ?? '', code, label)
-        await shoot(page, `sample-${label}`)
+        await saveScreenshot(page, `sample-${label}`)
       }
       const { json } = await shared().call('/api/v1/openapi.json')
       const tags = (json.tags as { name: string }[]).map(({ name }) => name)
@@ -154,7 +154,7 @@ async function tryOut(page: Page, { key }: TestService): Promise<void> {
   await dialog.getByPlaceholder('Token').first().fill(key)
   await dialog.getByRole('button', { name: /^Send/ }).first().click()
   await dialog.getByText('201').first().waitFor()
-  await shoot(page, 'tried')
+  await saveScreenshot(page, 'tried')
 }
 
 test('the reference sends an operation with a key that was typed in', async () => {
@@ -174,7 +174,7 @@ test('the reference sends an operation even if the page was opened under another
   const localhostUrl = `http://localhost:${port}`
   const options: ServeOptions = { rateLimit: 'off', host: 'localhost', port, baseUrl: localhostUrl }
   await withService(options, async otherService => {
-    const { context, page, faults, origins } = await visitor(browser, screens['wide and light'])
+    const { context, page, faults, origins } = await openVisitor(browser, screens['wide and light'])
     try {
       await page.goto(`http://docs.localhost:${port}/docs/rest#tag/posts/createPost`)
       await tryOut(page, otherService)
@@ -197,7 +197,7 @@ async function search(page: Page, words: string): Promise<string[]> {
 test('the search finds operations, guides and errors by keyboard', async () => {
   await onPage('/docs', async ({ page }) => {
     assert.ok((await search(page, 'verify delivery')).includes('Verify a delivery'))
-    await shoot(page, 'search')
+    await saveScreenshot(page, 'search')
     await assertAccessible(page)
     await page.keyboard.press('Escape')
     assert.equal((await search(page, 'idempotency_key_reused'))[0], 'IDEMPOTENCY_KEY_REUSED')
@@ -321,7 +321,7 @@ test('markup in a model and in the name of the service is escaped', async () => 
           async ({ page }) => {
             if (path.includes('rest')) await operation(page, 'createThing')
             if (path === '/docs') await search(page, 'things')
-            await shoot(page, `hostile${path.replaceAll(/\W/g, '-')}`)
+            await saveScreenshot(page, `hostile${path.replaceAll(/\W/g, '-')}`)
             assert.equal(await page.evaluate('window.hurt'), undefined, path)
             assert.equal(await page.locator('a[href^="javascript:"]').count(), 0)
           },
@@ -344,7 +344,7 @@ test('the reference renders a large model', async () => {
         async ({ page }) => {
           await operation(page, 'listTasks')
           if (process.env.SHOTS) console.log(`shown after ${Math.round(performance.now() - started)} ms`)
-          await shoot(page, 'tracker')
+          await saveScreenshot(page, 'tracker')
         },
         screens['wide and light'],
         otherService,

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { admin, type Blog, openBlog } from '../transports/blog.ts'
 import { openBrowser } from './chromium.ts'
-import { assertAccessible, type PageFaults, watch } from './visitor.ts'
+import { assertAccessible, type PageFaults, recordFaults } from './visitor.ts'
 
 let browser: Browser
 let blog: Blog
@@ -18,7 +18,7 @@ after(async () => {
 })
 
 async function open(query: string): Promise<PageFaults> {
-  const watched = await watch(await browser.newPage({ viewport: { width: 1280, height: 900 } }))
+  const watched = await recordFaults(await browser.newPage({ viewport: { width: 1280, height: 900 } }))
   const { page } = watched
   await page.addInitScript(`localStorage.setItem('graphiql:query', ${JSON.stringify(query)})`)
   const response = await page.goto(blog.graphql)
@@ -59,14 +59,14 @@ test('a subscription shows committed events', async () => {
   const { page, faults } = await open('subscription { newPost { title } }')
   await page.locator('.graphiql-execute-button').click()
   const isSeen = answer(page, 'to the browser').waitFor()
-  let seen = false
+  let isShown = false
   isSeen.then(
     () => {
-      seen = true
+      isShown = true
     },
     () => {},
   )
-  for (let tries = 0; tries < 50 && !seen; tries++) {
+  for (let tries = 0; tries < 50 && !isShown; tries++) {
     await blog.rest('POST', 'posts', { title: 'to the browser' })
     await page.waitForTimeout(100)
   }

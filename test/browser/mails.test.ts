@@ -5,9 +5,9 @@ import type { Browser, BrowserContextOptions } from 'playwright-core'
 import { createCatalogue } from '../../src/auth/mail/catalogue.ts'
 import { compose } from '../../src/auth/mail/compose.ts'
 import { mailNames, sampleValues } from '../../src/auth/mail/values.ts'
-import { developing } from '../dev/process.ts'
+import { withDevelopment } from '../dev/process.ts'
 import { openBrowser } from './chromium.ts'
-import { assertAccessible, assertSound, shoot, visitor } from './visitor.ts'
+import { assertAccessible, assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -23,7 +23,7 @@ const windows: readonly (readonly [name: string, options: BrowserContextOptions]
 
 for (const [window, options] of windows) {
   test(`every mail is accessible: ${window}`, async () => {
-    const { context, page, faults } = await visitor(browser, options)
+    const { context, page, faults } = await openVisitor(browser, options)
     const catalogue = createCatalogue()
     const theme = { name: 'Reading Room', logo: undefined, colour: '#1f5fbf' }
     const request = { at: 0, address: '203.0.113.7', device: 'Firefox, Linux' }
@@ -38,7 +38,7 @@ for (const [window, options] of windows) {
         )
         // A mail client provides the landmarks; the mail is an article in its page.
         await assertAccessible(page, ['landmark-one-main', 'region'])
-        await shoot(page, `mail-${name}-${language}-${window}`)
+        await saveScreenshot(page, `mail-${name}-${language}-${window}`)
       }
     }
     assert.deepEqual(faults, [])
@@ -70,14 +70,14 @@ export default model(
 `
 
 test('the mail of a sign-up is listed, shown and followed in the browser, and nothing in a mail is executed', () =>
-  developing(
+  withDevelopment(
     {
       model: model(new URL('../../src/index.ts', import.meta.url).pathname),
       environment: { PORTICO_SIGN_UP: 'confirmed' },
     },
     async dev => {
       await dev.waitFor(/Try it/)
-      const { context, page, faults, origins } = await visitor(browser, {
+      const { context, page, faults, origins } = await openVisitor(browser, {
         locale: 'de-AT',
         viewport: { width: 1024, height: 900 },
       })
@@ -88,12 +88,12 @@ test('the mail of a sign-up is listed, shown and followed in the browser, and no
       await page.getByRole('button', { name: 'Create account' }).click()
       const [, link = ''] = await dev.waitFor(/mail +to ada@example\.com: Schließen Sie .* (http:\S+)/)
       await page.goto(`${dev.url}/dev/mail`)
-      await assertSound(page)
-      await shoot(page, 'dev-mail-list')
+      await assertWellFormed(page)
+      await saveScreenshot(page, 'dev-mail-list')
       await page.getByRole('link', { name: /Schließen Sie Ihre Registrierung/ }).click()
       assert.equal(page.url(), link)
-      await assertSound(page)
-      await shoot(page, 'dev-mail-sent')
+      await assertWellFormed(page)
+      await saveScreenshot(page, 'dev-mail-sent')
       const frame = page.frameLocator('iframe')
       assert.doesNotMatch((await frame.locator('body').textContent()) ?? '', /evil/)
       const opened = context.waitForEvent('page')
@@ -108,7 +108,7 @@ test('the mail of a sign-up is listed, shown and followed in the browser, and no
       await landed.close()
       assert.deepEqual(faults, [])
 
-      const stranger = await visitor(browser, { locale: 'en-GB' })
+      const stranger = await openVisitor(browser, { locale: 'en-GB' })
       await stranger.page.goto(`${dev.url}/account/reset`)
       await stranger.page.getByLabel('E-mail address').fill('ada@example.com')
       await stranger.page.getByRole('button', { name: 'Send the link' }).click()
@@ -127,11 +127,11 @@ test('the mail of a sign-up is listed, shown and followed in the browser, and no
         [],
       )
       await page.goto(`${dev.url}/dev/mail/templates`)
-      await assertSound(page)
-      await shoot(page, 'dev-mail-templates')
+      await assertWellFormed(page)
+      await saveScreenshot(page, 'dev-mail-templates')
       await page.getByRole('link', { name: 'Neues Passwort bei Portico festlegen' }).click()
-      await assertSound(page)
-      await shoot(page, 'dev-mail-template')
+      await assertWellFormed(page)
+      await saveScreenshot(page, 'dev-mail-template')
       await context.close()
     },
   ))

@@ -5,7 +5,7 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { type TestService, withService } from '../serve/service.ts'
 import { type OtherApp, withApp } from './app.ts'
 import { openBrowser } from './chromium.ts'
-import { assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+import { assertWellFormed, openVisitor, saveScreenshot, type Visitor } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -16,15 +16,18 @@ after(() => browser.close())
 const password = 'correct horse battery'
 const back = { name: 'Back at the app' }
 
-interface Scene extends Visitor {
+interface Fixture extends Visitor {
   readonly service: TestService
   readonly app: OtherApp
 }
 
-async function scene(options: BrowserContextOptions, use: (scene: Scene) => Promise<void>): Promise<void> {
+async function withFixture(
+  options: BrowserContextOptions,
+  use: (fixture: Fixture) => Promise<void>,
+): Promise<void> {
   await withService({ rateLimit: 'off', 'theme.name': 'Blog' }, service =>
     withApp(service, async app => {
-      const visit = await visitor(browser, options)
+      const visit = await openVisitor(browser, options)
       try {
         await use({ ...visit, service, app })
         assert.deepEqual(visit.faults, [])
@@ -45,9 +48,12 @@ async function signUp(page: Page): Promise<void> {
 }
 
 /** Sign-up does not reveal whether an account existed, so the user then signs in. */
-async function signInAfterSignUp(page: Page, look?: (shot: string) => Promise<void>): Promise<void> {
+async function signInAfterSignUp(
+  page: Page,
+  assertPage?: (screenshot: string) => Promise<void>,
+): Promise<void> {
   await page.getByText('Sign in with the password that you have just chosen').waitFor()
-  await look?.('signed-up')
+  await assertPage?.('signed-up')
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
@@ -63,57 +69,57 @@ async function allow(page: Page): Promise<void> {
   await page.getByRole('heading', back).waitFor()
 }
 
-async function statusWith({ service }: Scene, token: string, path = '/api/v1/posts'): Promise<number> {
+async function statusWith({ service }: Fixture, token: string, path = '/api/v1/posts'): Promise<number> {
   return (await service.call(path, { key: token })).status
 }
 
 for (const javaScriptEnabled of [true, false]) {
   test(`a user signs up, consents, and revokes the app, which calls the API in between; JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
-    await scene({ javaScriptEnabled }, async here => {
-      const { page, app } = here
+    await withFixture({ javaScriptEnabled }, async fixture => {
+      const { page, app } = fixture
       await page.goto(app.authorizeUrl('openid profile read:post write:post'))
-      await shoot(page, 'sign-in')
+      await saveScreenshot(page, 'sign-in')
       await signUp(page)
       await page.getByRole('heading', { name: 'Reading List asks for access to your account' }).waitFor()
-      await shoot(page, 'consent')
+      await saveScreenshot(page, 'consent')
       await page.getByText('You are signed in as ada@example.com.').waitFor()
       await allow(page)
       assert.equal(app.arrived().get('state'), 'a state')
       const token = await app.accessToken()
-      assert.equal(await statusWith(here, token), 200)
-      const { json } = await here.service.call('/api/v1/posts', {
+      assert.equal(await statusWith(fixture, token), 200)
+      const { json } = await fixture.service.call('/api/v1/posts', {
         method: 'POST',
         key: token,
         body: { title: 'Written by an app' },
       })
       assert.equal(json.title, 'Written by an app')
 
-      await page.goto(`${here.service.url}/account/apps`)
-      await shoot(page, 'apps')
+      await page.goto(`${fixture.service.url}/account/apps`)
+      await saveScreenshot(page, 'apps')
       await page.getByRole('heading', { name: 'Reading List' }).waitFor()
       await page.getByRole('button', { name: 'Disconnect Reading List' }).click()
       await page.getByText('The app is disconnected.').waitFor()
       assert.equal(await page.getByRole('heading', { name: 'Reading List' }).count(), 0)
-      assert.equal(await statusWith(here, token), 401)
+      assert.equal(await statusWith(fixture, token), 401)
     })
   })
 }
 
 test('an unticked scope is not granted, and the next consent marks only new scopes', async () => {
-  await scene({}, async here => {
-    const { page, app } = here
+  await withFixture({}, async fixture => {
+    const { page, app } = fixture
     await page.goto(app.authorizeUrl('openid profile read:post'))
     await signUp(page)
     await allow(page)
     await page.goto(app.authorizeUrl('openid profile read:post write:post read:user'))
     const fresh = page.locator('.choice', { has: page.locator('.new') })
     assert.equal(await fresh.count(), 2)
-    await shoot(page, 'consent-new')
+    await saveScreenshot(page, 'consent-new')
     await page.locator('input[name=scope][value="write:post"]').uncheck()
     await allow(page)
     const token = await app.accessToken()
-    assert.equal(await statusWith(here, token, '/api/v1/users'), 200)
-    const refused = await here.service.call('/api/v1/posts', {
+    assert.equal(await statusWith(fixture, token, '/api/v1/users'), 200)
+    const refused = await fixture.service.call('/api/v1/posts', {
       method: 'POST',
       key: token,
       body: { title: 'Not allowed' },
@@ -123,7 +129,7 @@ test('an unticked scope is not granted, and the next consent marks only new scop
 })
 
 test('Cancel returns access_denied to the app, and no code', async () => {
-  await scene({}, async ({ page, app }) => {
+  await withFixture({}, async ({ page, app }) => {
     await page.goto(app.authorizeUrl('read:post'))
     await signUp(page)
     await page.getByRole('button', { name: 'Cancel' }).click()
@@ -149,8 +155,8 @@ async function tabTo(page: Page, name: string): Promise<void> {
 }
 
 test('every step works by keyboard, and the focus is visible', async () => {
-  await scene({}, async here => {
-    const { page, app } = here
+  await withFixture({}, async fixture => {
+    const { page, app } = fixture
     await page.goto(app.authorizeUrl('openid read:post write:post'))
     await tabTo(page, 'Create one')
     await page.keyboard.press('Enter')
@@ -177,8 +183,8 @@ test('every step works by keyboard, and the focus is visible', async () => {
     await tabTo(page, 'Allow')
     await page.keyboard.press('Enter')
     await page.getByRole('heading', back).waitFor()
-    assert.equal(await statusWith(here, await app.accessToken()), 200)
-    await page.goto(`${here.service.url}/account/apps`)
+    assert.equal(await statusWith(fixture, await app.accessToken()), 200)
+    await page.goto(`${fixture.service.url}/account/apps`)
     await tabTo(page, 'Disconnect Reading List')
     await page.keyboard.press('Enter')
     await page.getByText('The app is disconnected.').waitFor()
@@ -192,49 +198,49 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 
 for (const [name, options] of Object.entries(screens)) {
   test(`every page of the flow is accessible: ${name}`, async () => {
-    await scene(options, async ({ page, app, service }) => {
-      const look = async (shot: string) => {
-        await assertSound(page)
-        await shoot(page, `${name}-${shot}`)
+    await withFixture(options, async ({ page, app, service }) => {
+      const assertPage = async (screenshot: string) => {
+        await assertWellFormed(page)
+        await saveScreenshot(page, `${name}-${screenshot}`)
       }
       await page.goto(app.authorizeUrl('openid profile email offline_access read:user read:post write:post'))
-      await look('sign-in')
+      await assertPage('sign-in')
       await page.getByLabel('E-mail address').fill('nobody@example.com')
       await page.getByLabel('Password').fill('wrong')
       await page.getByRole('button', { name: 'Sign in', exact: true }).click()
       await page.getByText('The e-mail address or the password is wrong.').waitFor()
       assert.match(await page.title(), /^Error: /)
-      await look('sign-in-fault')
+      await assertPage('sign-in-fault')
       await page.getByRole('link', { name: 'Create one' }).click()
       await page.getByRole('heading', { name: /Create an account/ }).waitFor()
       await page.evaluate('document.forms[0].noValidate = true')
       await page.getByRole('button', { name: 'Create account' }).click()
       await page.getByRole('link', { name: /^Enter your name/ }).waitFor()
-      await look('sign-up-fault')
+      await assertPage('sign-up-fault')
       await page.getByRole('link', { name: /^Enter your name/ }).click()
       assert.equal(await page.evaluate('document.activeElement.id'), 'name')
       await page.getByLabel('Your name').fill('Ada Lovelace')
       await page.getByLabel('E-mail address').fill('ada@example.com')
       await page.getByLabel('Password').fill(password)
       await page.getByRole('button', { name: 'Create account' }).click()
-      await signInAfterSignUp(page, look)
+      await signInAfterSignUp(page, assertPage)
       await page.getByRole('heading', { name: /asks for access/ }).waitFor()
-      await look('consent')
+      await assertPage('consent')
       await allow(page)
       for (const path of ['', '/apps', '/sessions', '/security', '/reset', '/nothing-here']) {
         await page.goto(`${service.url}/account${path}`)
-        await look(path === '' ? 'account' : path.slice(1))
+        await assertPage(path === '' ? 'account' : path.slice(1))
       }
       await page.goto(`${service.url}/account/security`)
       await page.getByRole('button', { name: 'Turn on one-time codes' }).click()
       await page.getByRole('heading', { name: 'Turn on one-time codes' }).waitFor()
-      await look('totp')
+      await assertPage('totp')
       await page.goto(`${service.url}/oauth/authorize?client_id=nobody`)
-      await look('protocol-error')
+      await assertPage('protocol-error')
       await page.goto(`${service.url}/oauth/device/verify`)
-      await look('device')
+      await assertPage('device')
       await page.goto(`${service.url}/account`)
-      // Where there is little room, a button opens the navigation.
+      // On a narrow screen, a button opens the navigation.
       const opener = page.getByRole('button', { name: 'Menu' })
       if (await opener.isVisible()) await opener.click()
       await page.getByRole('button', { name: 'Sign out' }).click()
@@ -244,13 +250,13 @@ for (const [name, options] of Object.entries(screens)) {
 }
 
 test('a password change in one browser ends the session in another, and the appâ€™s token', async () => {
-  await scene({}, async here => {
-    const { page, app, service } = here
+  await withFixture({}, async fixture => {
+    const { page, app, service } = fixture
     await page.goto(app.authorizeUrl('openid read:post offline_access'))
     await signUp(page)
     await allow(page)
     const token = await app.accessToken()
-    const other = await visitor(browser)
+    const other = await openVisitor(browser)
     try {
       await other.page.goto(`${service.url}/account/security`)
       await signIn(other.page)
@@ -258,7 +264,7 @@ test('a password change in one browser ends the session in another, and the appâ
       await other.page.getByLabel('New password').fill('a staple in the meadow')
       await other.page.getByRole('button', { name: 'Change the password' }).click()
       await other.page.getByText('Your password is changed').waitFor()
-      assert.equal(await statusWith(here, token), 401)
+      assert.equal(await statusWith(fixture, token), 401)
       await page.goto(`${service.url}/account`)
       await page.getByRole('heading', { name: 'Sign in' }).waitFor()
       await other.page.goto(`${service.url}/account`)
@@ -270,8 +276,8 @@ test('a password change in one browser ends the session in another, and the appâ
 })
 
 test('a device is connected by its code, after the user has seen what it is', async () => {
-  await scene({}, async here => {
-    const { page, service } = here
+  await withFixture({}, async fixture => {
+    const { page, service } = fixture
     const created = await service.call('/api/v1/oauth_apps', {
       method: 'POST',
       key: service.key,
@@ -297,19 +303,19 @@ test('a device is connected by its code, after the user has seen what it is', as
     await page.getByLabel('Code').fill(device.user_code)
     await page.getByRole('button', { name: 'Continue' }).click()
     await page.getByRole('heading', { name: 'Connect Television?' }).waitFor()
-    await assertSound(page)
-    await shoot(page, 'device-confirm')
+    await assertWellFormed(page)
+    await saveScreenshot(page, 'device-confirm')
     await page.getByRole('button', { name: 'Yes, connect it' }).click()
     await signUp(page)
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.getByRole('heading', { name: 'Television is connected' }).waitFor()
-    await assertSound(page)
+    await assertWellFormed(page)
     const token = await post('/oauth/token', {
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
       client_id: clientId,
       device_code: device.device_code ?? '',
     })
     assert.ok(token.access_token, JSON.stringify(token))
-    assert.equal(await statusWith(here, token.access_token), 200)
+    assert.equal(await statusWith(fixture, token.access_token), 200)
   })
 })

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { assertSound, shoot, visitor } from './visitor.ts'
+import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -176,10 +176,10 @@ for (const [name, options] of Object.entries(screens)) {
     const settings = { rateLimit: 'off', 'theme.name': 'Blog', 'webhooks.allowPrivate': true } as const
     await withService(settings, async ({ url }) => {
       const permissions = ['clipboard-read', 'clipboard-write']
-      const { context, page, faults } = await visitor(browser, { ...options, permissions })
+      const { context, page, faults } = await openVisitor(browser, { ...options, permissions })
       const look: Look = async shot => {
-        await assertSound(page)
-        await shoot(page, `own-${name}-${shot}`)
+        await assertWellFormed(page)
+        await saveScreenshot(page, `own-${name}-${shot}`)
       }
       try {
         await signUp(page, url, '/account/keys/new')

@@ -5,7 +5,7 @@ import type { Browser } from 'playwright-core'
 import { freePort } from '../processes/port.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { addAuthenticator, assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+import { addAuthenticator, assertWellFormed, openVisitor, saveScreenshot, type Visitor } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -13,17 +13,17 @@ before(async () => {
 })
 after(() => browser.close())
 
-interface Scene extends Visitor {
+interface Fixture extends Visitor {
   readonly origin: string
   readonly service: TestService
 }
 
-async function scene(isUserVerified: boolean, use: (scene: Scene) => Promise<void>): Promise<void> {
+async function withFixture(isUserVerified: boolean, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   // The port must be known first: a passkey is bound to a host name, which cannot be an IP address.
   const port = await freePort()
   const origin = `http://localhost:${port}`
   await withService({ port, rateLimit: 'off', baseUrl: origin }, async service => {
-    const visit = await visitor(browser)
+    const visit = await openVisitor(browser)
     try {
       await addAuthenticator(visit.page, isUserVerified)
       await visit.page.goto(`${origin}/account/sign-up`)
@@ -43,61 +43,61 @@ async function scene(isUserVerified: boolean, use: (scene: Scene) => Promise<voi
   })
 }
 
-async function addPasskey({ page, origin }: Scene): Promise<void> {
+async function addPasskey({ page, origin }: Fixture): Promise<void> {
   await page.goto(`${origin}/account/security`)
   await page.getByLabel('Name').fill('My laptop')
   await page.getByRole('button', { name: 'Add a passkey' }).click()
 }
 
-async function signOut({ page, origin }: Scene): Promise<void> {
+async function signOut({ page, origin }: Fixture): Promise<void> {
   await page.goto(`${origin}/account`)
   await page.getByRole('button', { name: 'Sign out' }).click()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 }
 
 test('a passkey is added, signs its owner in, and is refused once it is removed', async () => {
-  await scene(true, async here => {
-    const { page } = here
-    await addPasskey(here)
+  await withFixture(true, async fixture => {
+    const { page } = fixture
+    await addPasskey(fixture)
     await page.getByText('The passkey is added.').waitFor()
     await page.getByRole('heading', { name: 'My laptop' }).waitFor()
-    await assertSound(page)
-    await shoot(page, 'passkeys')
-    await signOut(here)
+    await assertWellFormed(page)
+    await saveScreenshot(page, 'passkeys')
+    await signOut(fixture)
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await page.getByText('Signed in as ada@example.com').waitFor()
-    await page.goto(`${here.origin}/account/security`)
+    await page.goto(`${fixture.origin}/account/security`)
     await page.getByRole('button', { name: 'Remove My laptop' }).click()
     await page.getByText('The passkey is removed.').waitFor()
-    await signOut(here)
+    await signOut(fixture)
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await page.getByText('The passkey was not accepted.').waitFor()
-    await page.goto(`${here.origin}/account`)
+    await page.goto(`${fixture.origin}/account`)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   })
 })
 
 test('an authenticator gets one passkey per account, because a second one would silently replace it', async () => {
-  await scene(true, async here => {
-    const { page } = here
-    await addPasskey(here)
+  await withFixture(true, async fixture => {
+    const { page } = fixture
+    await addPasskey(fixture)
     await page.getByText('The passkey is added.').waitFor()
-    await addPasskey(here)
+    await addPasskey(fixture)
     await page.getByText('This device already has a passkey for this account.').waitFor()
     await page.reload()
     assert.equal(await page.getByRole('heading', { name: 'My laptop' }).count(), 1)
-    await signOut(here)
+    await signOut(fixture)
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     await page.getByText('Signed in as ada@example.com').waitFor()
   })
 })
 
 test('an app’s own page signs in with a passkey by JSON, as the guide shows', async () => {
-  await scene(true, async here => {
-    const { page } = here
-    await addPasskey(here)
+  await withFixture(true, async fixture => {
+    const { page } = fixture
+    await addPasskey(fixture)
     await page.getByText('The passkey is added.').waitFor()
-    await signOut(here)
+    await signOut(fixture)
     const user = await page.evaluate(`(async () => {
       const account = (path, body) => fetch('/account/' + path, {
         method: 'POST',
@@ -117,27 +117,27 @@ test('an app’s own page signs in with a passkey by JSON, as the guide shows', 
 })
 
 test('a passkey is not added by an authenticator that does not verify its user', async () => {
-  await scene(false, async here => {
-    await addPasskey(here)
-    await here.page.getByText('The passkey was not added. Try again.').waitFor()
-    await here.page.reload()
-    assert.equal(await here.page.getByRole('heading', { name: 'My laptop' }).count(), 0)
+  await withFixture(false, async fixture => {
+    await addPasskey(fixture)
+    await fixture.page.getByText('The passkey was not added. Try again.').waitFor()
+    await fixture.page.reload()
+    assert.equal(await fixture.page.getByRole('heading', { name: 'My laptop' }).count(), 0)
   })
 })
 
 test('a passkey response is not accepted a second time', async () => {
-  await scene(true, async here => {
-    const { page, origin } = here
-    await addPasskey(here)
+  await withFixture(true, async fixture => {
+    const { page, origin } = fixture
+    await addPasskey(fixture)
     await page.getByText('The passkey is added.').waitFor()
-    await signOut(here)
+    await signOut(fixture)
     const sent = page.waitForRequest(
       request => request.method() === 'POST' && request.url().endsWith('/sign-in'),
     )
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
     const form = new URLSearchParams((await sent).postData() ?? '')
     await page.getByText('Signed in as ada@example.com').waitFor()
-    await signOut(here)
+    await signOut(fixture)
     const csrf = await page.locator('input[name=csrf]').first().inputValue()
     const replayed = await page.request.post(`${origin}/account/sign-in`, {
       form: { csrf, passkey: form.get('passkey') ?? '' },

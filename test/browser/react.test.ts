@@ -9,7 +9,7 @@ import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
 import { type AppFile, type AppServer, buildApp, serveApp } from './react-app.ts'
 import { openRelay, type Relay } from './relay.ts'
-import { assertSound, shoot, visitor } from './visitor.ts'
+import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const password = 'correct horse battery'
@@ -35,13 +35,13 @@ async function clientIdFor({ call, key }: TestService, url: string): Promise<str
   return String(json.client_id)
 }
 
-interface Scene {
+interface Fixture {
   readonly service: TestService
   readonly relay: Relay
   readonly app: AppServer
 }
 
-async function withScene(use: (scene: Scene) => Promise<void>): Promise<void> {
+async function withFixture(use: (fixture: Fixture) => Promise<void>): Promise<void> {
   const [relay, app] = [await openRelay(), await serveApp()]
   try {
     await withService({ rateLimit: 'off', baseUrl: relay.url }, async service => {
@@ -103,15 +103,15 @@ function sizesIn(page: string): readonly number[] {
 }
 
 test('the app lists, creates and edits posts, reverts a refused edit, shows events, and recovers from a lost connection', async () => {
-  await withScene(async ({ service, relay, app }) => {
-    const { context, page, faults } = await visitor(browser)
+  await withFixture(async ({ service, relay, app }) => {
+    const { context, page, faults } = await openVisitor(browser)
     const write = (title: string) =>
       service.call('/api/v1/posts', { method: 'POST', key: service.key, body: { title } })
     try {
       await write('Written before')
       await page.goto(app.url)
       await page.getByText('Sign in to read').waitFor()
-      await assertSound(page)
+      await assertWellFormed(page)
       await signUp(page)
       await post(page, 'Written before').waitFor()
       assert.equal(await page.getByRole('button', { name: /^Edit/ }).count(), 0)
@@ -119,8 +119,8 @@ test('the app lists, creates and edits posts, reverts a refused edit, shows even
 
       await page.setViewportSize({ width: 320, height: 640 })
       await page.emulateMedia({ colorScheme: 'dark' })
-      await assertSound(page)
-      await shoot(page, 'react-narrow-dark')
+      await assertWellFormed(page)
+      await saveScreenshot(page, 'react-narrow-dark')
 
       await page.getByLabel('Title of a new post').fill('First')
       await page.getByRole('button', { name: 'Post', exact: true }).click()
@@ -138,7 +138,7 @@ test('the app lists, creates and edits posts, reverts a refused edit, shows even
       })
       await page.getByRole('alert').getByText('title must have at most 200 characters.').waitFor()
       await post(page, 'Second').waitFor()
-      await shoot(page, 'react-refused')
+      await saveScreenshot(page, 'react-refused')
 
       await write('Written elsewhere')
       await post(page, 'Written elsewhere').waitFor()
@@ -147,11 +147,11 @@ test('the app lists, creates and edits posts, reverts a refused edit, shows even
       relay.cut()
       await page.getByText('Connecting …').waitFor()
       await write('Written meanwhile')
-      relay.mend()
+      relay.restore()
       await page.getByText('Live').waitFor()
       await post(page, 'Written meanwhile').waitFor()
-      await assertSound(page)
-      await shoot(page, 'react')
+      await assertWellFormed(page)
+      await saveScreenshot(page, 'react')
 
       await page.getByRole('button', { name: 'Delete Second' }).click()
       await post(page, 'Second').waitFor({ state: 'detached' })

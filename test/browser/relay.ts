@@ -7,19 +7,19 @@ export interface Relay {
   port: number
   /** Closes every connection, and refuses new ones. */
   cut(): void
-  mend(): void
+  restore(): void
   close(): Promise<void>
 }
 
 export async function openRelay(): Promise<Relay> {
   const sockets = new Set<Socket>()
   let isCut = false
-  const server = createServer(down => {
-    if (isCut) return down.destroy()
-    const up = connect(relay.port, '127.0.0.1')
+  const server = createServer(client => {
+    if (isCut) return client.destroy()
+    const upstream = connect(relay.port, '127.0.0.1')
     for (const [from, to] of [
-      [down, up],
-      [up, down],
+      [client, upstream],
+      [upstream, client],
     ] as const) {
       sockets.add(from)
       from.on('error', () => to.destroy())
@@ -42,7 +42,7 @@ export async function openRelay(): Promise<Relay> {
       isCut = true
       destroyAll()
     },
-    mend() {
+    restore() {
       isCut = false
     },
     async close() {

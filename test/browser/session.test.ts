@@ -9,7 +9,7 @@ import type { Browser, Page } from 'playwright-core'
 import { type TestService, withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
 import { type AppFile, buildApp, serveApp } from './react-app.ts'
-import { addAuthenticator, visitor } from './visitor.ts'
+import { addAuthenticator, openVisitor } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -109,7 +109,7 @@ test('an app of the same origin signs up and signs in by passkey and second fact
   await withSite(async site => {
     await build(site)
     const { url } = site
-    const { context, page, faults } = await visitor(browser)
+    const { context, page, faults } = await openVisitor(browser)
     try {
       await page.goto(`${url}/app/`)
       await page.getByLabel('Name').fill(person.name)
@@ -152,7 +152,7 @@ test('an app of the same origin signs in by JSON and by OAuth, and its cookie wo
     const { call } = service
     const created = await call('/account/sign-up', { method: 'POST', body: person, headers: { Origin: url } })
     assert.equal(created.status, 202, created.text)
-    const { context, page, faults, origins } = await visitor(browser)
+    const { context, page, faults, origins } = await openVisitor(browser)
     try {
       // By JSON, with the cookie.
       await page.goto(`${url}/app/`)
@@ -226,7 +226,7 @@ test('a page of another origin cannot use the cookie', async () => {
   await withSite(async site => {
     const { url, service } = site
     await service.call('/account/sign-up', { method: 'POST', body: person, headers: { Origin: url } })
-    const { context, page } = await visitor(browser)
+    const { context, page } = await openVisitor(browser)
     try {
       await page.goto(`${url}/account/sign-in`)
       await page.getByLabel('E-mail address').fill(person.email)

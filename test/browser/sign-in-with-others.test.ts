@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
-import { openScene, password, type Scene } from '../auth/accounts/providers/scene.ts'
+import { type Fixture, openFixture, password } from '../auth/accounts/providers/fixture.ts'
 import blog from '../models/blog.ts'
 import { freePort } from '../processes/port.ts'
 import { call } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { addAuthenticator, assertSound, shoot, type Visitor, visitor } from './visitor.ts'
+import { addAuthenticator, assertWellFormed, openVisitor, saveScreenshot, type Visitor } from './visitor.ts'
 
 let browser: Browser
-let issuer: Scene
+let issuer: Fixture
 /** The service that uses the issuer. It has another host name, because cookies do not depend on the port. */
-let service: Scene
+let service: Fixture
 let origin: string
 before(async () => {
   browser = await openBrowser()
-  issuer = await openScene({ 'accounts.providers': [], 'theme.name': 'Corp' })
+  issuer = await openFixture({ 'accounts.providers': [], 'theme.name': 'Corp' })
   const port = await freePort()
   origin = `http://localhost:${port}`
   const app = await register(issuer, `${origin}/account/sign-in/corp/callback`)
@@ -24,7 +24,7 @@ before(async () => {
     ...{ kind: 'oidc' as const, id: 'corp', name: 'Corp', issuer: issuer.url, allowPrivate: true },
     ...{ clientId: app.client_id, clientSecret: app.client_secret },
   }
-  service = await openScene({ port, baseUrl: origin, 'accounts.providers': [corp] }, blog, true)
+  service = await openFixture({ port, baseUrl: origin, 'accounts.providers': [corp] }, blog, true)
 })
 after(async () => {
   await browser.close()
@@ -37,9 +37,9 @@ interface App {
   readonly client_secret: string
 }
 
-async function register(scene: Scene, redirectUri: string): Promise<App> {
-  const key = await scene.key(await scene.user(scene.email()))
-  const created = await call(`${scene.url}/api/v1/oauth_apps`, {
+async function register(fixture: Fixture, redirectUri: string): Promise<App> {
+  const key = await fixture.key(await fixture.user(fixture.email()))
+  const created = await call(`${fixture.url}/api/v1/oauth_apps`, {
     method: 'POST',
     key,
     body: {
@@ -54,7 +54,7 @@ async function register(scene: Scene, redirectUri: string): Promise<App> {
 }
 
 async function visit(use: (visitor: Visitor) => Promise<void>): Promise<void> {
-  const opened = await visitor(browser)
+  const opened = await openVisitor(browser)
   try {
     await use(opened)
     assert.deepEqual(opened.faults, [])
@@ -81,19 +81,19 @@ test('the first sign-in creates an account, and the second signs in to it', asyn
   await issuer.user(email)
   await visit(async ({ page, context }) => {
     await page.goto(`${origin}/account/sign-in`)
-    await assertSound(page)
-    await shoot(page, 'others-sign-in')
+    await assertWellFormed(page)
+    await saveScreenshot(page, 'others-sign-in')
     await page.getByRole('button', { name: 'Continue with Corp' }).click()
     await signInAtIssuer(page, email)
     await isSignedIn(page, email)
     const id = (await service.find(email))?.id
     assert.equal((await service.find(email))?.password_hash, null)
     await page.goto(`${origin}/account/security`)
-    await assertSound(page)
-    await shoot(page, 'others-security')
+    await assertWellFormed(page)
+    await saveScreenshot(page, 'others-security')
     await context.clearCookies({ domain: 'localhost' })
     await page.goto(`${origin}/account/sign-up`)
-    await assertSound(page)
+    await assertWellFormed(page)
     await page.getByRole('button', { name: 'Continue with Corp' }).click()
     // The user has a session at the issuer. Apps at a loopback address ask for consent each time.
     await page.getByRole('button', { name: 'Allow' }).click()
@@ -142,13 +142,13 @@ test('while an app’s request waits, the owner links the existing account, and 
     await page.getByRole('button', { name: 'Continue with Corp' }).click()
     await signInAtIssuer(page, email)
     await page.getByText('An account with your address at Corp exists already.').waitFor()
-    await assertSound(page)
+    await assertWellFormed(page)
     await page.getByLabel('E-mail address').fill(email)
     await page.getByLabel('Password').fill(password)
     await page.getByRole('button', { name: 'Sign in', exact: true }).click()
     await page.getByRole('heading', { name: 'Link Corp?' }).waitFor()
-    await assertSound(page)
-    await shoot(page, 'others-link')
+    await assertWellFormed(page)
+    await saveScreenshot(page, 'others-link')
     await page.getByRole('button', { name: 'Link Corp', exact: true }).click()
     await page.getByRole('heading', { name: /asks for access to your account/ }).waitFor()
     const arrived = page.waitForRequest(sent => sent.url().startsWith('http://127.0.0.1:9/callback'))

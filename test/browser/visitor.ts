@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 
-/** What a page does that it should not. */
+/** The faults of a page. */
 export interface PageFaults {
   readonly page: Page
   /** Errors on the console, uncaught errors, and violations of the page’s policy. */
@@ -24,7 +24,7 @@ const reportViolations = `document.addEventListener('securitypolicyviolation', v
 const refusals = /^Failed to load resource: the server responded with a status of (400|401|403|404|405|429)/
 
 /** Records what the page does from now on. `isKnown` tells which messages are no faults. */
-export async function watch(page: Page, isKnown = (_text: string) => false): Promise<PageFaults> {
+export async function recordFaults(page: Page, isKnown = (_text: string) => false): Promise<PageFaults> {
   const faults: string[] = []
   const origins = new Set<string>()
   page.on('console', message => {
@@ -38,11 +38,11 @@ export async function watch(page: Page, isKnown = (_text: string) => false): Pro
   return { page, faults, origins }
 }
 
-export async function visitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
+export async function openVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1024, height: 800 }, ...options })
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
-  return { context, ...(await watch(page, text => refusals.test(text))) }
+  return { context, ...(await recordFaults(page, text => refusals.test(text))) }
 }
 
 /** A virtual authenticator (WebAuthn Level 3, 11), which verifies its user or not. */
@@ -62,7 +62,7 @@ export async function addAuthenticator(page: Page, isUserVerified: boolean): Pro
 }
 
 /** Saves a screenshot to the folder SHOTS, if set. */
-export async function shoot(page: Page, name: string): Promise<void> {
+export async function saveScreenshot(page: Page, name: string): Promise<void> {
   const folder = process.env.SHOTS
   if (folder === undefined) return
   mkdirSync(folder, { recursive: true })
@@ -101,8 +101,8 @@ const crowded = `(() => {
   const shown = [...document.querySelector('main').children].filter(({ offsetHeight }) => offsetHeight > 0)
   const boxes = shown.map(element => element.getBoundingClientRect())
   // Children may extend below their parent.
-  const bottom = element => Math.max(...[element, ...element.children].filter(one => one.checkVisibility())
-    .map(one => one.getBoundingClientRect().bottom))
+  const bottom = element => Math.max(...[element, ...element.children].filter(child => child.checkVisibility())
+    .map(child => child.getBoundingClientRect().bottom))
   const end = { top: document.documentElement.scrollHeight - window.scrollY }
   return shown.filter((element, at) => (boxes[at + 1] || end).top - bottom(element) < 11.5)
     .map(({ outerHTML }) => outerHTML.slice(0, 80))
@@ -126,7 +126,7 @@ export async function assertAccessible(page: Page, without: readonly string[] = 
 }
 
 /** What every page must have, whatever its content. Needs JavaScript in the browser. */
-export async function assertSound(page: Page): Promise<void> {
+export async function assertWellFormed(page: Page): Promise<void> {
   const where = page.url()
   assert.equal(await page.locator('html').getAttribute('lang'), 'en', where)
   assert.match(await page.title(), /\w/, where)

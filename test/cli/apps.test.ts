@@ -5,7 +5,7 @@ import { post, redirectUri, withFixture } from '../conformance/oauth/server.ts'
 import { portico as command } from '../processes/command.ts'
 
 test('portico apps creates, lists and ends an app’s secrets, with immediate effect on a running service', async () => {
-  await withFixture({}, async ({ place: { database }, url }) => {
+  await withFixture({}, async ({ deployment: { database }, url }) => {
     const portico = (...words: string[]) => command(words, { environment: { DATABASE_URL: database } })
     const own = ['--user', 'ann@example.com', '--name', 'By command', '--redirect-uri', redirectUri]
     const created = await portico('apps', 'create', ...own)

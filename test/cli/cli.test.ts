@@ -107,7 +107,7 @@ export default model({
   assert.match(empty.err, /empty\.ts: the model file must have a default export/)
 })
 
-test('a CommonJS project, as created by npm init, is told what to change', async () => {
+test('a CommonJS project, as created by npm init, gets an error that states what to change', async () => {
   const place = mkdtempSync(join(folder, 'commonjs-'))
   writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}')
   writeFileSync(join(place, 'model.ts'), "import { model } from 'portico'\nexport default model({})\n")

@@ -15,7 +15,7 @@ export default model(
   { tasks: collection({ fields: { title: string() }, access: { read: anyone, create: anyone } }) },
   {
     reactions: {
-      told: on('task.created', ({ event, later }) => {
+      notified: on('task.created', ({ event, later }) => {
         if (!existsSync('mended')) throw new Error('not mended')
         later(new Date(), 'note', { text: event.data.title })
       }),
@@ -55,23 +55,23 @@ describe('portico reactions', () => {
       await until(async () => (await run('list')).split('not mended').length === 3)
       const list = await run('list')
       assert.match(list, /^name +on +events_behind +next$/m)
-      assert.match(list, /^told +task\.created +0 +–$/m)
+      assert.match(list, /^notified +task\.created +0 +–$/m)
       assert.match(list, /^note +later +– +–$/m)
       assert.match(list, /^nightly +day at 03:00 \(Europe\/Berlin\) +– +\d{4}-/m)
-      const ids = [...list.matchAll(/^(told\/\d+) +waiting +tasks\/\d+ +[1-9] .*Error: not mended$/gm)].map(
-        ([, id]) => id,
-      )
+      const ids = [
+        ...list.matchAll(/^(notified\/\d+) +waiting +tasks\/\d+ +[1-9] .*Error: not mended$/gm),
+      ].map(([, id]) => id)
       assert.equal(ids.length, 2)
       assert.match(await run('skip', ids[0] ?? ''), /will be dropped/)
       assert.match(await run('retry', ids[1] ?? ''), /will be run again/)
       // Not before: a run may be retried automatically before the command has found it.
       writeFileSync(join(folder, 'mended'), '')
-      await until(async () => !(await run('list')).includes('told/'))
+      await until(async () => !(await run('list')).includes('notified/'))
       const metrics = await (await fetch(`${service.url}/metrics`)).text()
       assert.match(metrics, /^portico_reaction_runs_skipped_total 1$/m)
       assert.match(metrics, /^portico_reaction_runner 1$/m)
-      assert.match(await run('retry', 'told/999'), /There is no run `told\/999`/)
-      assert.match(await run('skip', 'told'), /The model has `told`/)
+      assert.match(await run('retry', 'notified/999'), /There is no run `notified\/999`/)
+      assert.match(await run('skip', 'notified'), /The model has `notified`/)
       assert.match(await run('skip', 'gone'), /Nothing is stored for `gone`/)
     } finally {
       await service.end()
@@ -79,13 +79,13 @@ describe('portico reactions', () => {
   })
 
   it('forgets a reaction that the model no longer has', { timeout: 60_000 }, async () => {
-    writeFileSync(join(folder, 'model.ts'), source.replaceAll('told:', 'renamed:'))
+    writeFileSync(join(folder, 'model.ts'), source.replaceAll('notified:', 'renamed:'))
     const service = await startProcess({ folder, environment })
     try {
       await until(async () => service.output().includes('a reaction is no longer in the model'))
-      assert.match(await run('list'), /^told +not in the model/m)
-      assert.match(await run('skip', 'told'), /Removed everything stored for told/)
-      await until(async () => !/^told/m.test(await run('list')))
+      assert.match(await run('list'), /^notified +not in the model/m)
+      assert.match(await run('skip', 'notified'), /Removed everything stored for notified/)
+      await until(async () => !/^notified/m.test(await run('list')))
     } finally {
       await service.end()
     }

@@ -10,7 +10,7 @@ function portico(words: readonly string[], environment: Environment): Promise<Co
 }
 
 test('rotating the key beside a running service keeps sign-ins and API keys valid, and the old key can be removed', async () => {
-  await withFixture({}, async ({ place: { database: file }, call, restart }) => {
+  await withFixture({}, async ({ deployment: { database: file }, call, restart }) => {
     const environment = { DATABASE_URL: file }
     const keyFile = file.replace(/\.db$/, '.key')
     const kids = async () =>
@@ -46,7 +46,7 @@ test('a key from the setting creates no file; a wrong one stops a command with a
   const { out: other } = await portico(['secrets', 'generate'], {})
   assert.match(firstOutput, /^[A-Za-z0-9_-]{43}\n$/)
   assert.notEqual(firstOutput, other)
-  await withFixture({ secretKeys: [firstOutput.trim()] }, async ({ place: { database: file } }) => {
+  await withFixture({ secretKeys: [firstOutput.trim()] }, async ({ deployment: { database: file } }) => {
     assert.ok(!existsSync(file.replace(/\.db$/, '.key')))
     const settings = { DATABASE_URL: file, PORTICO_SECRET_KEY: firstOutput.trim() }
     assert.equal((await portico(['keys', 'rotate'], settings)).code, 0)
@@ -66,7 +66,7 @@ test('a key from the setting creates no file; a wrong one stops a command with a
 })
 
 test('nothing can be rotated before the first start', async () => {
-  await withFixture({}, async ({ place: { database: file } }) => {
+  await withFixture({}, async ({ deployment: { database: file } }) => {
     rmSync(file.replace(/\.db$/, '.key'))
     const { code, err } = await portico(['secrets', 'rotate'], { DATABASE_URL: file })
     assert.equal(code, 1)

@@ -12,38 +12,38 @@ export interface FaultyProxy {
   close(): Promise<void>
 }
 
-export interface Behind {
+export interface ProxiedService {
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
   /** Responses of the proxy itself: media type and text, by path. */
   readonly files: ReadonlyMap<string, readonly [type: string, text: string]>
 }
 
-class BreakingProxy {
-  readonly #behind: Behind
+class FaultInjector {
+  readonly #proxied: ProxiedService
   readonly #streams = new Set<ServerResponse>()
   #service: Process
   #port: number
   /** The next write is carried out and its response lost. */
-  #drops = false
+  #dropsNext = false
   /** The response sent in place of the service's: none, or HTML. */
-  #instead: 'silence' | 'html' | undefined
+  #replacement: 'silence' | 'html' | undefined
 
-  constructor(behind: Behind, service: Process) {
-    this.#behind = behind
+  constructor(proxied: ProxiedService, service: Process) {
+    this.#proxied = proxied
     this.#service = service
     this.#port = service.port
   }
 
   readonly #faults: Readonly<Record<string, Fault>> = {
     drop: () => {
-      this.#drops = true
+      this.#dropsNext = true
     },
     silence: () => {
-      this.#instead = 'silence'
+      this.#replacement = 'silence'
     },
     html: () => {
-      this.#instead = 'html'
+      this.#replacement = 'html'
     },
     cut: () => {
       for (const stream of this.#streams) stream.destroy()
@@ -53,12 +53,12 @@ class BreakingProxy {
       // Requests fail meanwhile.
       void this.#restart()
     },
-    pending: res => void res.write(this.#instead ?? ''),
+    pending: res => void res.write(this.#replacement ?? ''),
     streams: res => void res.write(String(this.#streams.size)),
   }
 
   async #restart(): Promise<void> {
-    const { folder, environment } = this.#behind
+    const { folder, environment } = this.#proxied
     this.#service = await startProcess({ folder, environment: { ...environment, PORT: String(this.#port) } })
   }
 
@@ -66,9 +66,9 @@ class BreakingProxy {
     return this.#service.end()
   }
 
-  async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
+  async respond(req: IncomingMessage, res: ServerResponse): Promise<void> {
     const path = req.url ?? '/'
-    const file = this.#behind.files.get(path)
+    const file = this.#proxied.files.get(path)
     const fault = this.#faults[path.replace('/faults/', '')]
     if (file) return void res.setHeader('content-type', file[0]).end(file[1])
     if (fault) {
@@ -77,10 +77,10 @@ class BreakingProxy {
       return void res.end()
     }
     // Responds to the preflight request of a browser.
-    const instead = req.method === 'OPTIONS' ? undefined : this.#instead
-    if (instead) this.#instead = undefined
-    if (instead === 'silence') return
-    if (instead === 'html') {
+    const replacement = req.method === 'OPTIONS' ? undefined : this.#replacement
+    if (replacement) this.#replacement = undefined
+    if (replacement === 'silence') return
+    if (replacement === 'html') {
       const headers = { 'content-type': 'text/html', 'access-control-allow-origin': '*' }
       return void res.writeHead(502, headers).end('<h1>Bad Gateway</h1>')
     }
@@ -88,18 +88,18 @@ class BreakingProxy {
   }
 
   #forward(req: IncomingMessage, res: ServerResponse): void {
-    const drops = this.#drops && req.method !== 'GET' && req.method !== 'OPTIONS'
-    if (drops) this.#drops = false
+    const drops = this.#dropsNext && req.method !== 'GET' && req.method !== 'OPTIONS'
+    if (drops) this.#dropsNext = false
     const { method, url: path, headers } = req
     const outgoing = request({ host: '127.0.0.1', port: this.#port, method, path, headers }, answer => {
       if (drops) return void answer.resume().once('end', () => res.destroy())
-      this.#pass(answer, res)
+      this.#forwardResponse(answer, res)
     })
     outgoing.once('error', () => res.destroy())
     req.pipe(outgoing)
   }
 
-  #pass(answer: IncomingMessage, res: ServerResponse): void {
+  #forwardResponse(answer: IncomingMessage, res: ServerResponse): void {
     if (answer.headers['content-type']?.startsWith('text/event-stream')) this.#streams.add(res)
     res.once('close', () => {
       this.#streams.delete(res)
@@ -111,9 +111,9 @@ class BreakingProxy {
   }
 }
 
-export async function openFaultyProxy(behind: Behind): Promise<FaultyProxy> {
-  const proxy = new BreakingProxy(behind, await startProcess(behind))
-  const server = createServer((req, res) => void proxy.handle(req, res))
+export async function openFaultyProxy(proxied: ProxiedService): Promise<FaultyProxy> {
+  const proxy = new FaultInjector(proxied, await startProcess(proxied))
+  const server = createServer((req, res) => void proxy.respond(req, res))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return {

@@ -160,7 +160,7 @@ test('a subscription continues with a new credential when the old one expires', 
   await following.return?.()
 })
 
-/** As the programs print it: without undefined members. */
+/** The value as the programs print it, without undefined members. */
 const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 test('the bundle has the documented size, and no dependencies', () => {

@@ -55,15 +55,15 @@ async function items({ etagOf, ApiError }, api, project) {
 }
 
 async function logic(api, organization, project) {
-  const [made, task, counted] = await api.batch((tx, reference) => {
+  const [newProject, task, counted] = await api.batch((tx, reference) => {
     const created = tx.projects.create({ organization_id: organization.id, name: '$a.b' })
     const added = tx.tasks.create({ project_id: reference(created), title: '$5' })
     return [created, added, tx.tasks.count({ project_id: project.id })]
   })
   const { dropped } = await api.queries.report(organization.id)
-  const archived = await api.projects.archive(made.id)
+  const archived = await api.projects.archive(newProject.id)
   return {
-    batch: [made.name, task.title, task.project_id === made.id, counted],
+    batch: [newProject.name, task.title, task.project_id === newProject.id, counted],
     query: [dropped, (await api.queries.report(organization.id)).dropped],
     action: typeof archived.archived_at,
     nothing: await api.tasks.trash(task.id),

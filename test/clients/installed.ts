@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram, onMachine } from '../programs.ts'
+import { findProgram, installedPath } from '../programs.ts'
 
 const run = promisify(execFile)
 const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
@@ -94,6 +94,6 @@ function isNewEnoughGo(path: string): boolean {
  */
 export async function goFor(from: string): Promise<string> {
   const folders = ['/usr/local/go/bin']
-  const machineGo = onMachine({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
+  const machineGo = installedPath({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
   return machineGo ?? join(dirname(await pythonWith(from)), 'go')
 }

@@ -14,7 +14,7 @@ import values from '../models/values.ts'
 import { type Client, openClient } from './client.ts'
 import { goFor, npmPackages, pythonWith } from './installed.ts'
 
-const TOKEN = 'pk_0123456789abcdefghij'
+const token = 'pk_0123456789abcdefghij'
 
 /** The expected output of each client, by the model of the service. */
 const expectedOutput = {
@@ -78,12 +78,15 @@ async function start(name: Name, folder: string) {
     port: 0,
     host: '127.0.0.1',
     database: join(folder, `${name}.db`),
-    adminApiKey: TOKEN,
+    adminApiKey: token,
     rateLimit: 'off',
     logLevel: 'silent',
   })
   const SERVICE = service.url.replace('localhost', '127.0.0.1')
-  const running: RunningServices = { url: `${SERVICE}/api/v1/openapi.json`, environment: { SERVICE, TOKEN } }
+  const running: RunningServices = {
+    url: `${SERVICE}/api/v1/openapi.json`,
+    environment: { SERVICE, TOKEN: token },
+  }
   return { name, service, running }
 }
 

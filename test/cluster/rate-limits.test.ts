@@ -5,7 +5,7 @@ import { budgetAddress, createRateLimits, type RateLimited } from '../../src/clu
 import { ApiError } from '../../src/errors.ts'
 import { anonymous, app, user } from '../../src/principal.ts'
 
-const minute = 60_000
+const minuteMs = 60_000
 /** The start of a minute. */
 const start = 1_800_000_000_000
 
@@ -29,13 +29,13 @@ test('a budget counts down to zero, is then refused, and is full again in the ne
     >
     return [granted, limit, remaining, resetAt]
   }
-  const resetAt = (start + minute) / 1000
+  const resetAt = (start + minuteMs) / 1000
   assert.deepEqual(take(), [true, 2, 1, resetAt])
   assert.deepEqual(take(), [true, 2, 0, resetAt])
   assert.deepEqual(take(), [false, 2, 0, resetAt])
-  time.at = start + minute - 1
+  time.at = start + minuteMs - 1
   assert.deepEqual(take(), [false, 2, 0, resetAt])
-  time.at = start + minute
+  time.at = start + minuteMs
   assert.deepEqual(take(), [true, 2, 1, resetAt + 60])
 })
 
@@ -45,7 +45,7 @@ test('a clock that is set back extends a refusal by at most one window', () => {
   const granted = () => (counters.take('a', 1, 1) as { granted: boolean }).granted
   assert.equal(granted(), true)
   assert.equal(granted(), false)
-  time.at = start - 10 * minute
+  time.at = start - 10 * minuteMs
   assert.equal(granted(), true)
 })
 
@@ -83,7 +83,7 @@ test('a refund can be taken again, and never exceeds what was taken', () => {
   assert.equal(remaining(0), 5)
   assert.equal(counters.take('unknown', 5, 0).remaining, 5)
   remaining(4)
-  time.at += minute
+  time.at += minuteMs
   counters.give('a', 4)
   assert.equal(remaining(0), 5, 'nothing was taken in the new window')
 })
@@ -105,7 +105,7 @@ test('every response has headers with the limit, the remaining budget and the re
   assert.deepEqual(headersOf(answer.headerLines), {
     'X-RateLimit-Limit': '1000',
     'X-RateLimit-Remaining': '999',
-    'X-RateLimit-Reset': String((start + minute) / 1000),
+    'X-RateLimit-Reset': String((start + minuteMs) / 1000),
     RateLimit: '"user";r=999;t=45',
     'RateLimit-Policy': '"user";q=1000;w=60',
   })

@@ -11,8 +11,8 @@ import { type RedisClusterOptions, redisCluster } from '../../src/cluster/redis-
 import { RedisConnection, redisOptions } from '../../src/cluster/redis-connection.ts'
 import { RedisServer } from '../databases/redis.ts'
 
-/** A window, in seconds, that does not end during a test. */
-const longWindow = 1_000_000_000
+/** A window that does not end during a test. */
+const longWindowSeconds = 1_000_000_000
 /** A timeout that is not reached on a busy machine, for exact counts. */
 const longTimeoutMs = 10_000
 
@@ -74,7 +74,13 @@ function nodeAt(nodes: readonly Node[], index: number): Node {
   return node
 }
 
-async function take(node: Node, key: string, limit: number, cost = 1, window = longWindow): Promise<Budget> {
+async function take(
+  node: Node,
+  key: string,
+  limit: number,
+  cost = 1,
+  window = longWindowSeconds,
+): Promise<Budget> {
   const budget = node.cluster.counters.take(key, limit, cost, window)
   // A budget returned synchronously is only valid until the next take.
   return budget instanceof Promise ? budget : { ...budget }
@@ -89,7 +95,7 @@ test('three nodes together grant exactly the limit, in batches', async () => {
       Array.from({ length: 3000 }, (_, index) => take(nodeAt(nodes, index), 'user:1', 1000)),
     )
     assert.equal(grantedOf(budgets), 1000)
-    assert.deepEqual(new Set(budgets.map(({ resetAt }) => resetAt)), new Set([2 * longWindow]))
+    assert.deepEqual(new Set(budgets.map(({ resetAt }) => resetAt)), new Set([2 * longWindowSeconds]))
     assert.equal(budgets.filter(({ remaining, granted }) => granted && remaining === 0).length, 1)
     const roundTrips = (nodeAt(nodes, 0).cluster.counts?.().roundTrips ?? 0) - before
     assert.equal(roundTrips, 2, 'a thousand draws of one turn take two batches')
@@ -107,12 +113,12 @@ test('sequential draws on several nodes get the same results as in the memory of
       give: index % 11 === 0 ? (index % 6) + 1 : 0,
     }))
     for (const [index, { key, limit, cost, give }] of draws.entries()) {
-      const expected = { ...memory.take(key, limit, cost, longWindow) }
+      const expected = { ...memory.take(key, limit, cost, longWindowSeconds) }
       const { used: _own, ...budget } = expected as Budget & { used: number }
       assert.deepEqual(await take(nodeAt(nodes, index), key, limit, cost), budget)
       if (give === 0) continue
-      memory.give(key, give, longWindow)
-      nodeAt(nodes, index).cluster.counters.give(key, give, longWindow)
+      memory.give(key, give, longWindowSeconds)
+      nodeAt(nodes, index).cluster.counters.give(key, give, longWindowSeconds)
       // The next draw of the same node follows the refund.
       await take(nodeAt(nodes, index), 'another', 10, 0)
     }
@@ -271,7 +277,7 @@ test('while Redis hangs, waiting draws are answered within the timeout and later
         waited.map(({ remaining }) => remaining),
         [8, 7, 6],
       )
-      const duringPause = node.cluster.counters.take('user:1', 10, 1, longWindow)
+      const duringPause = node.cluster.counters.take('user:1', 10, 1, longWindowSeconds)
       assert.ok(!(duringPause instanceof Promise), 'draws do not wait once the hang is detected')
       // Longer than a silent connection is kept.
       await wait(3000)
@@ -314,7 +320,7 @@ test('a slow Redis stays unused until it answers in time, and no request waits f
     delay = 1500
     await until('the loss is detected', () => node.cluster.trouble() !== undefined)
     for (let count = 0; count < 50; count++) {
-      const draw = node.cluster.counters.take('a', 1000, 1, longWindow)
+      const draw = node.cluster.counters.take('a', 1000, 1, longWindowSeconds)
       assert.ok(!(draw instanceof Promise), 'Redis is used although it is slow')
       await wait(50)
     }
@@ -532,11 +538,11 @@ test('the number of waiting draws is limited, and further ones are counted local
     const [node] = nodes
     assert.ok(node)
     const draws = Array.from({ length: 10_050 }, () =>
-      node.cluster.counters.take('a', 100_000, 1, longWindow),
+      node.cluster.counters.take('a', 100_000, 1, longWindowSeconds),
     )
     assert.equal(draws.filter(draw => draw instanceof Promise).length, 10_000)
     await Promise.all(draws)
-    assert.ok(node.cluster.counters.take('a', 100_000, 1, longWindow) instanceof Promise)
+    assert.ok(node.cluster.counters.take('a', 100_000, 1, longWindowSeconds) instanceof Promise)
   })
 })
 

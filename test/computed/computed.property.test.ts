@@ -11,7 +11,7 @@ import type { Principal } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { seededStores } from '../databases/seeded-store.ts'
 import { datas, principals } from '../plan/random.ts'
-import { type Data, MOMENT, readReference } from '../plan/reference.ts'
+import { type Data, readReference, requestTimeMs } from '../plan/reference.ts'
 import { computedModels, computedPlans } from './random.ts'
 import { ComputedEvaluation } from './reference.ts'
 
@@ -88,7 +88,7 @@ for (const { name, within } of seededStores) {
             outcome[isAnswered ? 'answered' : 'refused']++
           }
         },
-        () => MOMENT,
+        () => requestTimeMs,
       )
     })
     await fc.assert(property, { numRuns: models(name), endOnFailure: true })

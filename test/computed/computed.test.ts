@@ -4,8 +4,8 @@ import { suite, test } from 'node:test'
 import type { Reply } from '../../src/call.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { anonymous, type Principal, user } from '../../src/principal.ts'
-import { type Bench, openBench } from '../contract/rest/bench.ts'
-import { kinds, lockedPostgres, openStore } from '../contract/rest/databases.ts'
+import { databaseKinds, openStore, rowSecurityPostgres } from '../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../contract/rest/harness.ts'
 import workshop from '../models/workshop.ts'
 
 const model = checkModel(workshop)
@@ -16,30 +16,43 @@ const visitor = anonymous('192.0.2.1')
 const projects = '/api/v1/projects'
 
 /** Project 1 is Ann's, with tasks of both; its child 2 is Ben's, with extreme numbers; project 3 has no tasks. */
-async function seed(bench: Bench): Promise<void> {
+async function seed(harness: Harness): Promise<void> {
   for (const name of ['Root', 'Ann', 'Ben']) {
-    await bench.seed('users', {
+    await harness.seed('users', {
       name,
       email: `${name}@example.com`,
       role: name === 'Root' ? 'admin' : 'user',
     })
   }
   const firstProject = { name: 'One', budget: 10, seats: 3, note: 'x', starts: '2026-11-23', owner_id: 2 }
-  await bench.seed('projects', firstProject)
-  await bench.seed('projects', { name: 'Two', budget: 1e300, seats: 2 ** 53 - 1, owner_id: 3, parent_id: 1 })
-  await bench.seed('projects', { name: 'Three', seats: 0, starts: '0000-01-01', owner_id: 3, parent_id: 2 })
+  await harness.seed('projects', firstProject)
+  await harness.seed('projects', {
+    name: 'Two',
+    budget: 1e300,
+    seats: 2 ** 53 - 1,
+    owner_id: 3,
+    parent_id: 1,
+  })
+  await harness.seed('projects', { name: 'Three', seats: 0, starts: '0000-01-01', owner_id: 3, parent_id: 2 })
   const task = { project_id: 1, status: 'open' }
-  await bench.seed('tasks', { ...task, title: 'a', points: 3, hours: 0.1, assignee_id: 2 })
-  await bench.seed('tasks', { ...task, title: 'b', points: 5, hours: 0.2, due: '2026-01-01', assignee_id: 3 })
+  await harness.seed('tasks', { ...task, title: 'a', points: 3, hours: 0.1, assignee_id: 2 })
+  await harness.seed('tasks', {
+    ...task,
+    title: 'b',
+    points: 5,
+    hours: 0.2,
+    due: '2026-01-01',
+    assignee_id: 3,
+  })
   const secret = { hidden: true, status: 'done', project_id: 1, assignee_id: 3, title: 'zz' }
-  await bench.seed('tasks', { ...secret, points: 7, hours: 0.4, due: '2025-01-01' })
+  await harness.seed('tasks', { ...secret, points: 7, hours: 0.4, due: '2025-01-01' })
   for (const points of [2 ** 53 - 1, 2 ** 53 - 1, 1]) {
-    await bench.seed('tasks', { title: 'huge', points, hours: 1e308, status: 'done', project_id: 2 })
+    await harness.seed('tasks', { title: 'huge', points, hours: 1e308, status: 'done', project_id: 2 })
   }
-  await bench.seed('labels', { name: 'red' })
+  await harness.seed('labels', { name: 'red' })
   // A duplicate row still links a single label.
-  await bench.seed('project_labels', { project_id: 1, label_id: 1 })
-  await bench.seed('project_labels', { project_id: 1, label_id: 1 })
+  await harness.seed('project_labels', { project_id: 1, label_id: 1 })
+  await harness.seed('project_labels', { project_id: 1, label_id: 1 })
 }
 
 function bodyOf({ body }: Reply) {
@@ -50,18 +63,18 @@ function headerOf({ headers }: Reply, name: string): string | undefined {
   return headers[headers.findIndex(header => header.toLowerCase() === name.toLowerCase()) + 1]
 }
 
-async function withBench(kind: (typeof kinds)[number], use: (bench: Bench) => Promise<void>) {
-  const bench = await openBench(model, model => openStore(kind, model))
+async function withHarness(kind: (typeof databaseKinds)[number], use: (harness: Harness) => Promise<void>) {
+  const harness = await openHarness(model, model => openStore(kind, model))
   try {
-    await seed(bench)
-    await use(bench)
+    await seed(harness)
+    await use(harness)
   } finally {
-    await bench.close()
+    await harness.close()
   }
 }
 
-async function read(bench: Bench, who: Principal, query: string, path = projects) {
-  const reply = await bench.send({ url: `${path}?${query}` }, who)
+async function read(harness: Harness, who: Principal, query: string, path = projects) {
+  const reply = await harness.send({ url: `${path}?${query}` }, who)
   assert.equal(reply.status, 200, String(reply.body))
   return bodyOf(reply)
 }
@@ -140,11 +153,11 @@ function assertHas(actual: Record<string, unknown>, expected: Record<string, unk
   for (const [key, value] of Object.entries(expected)) assert.deepEqual(actual[key], value, key)
 }
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   suite(`computed fields on ${kind.name}`, () => {
     test('have the same values on every database', async () => {
-      await withBench(kind, async bench => {
-        const { data } = await read(bench, ann, everything)
+      await withHarness(kind, async harness => {
+        const { data } = await read(harness, ann, everything)
         assert.deepEqual(Object.keys(data[0]), names)
         for (const [index, expected] of ofAnn.entries()) assertHas(data[index], expected)
         assert.equal(data[0].created_day, new Date().toISOString().slice(0, 10))
@@ -152,9 +165,9 @@ for (const kind of [...kinds, lockedPostgres]) {
     })
 
     test('ignore rows and values that the caller may not read', async () => {
-      await withBench(kind, async bench => {
+      await withHarness(kind, async harness => {
         const own = 'fields=all_tasks,points,least_due,greatest_title,last_status,hours'
-        const readOwn = async (who: Principal) => (await read(bench, who, own, `${projects}/1`)) as object
+        const readOwn = async (who: Principal) => (await read(harness, who, own, `${projects}/1`)) as object
         const ofBen = {
           all_tasks: 3,
           points: 12,
@@ -178,22 +191,22 @@ for (const kind of [...kinds, lockedPostgres]) {
     })
 
     test('do not reveal hidden values through their conditions', async () => {
-      await withBench(kind, async bench => {
+      await withHarness(kind, async harness => {
         const query = 'fields=noted,unnoted,note_or_name,own_tasks'
         const ofAnn = { noted: 'yes', unnoted: 0, note_or_name: 'x', own_tasks: 1 }
-        assert.deepEqual(await read(bench, ann, query, `${projects}/1`), ofAnn)
+        assert.deepEqual(await read(harness, ann, query, `${projects}/1`), ofAnn)
         const ofBen = { noted: 'no', unnoted: 1, note_or_name: 'One', own_tasks: 2 }
-        assert.deepEqual(await read(bench, ben, query, `${projects}/1`), ofBen)
+        assert.deepEqual(await read(harness, ben, query, `${projects}/1`), ofBen)
         for (const filter of ['noted=yes', 'unnoted=0', 'note_or_name=x', 'greatest_title=zz', 'points=12']) {
-          assert.equal((await read(bench, visitor, filter)).meta.total, 0, filter)
+          assert.equal((await read(harness, visitor, filter)).meta.total, 0, filter)
         }
       })
     })
 
     test('can filter and sort lists, by cursor too', async () => {
-      await withBench(kind, async bench => {
+      await withHarness(kind, async harness => {
         const ids = async (query: string) =>
-          (await read(bench, ann, `fields=id&${query}`)).data.map((item: { id: number }) => item.id)
+          (await read(harness, ann, `fields=id&${query}`)).data.map((item: { id: number }) => item.id)
         assert.deepEqual(await ids('all_tasks[gte]=2'), [1, 2])
         assert.deepEqual(await ids('all_tasks[in]=0,3'), [2, 3])
         assert.deepEqual(await ids('last_status=done'), [2])
@@ -207,53 +220,53 @@ for (const kind of [...kinds, lockedPostgres]) {
           const walked: number[] = []
           let cursor: string | null = ''
           while (cursor !== null) {
-            const page = await read(bench, ann, `fields=id&sort=${sort}&per_page=1&cursor=${cursor}`)
+            const page = await read(harness, ann, `fields=id&sort=${sort}&per_page=1&cursor=${cursor}`)
             walked.push(...page.data.map((item: { id: number }) => item.id))
             cursor = page.meta.next_cursor
           }
           assert.deepEqual(walked, await ids(`sort=${sort}`), sort)
         }
-        const tasks = await read(bench, ann, 'fields=id&project.all_tasks=2&sort=id', '/api/v1/tasks')
+        const tasks = await read(harness, ann, 'fields=id&project.all_tasks=2&sort=id', '/api/v1/tasks')
         assert.equal(tasks.meta.total, 2)
       })
     })
 
     test('are current in every answer, and change its ETag', async () => {
-      await withBench(kind, async bench => {
+      await withHarness(kind, async harness => {
         const url = `${projects}/1?fields=*,open_tasks`
-        const before = await bench.send({ url }, ann)
-        const plain = await bench.send({ url: `${projects}/1` }, ann)
-        const list = await bench.send({ url: `${projects}?fields=id,open_tasks` }, ann)
-        const sorted = await bench.send({ url: `${projects}?fields=id&open_tasks=2` }, ann)
+        const before = await harness.send({ url }, ann)
+        const plain = await harness.send({ url: `${projects}/1` }, ann)
+        const list = await harness.send({ url: `${projects}?fields=id,open_tasks` }, ann)
+        const sorted = await harness.send({ url: `${projects}?fields=id&open_tasks=2` }, ann)
         assert.equal(bodyOf(before).open_tasks, 2)
         assert.deepEqual({ ...bodyOf(plain), open_tasks: 2 }, bodyOf(before))
-        await bench.seed('tasks', { title: 'new', project_id: 1 })
+        await harness.seed('tasks', { title: 'new', project_id: 1 })
         const tagged = { 'if-none-match': headerOf(before, 'ETag') ?? '' }
-        const after = await bench.send({ url, headers: tagged }, ann)
+        const after = await harness.send({ url, headers: tagged }, ann)
         assert.equal(after.status, 200)
         assert.equal(bodyOf(after).open_tasks, 3)
-        const notModified = await bench.send(
+        const notModified = await harness.send(
           { url, headers: { 'if-none-match': headerOf(after, 'ETag') ?? '' } },
           ann,
         )
         assert.equal(notModified.status, 304)
-        const second = await bench.send({ url: `${projects}?fields=id,open_tasks` }, ann)
+        const second = await harness.send({ url: `${projects}?fields=id,open_tasks` }, ann)
         assert.notEqual(headerOf(second, 'ETag'), headerOf(list, 'ETag'))
         assert.equal(bodyOf(second).data[0].open_tasks, 3)
         assert.equal(bodyOf(sorted).meta.total, 1)
-        assert.equal((await read(bench, ann, 'fields=id&open_tasks=2')).meta.total, 0)
+        assert.equal((await read(harness, ann, 'fields=id&open_tasks=2')).meta.total, 0)
         // The item itself has not changed.
         const headers = { 'if-match': headerOf(plain, 'ETag') ?? '' }
-        const written = await bench.send({ method: 'PATCH', url, headers, body: { name: 'New name' } }, ann)
+        const written = await harness.send({ method: 'PATCH', url, headers, body: { name: 'New name' } }, ann)
         assert.equal(written.status, 200, String(written.body))
         assert.equal(bodyOf(written).open_tasks, 3)
       })
     })
 
     test('are returned by a create that selects them', async () => {
-      await withBench(kind, async bench => {
+      await withHarness(kind, async harness => {
         const body = { name: 'Four', seats: 6 }
-        const created = await bench.send(
+        const created = await harness.send(
           { method: 'POST', url: `${projects}?fields=id,open_tasks,size`, body },
           ann,
         )
@@ -263,51 +276,51 @@ for (const kind of [...kinds, lockedPostgres]) {
     })
 
     test('cannot be set by a body, and are not selected by default', async () => {
-      await withBench(kind, async bench => {
-        const created = await bench.send(
+      await withHarness(kind, async harness => {
+        const created = await harness.send(
           { method: 'POST', url: projects, body: { name: 'X', open_tasks: 1 } },
           ann,
         )
         assert.equal(created.status, 400)
         assert.equal(bodyOf(created).error.details[0].code, 'read_only')
-        const { data } = await read(bench, ann, 'sort=id')
+        const { data } = await read(harness, ann, 'sort=id')
         assert.ok(names.every(name => !Object.hasOwn(data[0], name)))
       })
     })
 
     test('are unknown to a caller who may not read them', async () => {
-      await withBench(kind, async bench => {
+      await withHarness(kind, async harness => {
         for (const query of ['fields=audited', 'fields=*,audited', 'audited=1', 'sort=audited']) {
-          const reply = await bench.send({ url: `${projects}?${query}` }, ann)
+          const reply = await harness.send({ url: `${projects}?${query}` }, ann)
           assert.equal(reply.status, 400, query)
           assert.ok(!String(reply.body).includes('Did you mean'), query)
-          assert.equal((await bench.send({ url: `${projects}?${query}` }, root)).status, 200)
+          assert.equal((await harness.send({ url: `${projects}?${query}` }, root)).status, 200)
         }
         const limited = user(2, 'user', new Set(['read:project']))
-        const reply = await bench.send({ url: `${projects}?fields=open_tasks` }, limited)
+        const reply = await harness.send({ url: `${projects}?fields=open_tasks` }, limited)
         assert.equal(reply.status, 403)
         assert.equal(bodyOf(reply).error.code, 'INSUFFICIENT_SCOPE')
-        const unselected = await bench.send({ url: projects }, limited)
+        const unselected = await harness.send({ url: projects }, limited)
         assert.equal(unselected.status, 200)
       })
     })
 
     test('can be grouped by and aggregated, over the rows that the caller can read', async () => {
-      await withBench(kind, async bench => {
+      await withHarness(kind, async harness => {
         const query = 'group_by=size&count&sum=all_tasks&max=label_count&min=weekday'
-        const { data } = await read(bench, ann, query, `${projects}/aggregate`)
+        const { data } = await read(harness, ann, query, `${projects}/aggregate`)
         assert.deepEqual(data, [
           { size: 'large', count: 1, sum: { all_tasks: 3 }, min: { weekday: null }, max: { label_count: 0 } },
           { size: 'small', count: 2, sum: { all_tasks: 2 }, min: { weekday: 1 }, max: { label_count: 1 } },
         ])
-        const ofRoot = await read(bench, root, 'sum=all_tasks', `${projects}/aggregate`)
+        const ofRoot = await read(harness, root, 'sum=all_tasks', `${projects}/aggregate`)
         assert.deepEqual(ofRoot.data, [{ sum: { all_tasks: 6 } }])
       })
     })
 
     test('are selected for the listed items but not for included ones', async () => {
-      await withBench(kind, async bench => {
-        const { data } = await read(bench, ann, 'include=children&fields=id,all_tasks&sort=id')
+      await withHarness(kind, async harness => {
+        const { data } = await read(harness, ann, 'include=children&fields=id,all_tasks&sort=id')
         assert.equal(data[0].children[0].all_tasks, undefined)
         assert.equal(data[0].all_tasks, 2)
       })

@@ -19,8 +19,8 @@ import type { ItemShape } from '../../src/plan/plan.ts'
 import { user } from '../../src/principal.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import { filtersOf } from '../conformance/generate.ts'
-import { openBench } from '../contract/rest/bench.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
+import { openHarness } from '../contract/rest/harness.ts'
 import workshop from '../models/workshop.ts'
 
 const ann = user(1, 'user', 'all')
@@ -88,14 +88,14 @@ test('an answer with a computed field depends on the collections, the user and t
 })
 
 test('events cannot be filtered by a computed field', async () => {
-  const bench = await openBench(checkModel(workshop), model => openStore(sqlite, model))
+  const harness = await openHarness(checkModel(workshop), model => openStore(sqlite, model))
   try {
-    await bench.seed('users', { name: 'Ann', email: 'ann@example.com' })
+    await harness.seed('users', { name: 'Ann', email: 'ann@example.com' })
     const url = '/api/v1/events?collections=projects&open_tasks[eq]=1'
-    const reply = await bench.send({ url }, ann)
+    const reply = await harness.send({ url }, ann)
     assert.equal(reply.status, 400)
     assert.match(String(reply.body), /names a computed field, which events do not have/)
   } finally {
-    await bench.close()
+    await harness.close()
   }
 })

@@ -6,13 +6,13 @@ import { createSchema } from '../../src/graphql/schema/schema.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { anonymous, type Principal, user } from '../../src/principal.ts'
 import { seededStores } from '../databases/seeded-store.ts'
-import { reply, withEngine } from '../graphql/bench.ts'
+import { reply, withEngine } from '../graphql/seeded-engine.ts'
 import workshop from '../models/workshop.ts'
-import { TIME } from '../plan/reference.ts'
+import { requestTime } from '../plan/reference.ts'
 
 const model = checkModel(workshop)
 const ann = user(1, 'user', 'all')
-const created_at = TIME
+const created_at = requestTime
 
 const task = {
   created_at,
@@ -60,7 +60,7 @@ const data = {
   ],
 }
 
-async function ask(source: string, who: Principal, onStore = seededStores[0]) {
+async function execute(source: string, who: Principal, onStore = seededStores[0]) {
   assert.ok(onStore)
   let result: Awaited<ReturnType<typeof reply>> | undefined
   await withEngine(onStore, { model, data }, async ({ engine }) => {
@@ -103,7 +103,7 @@ for (const store of seededStores) {
       task(id: 1) { project { openTasks ownTasks } }
       mine: tasks(filter: {project: {allTasks: {eq: 2}}}) { id }
     }`
-    const { errors, data } = await ask(source, ann, store)
+    const { errors, data } = await execute(source, ann, store)
     assert.deepEqual(errors, [])
     const { projectsConnection: connection, ...others } = data as Record<string, unknown>
     assert.deepEqual(others, {
@@ -122,28 +122,31 @@ for (const store of seededStores) {
     }
     assert.deepEqual([edges[0]?.node, pageInfo.hasNextPage, totalCount], [{ size: 'small' }, true, 2])
     const next = `{ projectsConnection(first: 1, orderBy: [SIZE_DESC], after: "${pageInfo.endCursor}") { nodes { size } } }`
-    assert.deepEqual((await ask(next, ann, store)).data, {
+    assert.deepEqual((await execute(next, ann, store)).data, {
       projectsConnection: { nodes: [{ size: 'large' }] },
     })
   })
 }
 
 test('a computed field that the caller may not read is null with an error, and refused in filters', async () => {
-  const selected = await ask('{ project(id: 1) { id audited } }', ann)
+  const selected = await execute('{ project(id: 1) { id audited } }', ann)
   assert.deepEqual(selected.data, { project: { id: '1', audited: null } })
   assert.deepEqual(selected.errors[0]?.extensions?.code, 'FORBIDDEN')
-  const filtered = await ask('{ projects(filter: {audited: {eq: 3}}) { id } }', ann)
+  const filtered = await execute('{ projects(filter: {audited: {eq: 3}}) { id } }', ann)
   assert.equal(filtered.errors[0]?.extensions?.code, 'BAD_REQUEST')
-  const root = await ask('{ projects(filter: {audited: {eq: 3}}) { id audited } }', user(2, 'admin', 'all'))
+  const root = await execute(
+    '{ projects(filter: {audited: {eq: 3}}) { id audited } }',
+    user(2, 'admin', 'all'),
+  )
   assert.deepEqual(root.data, { projects: [{ id: '1', audited: 3 }] })
 })
 
 test('a computed field needs the scopes of the collections that it uses, and counts only readable rows', async () => {
   const limited = user(1, 'user', new Set(['read:project']))
-  const { errors } = await ask('{ project(id: 1) { id allTasks } }', limited)
+  const { errors } = await execute('{ project(id: 1) { id allTasks } }', limited)
   assert.equal(errors[0]?.extensions?.code, 'INSUFFICIENT_SCOPE')
-  const plain = await ask('{ project(id: 1) { id size } }', limited)
+  const plain = await execute('{ project(id: 1) { id size } }', limited)
   assert.deepEqual(plain.data, { project: { id: '1', size: 'small' } })
-  const visitor = await ask('{ project(id: 1) { allTasks points } }', anonymous('192.0.2.1'))
+  const visitor = await execute('{ project(id: 1) { allTasks points } }', anonymous('192.0.2.1'))
   assert.deepEqual(visitor.data, { project: { allTasks: 2, points: 0 } })
 })

@@ -15,30 +15,30 @@ import { anyone, field, nobody, smallModel, types } from '../plan/small-model.ts
 const real = number().type
 const day = date().type
 
-type Kind = 'whole' | 'text' | 'truth' | 'real' | 'day'
+type Kind = 'integer' | 'text' | 'boolean' | 'real' | 'day'
 
 const typeOf: Readonly<Record<Kind, FieldType>> = {
-  whole: types.integer,
+  integer: types.integer,
   text: types.text,
-  truth: types.boolean,
+  boolean: types.boolean,
   real,
   day,
 }
 
-/** Each collection has one computed field per kind: `c_whole` and so on. */
-const kinds: readonly Kind[] = ['whole', 'text', 'truth', 'real', 'day']
+/** Each collection has one computed field per kind: `c_integer` and so on. */
+const kinds: readonly Kind[] = ['integer', 'text', 'boolean', 'real', 'day']
 
 const stored: Readonly<Record<Name, Readonly<Record<Kind, readonly string[]>>>> = {
-  users: { whole: ['level', 'id', 'boss_id'], text: ['name'], truth: [], real: [], day: [] },
+  users: { integer: ['level', 'id', 'boss_id'], text: ['name'], boolean: [], real: [], day: [] },
   posts: {
-    whole: ['rank', 'id', 'author_id'],
+    integer: ['rank', 'id', 'author_id'],
     text: ['title', 'note'],
-    truth: ['public'],
+    boolean: ['public'],
     real: [],
     day: [],
   },
-  tags: { whole: ['id'], text: ['label'], truth: [], real: [], day: [] },
-  post_tags: { whole: ['id', 'post_id'], text: [], truth: [], real: [], day: [] },
+  tags: { integer: ['id'], text: ['label'], boolean: [], real: [], day: [] },
+  post_tags: { integer: ['id', 'post_id'], text: [], boolean: [], real: [], day: [] },
 }
 
 type ArbitraryExpression = fc.Arbitrary<CheckedExpression>
@@ -47,9 +47,9 @@ const typed = (part: fc.Arbitrary<CheckedPart>, kind: Kind, optional = true): Ar
   part.map(part => ({ ...part, type: typeOf[kind], optional }))
 
 const literals: Readonly<Record<Kind, fc.Arbitrary<string | number | boolean>>> = {
-  whole: fc.constantFrom(0, 1, 2, -1, Number.MAX_SAFE_INTEGER),
+  integer: fc.constantFrom(0, 1, 2, -1, Number.MAX_SAFE_INTEGER),
   text: texts,
-  truth: fc.boolean(),
+  boolean: fc.boolean(),
   real: fc.constantFrom(0.5, 1.5, -2, 0.1, 1e200, 1e-200),
   day: fc.constantFrom('2026-01-01', '2024-02-29', '0000-03-01'),
 }
@@ -81,7 +81,7 @@ function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
     .filter(([, , many]) => many === 'many')
     .flatMap(([relation, target]) => {
       const fields = stored[target][kind]
-      const wholes = stored[target].whole
+      const integers = stored[target].integer
       const aggregates = (functions: readonly ('sum' | 'min' | 'max' | 'avg')[], from: readonly string[]) =>
         from.length === 0
           ? []
@@ -100,7 +100,7 @@ function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
               ),
             ]
       const sorts = fc.array(
-        fc.record({ field: fc.constantFrom(...wholes, ...stored[target].text), descending: fc.boolean() }),
+        fc.record({ field: fc.constantFrom(...integers, ...stored[target].text), descending: fc.boolean() }),
         { maxLength: 2 },
       )
       const first = fields.map(field =>
@@ -122,8 +122,8 @@ function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
         kind,
         false,
       )
-      if (kind === 'whole') return [count, count, ...aggregates(['sum', 'min', 'max'], fields), ...first]
-      if (kind === 'real') return aggregates(['avg'], wholes)
+      if (kind === 'integer') return [count, count, ...aggregates(['sum', 'min', 'max'], fields), ...first]
+      if (kind === 'real') return aggregates(['avg'], integers)
       return kind === 'text' ? [...aggregates(['min', 'max'], fields), ...first] : first
     })
 }
@@ -151,8 +151,8 @@ function combined(collection: Name, kind: Kind, depth: number): ArbitraryExpress
     optional: true,
   }
   const dates = fc.oneof(fc.constant(created), inner('day'))
-  if (kind === 'whole') {
-    const numbers = fc.tuple(fc.constantFrom('+', '-', '*'), inner('whole'), inner('whole'))
+  if (kind === 'integer') {
+    const numbers = fc.tuple(fc.constantFrom('+', '-', '*'), inner('integer'), inner('integer'))
     const part = fc.constantFrom('year', 'month', 'day', 'weekday')
     general.push(
       typed(
@@ -164,13 +164,13 @@ function combined(collection: Name, kind: Kind, depth: number): ArbitraryExpress
         kind,
       ),
       typed(
-        fc.oneof(inner('real'), inner('whole')).map(of => ({ kind: 'round', of })),
+        fc.oneof(inner('real'), inner('integer')).map(of => ({ kind: 'round', of })),
         kind,
       ),
     )
   }
   if (kind === 'real') {
-    const any = fc.oneof(inner('whole'), inner('real'))
+    const any = fc.oneof(inner('integer'), inner('real'))
     general.push(
       typed(
         fc
@@ -180,14 +180,14 @@ function combined(collection: Name, kind: Kind, depth: number): ArbitraryExpress
       ),
       typed(
         fc
-          .tuple(inner('whole'), inner('whole'))
+          .tuple(inner('integer'), inner('integer'))
           .map(([left, right]) => ({ kind: 'arithmetic', operator: '/', left, right })),
         kind,
       ),
     )
   }
   if (kind === 'text') {
-    const any = fc.array(fc.oneof(inner('text'), inner('whole'), inner('day')), {
+    const any = fc.array(fc.oneof(inner('text'), inner('integer'), inner('day')), {
       minLength: 1,
       maxLength: 3,
     })
@@ -253,9 +253,9 @@ export const computedModels: fc.Arbitrary<Model> = fc
 // --- plans
 
 const operators: Readonly<Record<Kind, readonly FilterOperator[]>> = {
-  whole: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null'],
+  integer: ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'in', 'null'],
   text: ['eq', 'ne', 'gt', 'lte', 'in', 'contains', 'null'],
-  truth: ['eq', 'ne', 'null'],
+  boolean: ['eq', 'ne', 'null'],
   real: ['eq', 'gt', 'gte', 'lt', 'lte', 'null'],
   day: ['eq', 'gte', 'lt', 'null'],
 }
@@ -268,7 +268,8 @@ interface Comparison {
 
 const comparisons: fc.Arbitrary<Comparison> = fc.constantFrom(...kinds).chain(kind =>
   fc.constantFrom(...operators[kind]).chain(operator => {
-    const single: fc.Arbitrary<JsonValue> = kind === 'whole' ? fc.integer({ min: 0, max: 4 }) : literals[kind]
+    const single: fc.Arbitrary<JsonValue> =
+      kind === 'integer' ? fc.integer({ min: 0, max: 4 }) : literals[kind]
     const value =
       operator === 'null' ? fc.boolean() : operator === 'in' ? fc.array(single, { maxLength: 3 }) : single
     return value.map(argument => ({ field: `c_${kind}`, operator, value: argument }))

@@ -16,8 +16,8 @@ import {
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { anonymous } from '../../src/principal.ts'
-import { openBench } from '../contract/rest/bench.ts'
-import { kinds, lockedPostgres, openStore } from '../contract/rest/databases.ts'
+import { databaseKinds, openStore, rowSecurityPostgres } from '../contract/rest/databases.ts'
+import { openHarness } from '../contract/rest/harness.ts'
 
 const model = checkModel(
   modelOf({
@@ -57,16 +57,16 @@ const rounded = [
   [null, null],
 ] as const
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   test(`halves are rounded away from zero (${kind.name})`, async () => {
-    const bench = await openBench(model, checked => openStore(kind, checked))
+    const harness = await openHarness(model, checked => openStore(kind, checked))
     const read = async (url: string) => {
-      const { status, body } = await bench.send({ url: `/api/v1/${url}` }, anonymous('192.0.2.1'))
+      const { status, body } = await harness.send({ url: `/api/v1/${url}` }, anonymous('192.0.2.1'))
       assert.equal(status, 200, String(body))
       return JSON.parse(String(body)).data
     }
     try {
-      for (const [value] of rounded) await bench.seed('amounts', { value })
+      for (const [value] of rounded) await harness.seed('amounts', { value })
       const amounts: readonly { readonly whole: number | null }[] = await read(
         'amounts?fields=whole,same&sort=id',
       )
@@ -79,11 +79,11 @@ for (const kind of [...kinds, lockedPostgres]) {
         { whole: -3 },
         { whole: -1 },
       ])
-      const invoice_id = await bench.seed('invoices', { vat_percent: 19 })
-      for (const cents of [100, 50]) await bench.seed('lines', { cents, invoice_id })
+      const invoice_id = await harness.seed('invoices', { vat_percent: 19 })
+      for (const cents of [100, 50]) await harness.seed('lines', { cents, invoice_id })
       assert.deepEqual(await read('invoices?fields=vat'), [{ vat: 29 }])
     } finally {
-      await bench.close()
+      await harness.close()
     }
   })
 }

@@ -1,6 +1,6 @@
 /** Random requests generated from an OpenAPI document: many valid, many almost valid, a few arbitrary. */
 import type { JsonSchema, JsonValue } from '../../src/model/fields/type.ts'
-import type { Request } from '../contract/rest/bench.ts'
+import type { Request } from '../contract/rest/harness.ts'
 
 /** Random numbers from 0 to 1, reproducible from the seed (mulberry32). */
 export function seeded(seed: number): () => number {

@@ -9,9 +9,9 @@ import type { Declaration } from '../../src/model/declaration.ts'
 import type { Model } from '../../src/model/model.ts'
 import { anonymous, user } from '../../src/principal.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
-import { type Bench, type OpenBench, openBench, type Request } from '../contract/rest/bench.ts'
-import { kinds, openStore, sqlite } from '../contract/rest/databases.ts'
-import { openHttpBench } from '../contract/rest/http-bench.ts'
+import { databaseKinds, openStore, sqlite } from '../contract/rest/databases.ts'
+import { type Harness, type OpenHarness, openHarness, type Request } from '../contract/rest/harness.ts'
+import { openHttpHarness } from '../contract/rest/http-harness.ts'
 import { isWhole } from '../matrix/service.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
@@ -19,24 +19,24 @@ import { type Document, Generator, type Operation, operationsOf, resolve, seeded
 
 interface Transport {
   readonly where: string
-  readonly open: OpenBench
+  readonly open: OpenHarness
   readonly requests: number
   readonly hasSecrets: boolean
 }
 
 const transports: readonly Transport[] = [
-  ...kinds.map(kind => ({
+  ...databaseKinds.map(kind => ({
     where: `REST without HTTP on ${kind.name}`,
-    open: (model: Model) => openBench(model, model => openStore(kind, model)),
+    open: (model: Model) => openHarness(model, model => openStore(kind, model)),
     requests: kind === sqlite ? 3000 : 2000,
     hasSecrets: false,
   })),
-  // What HTTP adds does not depend on the database.
-  ...kinds
+  // The headers that HTTP adds do not depend on the database.
+  ...databaseKinds
     .filter(kind => kind === sqlite || isWhole)
     .map(kind => ({
       where: `HTTP on ${kind.name}`,
-      open: (model: Model) => openHttpBench(model, kind),
+      open: (model: Model) => openHttpHarness(model, kind),
       requests: 3000,
       hasSecrets: true,
     })),
@@ -104,41 +104,44 @@ function contentType({ headers }: Reply): string | undefined {
   return headers[headers.indexOf('Content-Type') + 1]
 }
 
-type Fill = (bench: Bench) => Promise<void>
+type Fill = (harness: Harness) => Promise<void>
 
-async function seed(bench: Bench): Promise<void> {
+async function seed(harness: Harness): Promise<void> {
   for (const [name, role] of [
     ['Root', 'admin'],
     ['Ann', 'user'],
     ['Ben', 'accountant'],
   ] as const) {
-    await bench.seed('users', { name, email: `${name.toLowerCase()}@example.org`, role })
+    await harness.seed('users', { name, email: `${name.toLowerCase()}@example.org`, role })
   }
 }
 
-async function seedRich(bench: Bench): Promise<void> {
-  await seed(bench)
+async function seedRich(harness: Harness): Promise<void> {
+  await seed(harness)
   for (const n of [1, 2, 3]) {
-    await bench.seed('projects', {
+    await harness.seed('projects', {
       name: `P${n}`,
       slug: `p-${n}`,
       owner_id: n,
       visibility: n === 1 ? 'open' : 'members',
       budget: 10,
     })
-    await bench.seed('memberships', { project_id: n, user_id: (n % 3) + 1 })
-    await bench.seed('labels', { name: `L${n}` })
+    await harness.seed('memberships', { project_id: n, user_id: (n % 3) + 1 })
+    await harness.seed('labels', { name: `L${n}` })
     for (const m of [1, 2, 3])
-      await bench.seed('tasks', { title: `T${n}${m}`, project_id: n, assignee_id: m })
-    await bench.seed('task_labels', { task_id: n, label_id: n })
-    await bench.seed('contacts', { owner_id: n, email: `c${n}@example.org`, passphrase: 'correct horse' })
-    await bench.seed('notices', { title: `N${n}`, published_at: n === 3 ? null : '2026-01-01T00:00:00.000Z' })
+      await harness.seed('tasks', { title: `T${n}${m}`, project_id: n, assignee_id: m })
+    await harness.seed('task_labels', { task_id: n, label_id: n })
+    await harness.seed('contacts', { owner_id: n, email: `c${n}@example.org`, passphrase: 'correct horse' })
+    await harness.seed('notices', {
+      title: `N${n}`,
+      published_at: n === 3 ? null : '2026-01-01T00:00:00.000Z',
+    })
   }
 }
 
-async function seedBlog(bench: Bench): Promise<void> {
-  await seed(bench)
-  for (let n = 1; n <= 12; n += 1) await bench.seed('posts', { title: `T${n}`, author_id: (n % 3) + 1 })
+async function seedBlog(harness: Harness): Promise<void> {
+  await seed(harness)
+  for (let n = 1; n <= 12; n += 1) await harness.seed('posts', { title: `T${n}`, author_id: (n % 3) + 1 })
 }
 
 function show(request: Request, reply: Reply): string {
@@ -146,7 +149,7 @@ function show(request: Request, reply: Reply): string {
 }
 
 interface Run {
-  readonly bench: Bench
+  readonly harness: Harness
   readonly document: Document
   readonly check: (reference: string) => ValidateFunction
   readonly checkPart: (reference: string) => ValidateFunction
@@ -159,7 +162,7 @@ function isForOperation({ method, path }: Operation, request: Request): boolean 
   return request.method === method && new RegExp(`^${path.replace('{id}', '[^/]+')}$`).test(requestPath)
 }
 
-/** The status and the headers; the bench removes those that only the transport adds. */
+/** The status and the headers; the harness removes those that only the transport adds. */
 function assertAnswerDocumented(run: Run, operation: Operation, reply: Reply, details: string): void {
   const documented = responseOf(run.document, operation, reply.status)
   assert.ok(documented, `not documented: ${details}`)
@@ -194,22 +197,22 @@ async function assertUnchanged(
   before: ReadonlyMap<string, string>,
   details: string,
 ): Promise<void> {
-  assert.deepEqual(await run.bench.dump(), before, `refused, but something is stored: ${details}`)
+  assert.deepEqual(await run.harness.dump(), before, `refused, but something is stored: ${details}`)
 }
 
 async function runRequests(run: Run, generator: Generator, requests: number): Promise<void> {
   const operations = operationsOf(run.document)
-  let before = await run.bench.dump()
+  let before = await run.harness.dump()
   for (let n = 0; n < requests; n += 1) {
     let operation = generator.pick(operations)
-    // As many deletes as reads would soon leave nothing to read.
+    // Deletes are rarer than reads, so that rows remain.
     if (operation.method === 'DELETE' && generator.chance(0.8)) operation = generator.pick(operations)
     const request = generator.request(operation)
-    const reply = await run.bench.send(request, generator.pick(principals))
+    const reply = await run.harness.send(request, generator.pick(principals))
     run.statuses.set(reply.status, (run.statuses.get(reply.status) ?? 0) + 1)
     assertDocumented(run, operation, request, reply)
     const written = reply.status < 300 && request.method !== 'GET'
-    if (written) before = await run.bench.dump()
+    if (written) before = await run.harness.dump()
     else if (request.method !== 'GET' || n % 50 === 0)
       await assertUnchanged(run, before, show(request, reply))
   }
@@ -225,15 +228,21 @@ async function sendRandomRequests(
   const model = checkModel(declaration)
   const wholeDocument = JSON.parse(JSON.stringify(openapi(model, undefined)))
   const document = hasSecrets ? wholeDocument : withoutSecrets(wholeDocument)
-  const bench = await open(model)
+  const harness = await open(model)
   const statuses = new Map<number, number>()
   try {
-    await fill(bench)
+    await fill(harness)
     const check = createChecker(document)
-    const run = { bench, document, check, checkPart: createChecker(withoutRequired(document)), statuses }
+    const run = {
+      harness: harness,
+      document,
+      check,
+      checkPart: createChecker(withoutRequired(document)),
+      statuses,
+    }
     await runRequests(run, new Generator(document, seeded(chosen + requests)), requests)
   } finally {
-    await bench.close()
+    await harness.close()
   }
   return statuses
 }

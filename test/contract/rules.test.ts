@@ -6,11 +6,11 @@ import { checkModel } from '../../src/model/check.ts'
 import { type Fixture, type Person, withFixture } from '../conformance/oauth/server.ts'
 import embargo from '../models/embargo.ts'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
-import { locked, postgresNodes } from '../setups/postgres.ts'
+import { postgresNodes, postgresRowSecurity } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 
-const setups: readonly Setup[] = [sqlite, postgresNodes, locked]
+const setups: readonly Setup[] = [sqlite, postgresNodes, postgresRowSecurity]
 /** How far ahead a moment is. Requests before it are repeated until it has passed. */
 const aheadMs = 1500
 
@@ -138,7 +138,7 @@ for (const setup of setups) {
 
   test(`a rule on the caller’s e-mail address applies as soon as the address is confirmed (${setup.name})`, () =>
     within(async fixture => {
-      const { admin, ann, ben, urls, place } = fixture
+      const { admin, ann, ben, urls, deployment } = fixture
       const { id } = await create(fixture, 'invitations', admin, { email: ann.email, team: 'red' })
       const sees = async (who: Person) => {
         const results = await Promise.all(
@@ -155,7 +155,7 @@ for (const setup of setups) {
         assert.equal(new Set(results).size, 1)
         return results[0]
       }
-      const store = await place.openStore(checkModel(embargo))
+      const store = await deployment.openStore(checkModel(embargo))
       try {
         const addresses = createAddresses(store.records)
         assert.equal(await sees(ann), false)

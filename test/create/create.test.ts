@@ -7,7 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { templateNames } from '../../create/src/templates.ts'
 import { settingsTable } from '../../src/config.ts'
 import { buildImage, commandOf, healthCheckOf, instruction, runIn } from '../deploy/dockerfile.ts'
-import { requestsOf, runRefused, serving, shell } from './project.ts'
+import { requestsOf, runFailing, shell, startServing } from './project.ts'
 import { openRegistry, type Registry, root } from './registry.ts'
 
 let registry: Registry
@@ -113,7 +113,7 @@ describe('npm create portico', () => {
       })
 
       it('serves the requests of its README', async () => {
-        const service = await serving('npm start', { cwd: pathOf(name), env: registry.env })
+        const service = await startServing('npm start', { cwd: pathOf(name), env: registry.env })
         try {
           answers[template]?.(await requestsOf(text(name, 'README.md'), service, pathOf(name)))
         } finally {
@@ -148,7 +148,7 @@ describe('npm create portico', () => {
     )
     const { program, args, options } = commandOf(stage, instruction(stage, 'CMD'))
     const env = { ...options.env, DATABASE_URL: pathOf('image.db') }
-    const service = await serving([program, ...args].join(' '), { cwd: options.cwd, env })
+    const service = await startServing([program, ...args].join(' '), { cwd: options.cwd, env })
     try {
       stage.env['PORT'] = new URL(service.url).port
       await runIn(stage, healthCheckOf(stage))
@@ -159,7 +159,7 @@ describe('npm create portico', () => {
   })
 
   it('does not change a folder that is not empty', async () => {
-    const output = await runRefused(`npm create portico@latest ${first} -- --yes`, {
+    const output = await runFailing(`npm create portico@latest ${first} -- --yes`, {
       cwd: registry.folder,
       env: registry.env,
     })

@@ -8,13 +8,13 @@ import { blocksOf } from '../docs/blocks.ts'
 
 const run = promisify(execFile)
 
-export interface Shell {
+export interface ShellOptions {
   readonly cwd: string
   readonly env: Record<string, string>
 }
 
 /** Runs a command of a page. Returns its output; fails with all of it. */
-export async function shell(line: string, options: Shell): Promise<string> {
+export async function shell(line: string, options: ShellOptions): Promise<string> {
   const { stdout } = await run('bash', ['-e', '-c', line], options).catch(failed =>
     assert.fail(`${line}\n${failed.stdout}\n${failed.stderr}`),
   )
@@ -22,7 +22,7 @@ export async function shell(line: string, options: Shell): Promise<string> {
 }
 
 /** Runs a command that must fail. Returns its output, without what npm adds. */
-export async function runRefused(line: string, options: Shell): Promise<string> {
+export async function runFailing(line: string, options: ShellOptions): Promise<string> {
   const failed = await run('bash', ['-e', '-c', line], options).catch((error: { stderr: string }) => error)
   if ('stdout' in failed && !('code' in failed)) assert.fail(`${line} did not fail`)
   return failed.stderr.replace(/^npm (warn|error) .*\n/gm, '')
@@ -37,24 +37,24 @@ export interface RunningService {
 }
 
 /** Runs a command that serves until it is stopped. */
-export async function serving(line: string, { cwd, env }: Shell): Promise<RunningService> {
+export async function startServing(line: string, { cwd, env }: ShellOptions): Promise<RunningService> {
   const KEY = generateKey()
-  const all = { ...env, KEY, PORTICO_ADMIN_API_KEY: KEY, PORT: '0', HOST: '127.0.0.1' }
+  const serviceEnv = { ...env, KEY, PORTICO_ADMIN_API_KEY: KEY, PORT: '0', HOST: '127.0.0.1' }
   // In a process group of its own: npm is between the test and the service.
-  const child = spawn('bash', ['-c', `exec ${line}`], { cwd, env: all, detached: true })
+  const child = spawn('bash', ['-c', `exec ${line}`], { cwd, env: serviceEnv, detached: true })
   let output = ''
   const url = await new Promise<string>((resolve, reject) => {
-    const take = (chunk: Buffer) => {
+    const readPort = (chunk: Buffer) => {
       output += chunk
       const [, port] = /http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/.exec(output) ?? []
       if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
     }
-    child.stdout.on('data', take)
-    child.stderr.on('data', take)
+    child.stdout.on('data', readPort)
+    child.stderr.on('data', readPort)
     child.once('close', code => reject(new Error(`${line} exited with ${code}:\n${output}`)))
   })
   return {
-    env: all,
+    env: serviceEnv,
     url,
     output: () => output,
     async stop() {

@@ -36,7 +36,7 @@ export async function packBoth(folder: string): Promise<readonly PackedPackage[]
   return JSON.parse(stdout)
 }
 
-/** What npm asks of a registry about a package. */
+/** The metadata of a package that npm requests from a registry. */
 function packument({ name, version, integrity, filename }: PackedPackage, url: string): string {
   const folder = name === 'portico' ? root : join(root, 'create')
   const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'))
@@ -49,7 +49,7 @@ function packument({ name, version, integrity, filename }: PackedPackage, url: s
 }
 
 /** A cache with the packages that npm has already fetched, by checksum; npm's own cache stays unchanged. */
-async function makeCache(folder: string): Promise<string> {
+async function fillCache(folder: string): Promise<string> {
   const { stdout } = await run('npm', ['config', 'get', 'cache'], { cwd: tmpdir() })
   const contents = join(stdout.trim(), '_cacache')
   const cache = join(folder, 'cache')
@@ -84,7 +84,7 @@ export async function openRegistry(): Promise<Registry> {
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
   // Disables the check whether the package may be fetched.
-  const npm = { npm_config_registry: url, npm_config_cache: await makeCache(folder), npm_config_yes: 'true' }
+  const npm = { npm_config_registry: url, npm_config_cache: await fillCache(folder), npm_config_yes: 'true' }
   const [portico] = packed.filter(({ name }) => name === 'portico').map(({ filename }) => filename)
   return {
     folder,

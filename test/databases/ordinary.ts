@@ -39,7 +39,7 @@ export function urlFor(url: string, { name, password }: User): string {
 }
 
 /** Creates an empty database. All databases of a process have the same owner. */
-export async function ordinaryDatabase(): Promise<OrdinaryDatabase> {
+export async function newOrdinaryDatabase(): Promise<OrdinaryDatabase> {
   owner ??= newUser()
   const user = await owner
   const { url: admin, drop } = await newDatabase()
@@ -48,8 +48,8 @@ export async function ordinaryDatabase(): Promise<OrdinaryDatabase> {
   return { url: urlFor(admin, user), admin, drop }
 }
 
-export async function withOrdinary<T>(use: (database: OrdinaryDatabase) => Promise<T>): Promise<T> {
-  const database = await ordinaryDatabase()
+export async function withOrdinaryDatabase<T>(use: (database: OrdinaryDatabase) => Promise<T>): Promise<T> {
+  const database = await newOrdinaryDatabase()
   try {
     return await use(database)
   } finally {
@@ -59,8 +59,8 @@ export async function withOrdinary<T>(use: (database: OrdinaryDatabase) => Promi
 
 const databases = new ReusedDatabases({
   async prepare(model) {
-    const database = await ordinaryDatabase()
-    await preparePostgres(database.url, model, { autoMigrate: true, isLocked: true })
+    const database = await newOrdinaryDatabase()
+    await preparePostgres(database.url, model, { autoMigrate: true, rowSecurity: true })
     return database
   },
   keyOf: model => `${rowSecurity(model).fingerprint} ${JSON.stringify(schemaOf(model))}`,
@@ -75,6 +75,6 @@ process.on('beforeExit', async () => {
 })
 
 /** A database with the empty tables and the policies of the model. */
-export function lockedDatabase(model: Model): Promise<OrdinaryDatabase> {
+export function rowSecurityDatabase(model: Model): Promise<OrdinaryDatabase> {
   return databases.take(model)
 }

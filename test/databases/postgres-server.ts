@@ -11,19 +11,19 @@ import { debianFolders, newFolder, type Owner, ordinaryUser } from './programs.t
 /** Settings by name, as in postgresql.conf. */
 export type PostgresSettings = Readonly<Record<string, string | number>>
 
-const PORT = 5432
-const START_MS = 30_000
+const port = 5432
+const startTimeoutMs = 30_000
 
-/** Fast settings for tests: committed data survives a crash of the server, but not of the machine. */
-export const fast: PostgresSettings = {
+/** For tests: committed data survives a crash of the server, but not of the machine. */
+export const fastSettings: PostgresSettings = {
   fsync: 'off',
   full_page_writes: 'off',
   autovacuum_naptime: '10s',
 }
 
-const base: PostgresSettings = {
+const defaultSettings: PostgresSettings = {
   listen_addresses: '',
-  port: PORT,
+  port,
   max_connections: 200,
   shared_buffers: '32MB',
   timezone: 'UTC',
@@ -34,9 +34,9 @@ export class PostgresServer {
   /** The database of the superuser. */
   readonly url: string
   readonly #owner: Owner | undefined
-  readonly #programs: string
+  readonly #programFolder: string
   readonly #settings: PostgresSettings
-  readonly #removed = (): void => this.#end()
+  readonly #onExit = (): void => this.#end()
   #child: ChildProcess | undefined
 
   /**
@@ -52,11 +52,11 @@ export class PostgresServer {
       otherwise: 'name a running server in PORTICO_TEST_POSTGRES',
     })
     // The other programs are beside the real file, not necessarily beside a link to it.
-    this.#programs = dirname(realpathSync(initdb))
+    this.#programFolder = dirname(realpathSync(initdb))
     this.folder = newFolder('pg', this.#owner)
     this.url = `postgres://portico@${encodeURIComponent(this.folder)}/postgres`
-    this.#settings = { ...base, ...settings, unix_socket_directories: this.folder }
-    process.once('exit', this.#removed)
+    this.#settings = { ...defaultSettings, ...settings, unix_socket_directories: this.folder }
+    process.once('exit', this.#onExit)
     if (primary === undefined) this.#initialize()
     else this.#copy(primary)
   }
@@ -69,13 +69,13 @@ export class PostgresServer {
   }
 
   #copy({ folder }: PostgresServer): void {
-    const from = ['--host', folder, '--port', String(PORT), '--username=portico']
-    const how = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync']
-    this.#call('pg_basebackup', [...from, ...how, '-D', this.#data])
+    const from = ['--host', folder, '--port', String(port), '--username=portico']
+    const options = ['--write-recovery-conf', '--wal-method=stream', '--checkpoint=fast', '--no-sync']
+    this.#call('pg_basebackup', [...from, ...options, '-D', this.#data])
   }
 
   #call(program: string, parameters: readonly string[]): void {
-    execFileSync(join(this.#programs, program), parameters, {
+    execFileSync(join(this.#programFolder, program), parameters, {
       ...this.#owner,
       cwd: this.folder,
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -84,7 +84,7 @@ export class PostgresServer {
 
   /** The path of the socket. */
   get socket(): string {
-    return join(this.folder, `.s.PGSQL.${PORT}`)
+    return join(this.folder, `.s.PGSQL.${port}`)
   }
 
   get pid(): number | undefined {
@@ -94,7 +94,7 @@ export class PostgresServer {
   async start(): Promise<void> {
     const settings = Object.entries(this.#settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
     const log = openSync(this.#log, 'a')
-    const child = spawn(join(this.#programs, 'postgres'), ['-D', this.#data, ...settings], {
+    const child = spawn(join(this.#programFolder, 'postgres'), ['-D', this.#data, ...settings], {
       ...this.#owner,
       cwd: this.folder,
       stdio: ['ignore', log, log],
@@ -102,9 +102,9 @@ export class PostgresServer {
     closeSync(log)
     child.unref()
     this.#child = child
-    const until = Date.now() + START_MS
-    while (!(await answers(this.url))) {
-      if (child.exitCode !== null || Date.now() > until) {
+    const deadline = Date.now() + startTimeoutMs
+    while (!(await acceptsConnections(this.url))) {
+      if (child.exitCode !== null || Date.now() > deadline) {
         throw new Error(`PostgreSQL did not start:\n${readFileSync(this.#log, 'utf8')}`)
       }
       await wait(20)
@@ -139,7 +139,7 @@ export class PostgresServer {
 
   /** Stops it and removes its data. */
   async remove(): Promise<void> {
-    process.off('exit', this.#removed)
+    process.off('exit', this.#onExit)
     await this.#signal('SIGQUIT')
     rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 })
   }
@@ -204,7 +204,7 @@ function childrenOf(parent: number): readonly number[] {
     })
 }
 
-async function answers(url: string): Promise<boolean> {
+async function acceptsConnections(url: string): Promise<boolean> {
   const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 2000 })
   client.on('error', () => undefined)
   try {

@@ -46,11 +46,11 @@ async function printedUrl(input: Readable): Promise<string> {
   throw new Error('The PostgreSQL server of the tests exited before it was ready.')
 }
 
-const BIGINT = 20
+const bigintOid = 20
 
 /** Parses bigint as number. */
 const getTypeParser: typeof pg.types.getTypeParser = (oid, format) =>
-  oid === BIGINT ? Number : pg.types.getTypeParser(oid, format)
+  oid === bigintOid ? Number : pg.types.getTypeParser(oid, format)
 
 /** Runs statements on a database; returns the rows of the last one. */
 export async function query(

@@ -1,4 +1,4 @@
-/** What database servers need: Debian's folders, a user to run as, and a data folder. */
+/** The requirements of database servers: Debian's folders, a user to run as, and a data folder. */
 import {
   chmodSync,
   chownSync,
@@ -44,8 +44,9 @@ function isSearchableByAll(folder: string): boolean {
 
 /** A new folder with a short path, since the path of a Unix socket is limited to 107 bytes. */
 export function newFolder(name: string, owner?: Owner): string {
-  const suits = tmpdir().length <= 40 && (owner === undefined || isSearchableByAll(realpathSync(tmpdir())))
-  const base = suits ? tmpdir() : '/tmp'
+  const isSuitable =
+    tmpdir().length <= 40 && (owner === undefined || isSearchableByAll(realpathSync(tmpdir())))
+  const base = isSuitable ? tmpdir() : '/tmp'
   const folder = mkdtempSync(join(base, `portico-${name}-`))
   if (owner) {
     chownSync(folder, owner.uid, owner.gid)

@@ -8,7 +8,7 @@ import { freePort } from '../processes/port.ts'
 import { findProgram } from '../programs.ts'
 import { newFolder } from './programs.ts'
 
-const START_MS = 10_000
+const startTimeoutMs = 10_000
 
 /** A server for one test, which can be killed or paused. It ends with this process at the latest. */
 export class RedisServer {
@@ -16,7 +16,7 @@ export class RedisServer {
   readonly port: number
   readonly #folder = newFolder('redis')
   readonly #program: string
-  readonly #removed = (): void => this.#end()
+  readonly #onExit = (): void => this.#end()
   #child: ChildProcess | undefined
 
   private constructor(port: number) {
@@ -27,7 +27,7 @@ export class RedisServer {
       package: 'redis-server',
       otherwise: 'name a running server in PORTICO_TEST_REDIS',
     })
-    process.once('exit', this.#removed)
+    process.once('exit', this.#onExit)
   }
 
   /** Returns a running server. */
@@ -51,9 +51,9 @@ export class RedisServer {
     const child = spawn(this.#program, [...options, '--dir', this.#folder], { stdio: 'ignore' })
     child.unref()
     this.#child = child
-    const until = Date.now() + START_MS
+    const deadline = Date.now() + startTimeoutMs
     while (!(await this.#answers())) {
-      if (child.exitCode !== null || Date.now() > until) throw new Error('Redis did not start.')
+      if (child.exitCode !== null || Date.now() > deadline) throw new Error('Redis did not start.')
       await wait(10)
     }
   }
@@ -79,7 +79,7 @@ export class RedisServer {
   }
 
   async remove(): Promise<void> {
-    process.off('exit', this.#removed)
+    process.off('exit', this.#onExit)
     await this.kill()
     rmSync(this.#folder, { recursive: true, force: true })
   }

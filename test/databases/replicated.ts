@@ -1,15 +1,15 @@
 /** A primary with hot standbys, and databases on all of them. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { query } from './postgres.ts'
-import { fast, PostgresServer, type PostgresSettings } from './postgres-server.ts'
+import { fastSettings, PostgresServer, type PostgresSettings } from './postgres-server.ts'
 
-const PATIENCE = 60_000
+const timeoutMs = 60_000
 
 /** Waits up to a minute until the condition holds. */
 export async function until(description: string, condition: () => boolean | Promise<boolean>): Promise<void> {
-  const end = Date.now() + PATIENCE
+  const deadline = Date.now() + timeoutMs
   while (!(await condition())) {
-    if (Date.now() > end) throw new Error(`not within a minute: ${description}`)
+    if (Date.now() > deadline) throw new Error(`not within a minute: ${description}`)
     await wait(5)
   }
 }
@@ -18,12 +18,12 @@ export interface ReplicatedServers {
   readonly primary: PostgresServer
   readonly standbys: readonly PostgresServer[]
   /** A new, empty database on every server. */
-  newDatabase(): Promise<Everywhere>
+  newDatabase(): Promise<ReplicatedDatabase>
   close(): Promise<void>
 }
 
 /** The URLs of one database on all servers. */
-export interface Everywhere {
+export interface ReplicatedDatabase {
   readonly url: string
   readonly standbys: readonly string[]
 }
@@ -31,7 +31,7 @@ export interface Everywhere {
 /** Starts servers for one test. */
 export async function startStandbys(
   count: number,
-  settings: PostgresSettings = fast,
+  settings: PostgresSettings = fastSettings,
 ): Promise<ReplicatedServers> {
   const servers: PostgresServer[] = []
   const close = async () => {

@@ -7,7 +7,7 @@ interface PreparedDatabase extends TestDatabase {
   readonly admin: string
 }
 
-interface Kinds<D extends PreparedDatabase> {
+interface DatabaseSource<D extends PreparedDatabase> {
   /** A new database with the tables of the model. */
   prepare(model: Model): Promise<D>
   /** Models with the same key have the same tables. */
@@ -18,7 +18,7 @@ interface Kinds<D extends PreparedDatabase> {
 const maxFree = 4
 
 /** Deletes all rows except the schema that a migration has stored. */
-const emptying = `DO $$ DECLARE one record; BEGIN
+const deleteRows = `DO $$ DECLARE one record; BEGIN
   SET LOCAL session_replication_role = 'replica';
   FOR one IN SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public' AND tablename NOT IN ('_portico', '_touched')
   LOOP EXECUTE format('DELETE FROM %I', one.name); END LOOP;
@@ -27,19 +27,19 @@ const emptying = `DO $$ DECLARE one record; BEGIN
 END $$`
 
 export class ReusedDatabases<D extends PreparedDatabase> {
-  readonly #kinds: Kinds<D>
+  readonly #source: DatabaseSource<D>
   readonly #free: { readonly key: string; readonly database: D }[] = []
 
-  constructor(kinds: Kinds<D>) {
-    this.#kinds = kinds
+  constructor(source: DatabaseSource<D>) {
+    this.#source = source
   }
 
   /** A database with the empty tables of the model, for exclusive use until `drop`. */
   async take(model: Model): Promise<D> {
-    const key = this.#kinds.keyOf(model)
+    const key = this.#source.keyOf(model)
     const index = this.#free.findIndex(free => free.key === key)
     const [reused] = index < 0 ? [] : this.#free.splice(index, 1)
-    const database = reused?.database ?? (await this.#kinds.prepare(model))
+    const database = reused?.database ?? (await this.#source.prepare(model))
     return { ...database, drop: () => this.#giveBack(key, database) }
   }
 
@@ -49,7 +49,7 @@ export class ReusedDatabases<D extends PreparedDatabase> {
   }
 
   async #giveBack(key: string, database: D): Promise<void> {
-    await query(database.admin, emptying)
+    await query(database.admin, deleteRows)
     this.#free.push({ key, database })
     if (this.#free.length > maxFree) await this.#free.shift()?.database.drop()
   }

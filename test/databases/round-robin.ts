@@ -16,7 +16,7 @@ async function joinCluster(prefix: string): Promise<Cluster> {
   redis ??= RedisServer.start()
   const { url } = await redis
   const onLost = (reason: string) => {
-    throw new Error(`Redis is away: ${reason}`)
+    throw new Error(`Redis is unreachable: ${reason}`)
   }
   return redisCluster({ url, prefix, timeoutMs: 10_000, onLost, onBack: () => {} })
 }

@@ -13,7 +13,7 @@ import { searchTable } from '../../src/store/sql/dialect.ts'
 import { allTermsColumn } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { lockedDatabase } from './ordinary.ts'
+import { rowSecurityDatabase } from './ordinary.ts'
 import { preparedDatabase } from './prepared.ts'
 import { openNodes } from './round-robin.ts'
 
@@ -51,10 +51,10 @@ function columnsOf(row: Row): string {
 }
 
 function parseRow({ fields }: Collection, row: Record<string, unknown>): Row {
-  return Object.fromEntries([...fields.values()].map(field => [field.name, revive(field, row[field.name])]))
+  return Object.fromEntries([...fields.values()].map(field => [field.name, decode(field, row[field.name])]))
 }
 
-function revive({ type }: Field, value: unknown): JsonValue {
+function decode({ type }: Field, value: unknown): JsonValue {
   if (value === null) return null
   // The PostgreSQL client has already parsed booleans and documents.
   if (typeof value === 'boolean' || typeof value === 'object') return value as JsonValue
@@ -104,21 +104,23 @@ async function withinSqlite(
 }
 
 function fillSqlite(database: DatabaseSync, { name, fields, searchable }: Collection, data: Data): void {
-  const marks = (count: number) => Array.from({ length: count }, () => '?').join()
+  const placeholders = (count: number) => Array.from({ length: count }, () => '?').join()
   for (const row of data[name] ?? []) {
     const values = Object.entries(row).map(([column, value]): SQLInputValue => {
       const text = textOf(fields.get(column), value)
       return typeof text === 'boolean' ? Number(text) : (text as SQLInputValue)
     })
     database
-      .prepare(`INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${marks(values.length)})`)
+      .prepare(`INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${placeholders(values.length)})`)
       .run(...values)
     if (searchable.length === 0) continue
     const columns = searchable.map(field => `"${field.name}"`).join()
-    const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')).join(' '))
+    const terms = searchable.map(field => indexedTerms(String(row[field.name] ?? '')).join(' '))
     database
-      .prepare(`INSERT INTO "${searchTable(name)}" (rowid, ${columns}) VALUES (${marks(words.length + 1)})`)
-      .run(Number(row.id), ...words)
+      .prepare(
+        `INSERT INTO "${searchTable(name)}" (rowid, ${columns}) VALUES (${placeholders(terms.length + 1)})`,
+      )
+      .run(Number(row.id), ...terms)
   }
 }
 
@@ -131,12 +133,12 @@ function withinPostgres(nodes: number): SeededStore['within'] {
   }
 }
 
-const withinLocked: SeededStore['within'] = async (model, data, use, now = Date.now) => {
-  const database = await lockedDatabase(model)
+const withinRowSecurity: SeededStore['within'] = async (model, data, use, now = Date.now) => {
+  const database = await rowSecurityDatabase(model)
   await withinDatabase({ model, data, ...database, use, now, rowSecurity: true, nodes: 1 })
 }
 
-interface FilledDatabase {
+interface SeedOptions {
   readonly model: Model
   readonly data: Data
   readonly url: string
@@ -149,8 +151,8 @@ interface FilledDatabase {
   readonly nodes: number
 }
 
-async function withinDatabase(filled: FilledDatabase): Promise<void> {
-  const { model, data, url, admin, drop, use, now, rowSecurity, nodes } = filled
+async function withinDatabase(options: SeedOptions): Promise<void> {
+  const { model, data, url, admin, drop, use, now, rowSecurity, nodes } = options
   const client = new pg.Client({ connectionString: admin })
   // Keeps JSON as text; the driver would parse it.
   client.setTypeParser(pg.types.builtins.JSON, text => text)
@@ -190,9 +192,9 @@ async function withinDatabase(filled: FilledDatabase): Promise<void> {
 function serialized<A, T>(run: (input: A) => Promise<T>): (input: A) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve()
   return input => {
-    const mine = last.then(() => run(input))
-    last = mine.catch(() => {})
-    return mine
+    const result = last.then(() => run(input))
+    last = result.catch(() => {})
+    return result
   }
 }
 
@@ -202,16 +204,19 @@ async function fillPostgres(
   data: Data,
 ): Promise<void> {
   const all = data[name] ?? []
-  const marks = (count: number) => Array.from({ length: count }, (_, index) => `$${index + 1}`).join()
+  const placeholders = (count: number) => Array.from({ length: count }, (_, index) => `$${index + 1}`).join()
   for (const row of all) {
     const values = Object.entries(row).map(([column, value]) => textOf(fields.get(column), value))
-    await client.query(`INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${marks(values.length)})`, values)
+    await client.query(
+      `INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${placeholders(values.length)})`,
+      values,
+    )
     if (searchable.length === 0) continue
     const columns = searchable.map(field => `"${field.name}"`).join()
-    const words = searchable.map(field => indexedTerms(String(row[field.name] ?? '')))
+    const terms = searchable.map(field => indexedTerms(String(row[field.name] ?? '')))
     await client.query(
-      `INSERT INTO "${searchTable(name)}" ("id", "${allTermsColumn}", ${columns}) VALUES (${marks(words.length + 2)})`,
-      [row.id, words.flat(), ...words],
+      `INSERT INTO "${searchTable(name)}" ("id", "${allTermsColumn}", ${columns}) VALUES (${placeholders(terms.length + 2)})`,
+      [row.id, terms.flat(), ...terms],
     )
   }
   if (all.length === 0) return
@@ -222,6 +227,6 @@ async function fillPostgres(
 export const seededStores: readonly SeededStore[] = [
   { name: 'SQLite', share: 1, within: withinSqlite },
   { name: 'PostgreSQL', share: 0.4, within: withinPostgres(1) },
-  { name: 'PostgreSQL with row security', share: 0.3, within: withinLocked },
+  { name: 'PostgreSQL with row security', share: 0.3, within: withinRowSecurity },
   { name: 'PostgreSQL and Redis, three nodes', share: 0.2, within: withinPostgres(3) },
 ]

@@ -1,5 +1,5 @@
 /** Starts a PostgreSQL server, prints its URL or its error, and stops it when standard input ends. */
-import { fast, PostgresServer } from './postgres-server.ts'
+import { fastSettings, PostgresServer } from './postgres-server.ts'
 
 function untilEnded(): Promise<void> {
   return new Promise(resolve => {
@@ -10,7 +10,7 @@ function untilEnded(): Promise<void> {
 
 const stopped = untilEnded()
 try {
-  const server = new PostgresServer(fast)
+  const server = new PostgresServer(fastSettings)
   await server.start()
   process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
   await stopped

@@ -1,4 +1,4 @@
-/** Builds a Dockerfile without Docker: its steps in order, each stage in a folder of its own. */
+/** Builds a Dockerfile without Docker: its instructions in order, each stage in a folder of its own. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, symlinkSync } from 'node:fs'
@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-export interface Context {
+export interface BuildContext {
   /** The folder with the Dockerfile and its context. */
   readonly root: string
   /** Whether `.dockerignore` excludes a file of this name. */
@@ -17,71 +17,73 @@ export interface Context {
   readonly env?: Readonly<Record<string, string | undefined>>
 }
 
-interface Step {
-  readonly word: string
-  readonly rest: string
+interface Instruction {
+  readonly keyword: string
+  readonly argument: string
 }
 
 export interface Stage {
   readonly root: string
-  readonly context: Context
+  readonly context: BuildContext
   workdir: string
   readonly env: Record<string, string>
   user: string
-  /** The steps that configure how the image runs. */
-  readonly steps: Step[]
+  /** The instructions that configure how the image runs. */
+  readonly instructions: Instruction[]
 }
 
 /** Drops comments and joins continued lines. */
-function stepsOf(file: string): readonly Step[] {
+function instructionsOf(file: string): readonly Instruction[] {
   const text = readFileSync(file, 'utf8').replace(/^\s*#.*\n/gm, '')
   return text
     .replace(/\\\n\s*/g, '')
     .split('\n')
     .filter(line => line !== '')
     .map(line => {
-      const [, word = '', rest = ''] = /^(\w+)\s+(.*)$/.exec(line) ?? []
-      return { word, rest }
+      const [, keyword = '', argument = ''] = /^(\w+)\s+(.*)$/.exec(line) ?? []
+      return { keyword, argument }
     })
 }
 
 /** Everything in the context except ignored files. */
-function copyAll({ root, isIgnored }: Context, to: string): void {
+function copyAll({ root, isIgnored }: BuildContext, to: string): void {
   for (const name of globSync('*', { cwd: root }).concat(globSync('.*', { cwd: root }))) {
     if (!isIgnored(name)) cpSync(join(root, name), join(to, name), { recursive: true })
   }
 }
 
-function copyFrom(source: string, word: string, to: string): void {
-  const path = join(source, word)
-  assert.ok(existsSync(path), `${word} does not exist`)
+function copyFrom(source: string, name: string, to: string): void {
+  const path = join(source, name)
+  assert.ok(existsSync(path), `${name} does not exist`)
   mkdirSync(dirname(to), { recursive: true })
   cpSync(path, to, { recursive: statSync(path).isDirectory() })
 }
 
-function copy(stage: Stage, rest: string, stages: ReadonlyMap<string, Stage>): void {
+function copy(stage: Stage, argument: string, stages: ReadonlyMap<string, Stage>): void {
   const { context } = stage
-  const words = rest.split(/\s+/)
-  const from = words[0]?.startsWith('--from=') ? words.shift()?.slice('--from='.length) : undefined
-  const target = words.pop() ?? ''
+  const paths = argument.split(/\s+/)
+  const from = paths[0]?.startsWith('--from=') ? paths.shift()?.slice('--from='.length) : undefined
+  const target = paths.pop() ?? ''
   const folder = join(stage.root, stage.workdir, target)
-  if (from === undefined && words[0] === '.') {
+  if (from === undefined && paths[0] === '.') {
     copyAll(context, folder)
     return
   }
-  for (const word of words) {
-    const isIgnored = from === undefined && context.isIgnored(word.split('/')[0] ?? '')
-    assert.ok(!isIgnored, `${word} is ignored`)
+  for (const name of paths) {
+    const isIgnored = from === undefined && context.isIgnored(name.split('/')[0] ?? '')
+    assert.ok(!isIgnored, `${name} is ignored`)
     const source = from === undefined ? context.root : (stages.get(from)?.root ?? '')
-    copyFrom(source, word, join(folder, target.endsWith('/') ? (word.split('/').at(-1) ?? '') : ''))
+    copyFrom(source, name, join(folder, target.endsWith('/') ? (name.split('/').at(-1) ?? '') : ''))
   }
 }
 
 /** The command of the image, with the Node of the tests in place of the image's. */
-export function commandOf(stage: Stage, rest: string) {
+export function commandOf(stage: Stage, argument: string) {
   const { NODE_OPTIONS: _, ...env } = stage.context.env ?? process.env
   const path = `${dirname(process.execPath)}:${env.PATH}`
-  const [program = '', ...args] = rest.startsWith('[') ? (JSON.parse(rest) as string[]) : ['sh', '-c', rest]
+  const [program = '', ...args] = argument.startsWith('[')
+    ? (JSON.parse(argument) as string[])
+    : ['sh', '-c', argument]
   const cwd = join(stage.root, stage.workdir)
   return {
     program,
@@ -90,49 +92,49 @@ export function commandOf(stage: Stage, rest: string) {
   }
 }
 
-export async function runIn(stage: Stage, rest: string): Promise<void> {
-  const { program, args, options } = commandOf(stage, rest)
+export async function runIn(stage: Stage, argument: string): Promise<void> {
+  const { program, args, options } = commandOf(stage, argument)
   await run(program, args, options)
 }
 
-async function runStep(stage: Stage, rest: string): Promise<void> {
+async function runInstruction(stage: Stage, argument: string): Promise<void> {
   // It creates folders outside of the stage, for a user that only the image has.
-  if (rest.startsWith('install -d')) return
-  const isWithPackages = rest.startsWith('npm ci') && !rest.includes('--omit=dev')
+  if (argument.startsWith('install -d')) return
+  const isWithPackages = argument.startsWith('npm ci') && !argument.includes('--omit=dev')
   if (isWithPackages)
     symlinkSync(stage.context.packages ?? '', join(stage.root, stage.workdir, 'node_modules'))
-  else await runIn(stage, rest)
+  else await runIn(stage, argument)
 }
 
-/** Runs the steps up to the last stage, and returns it. */
-export async function buildImage(context: Context, folder: string): Promise<Stage> {
+/** Runs the instructions up to the last stage, and returns it. */
+export async function buildImage(context: BuildContext, folder: string): Promise<Stage> {
   const stages = new Map<string, Stage>()
   let stage: Stage | undefined
-  for (const { word, rest } of stepsOf(join(context.root, 'Dockerfile'))) {
-    if (word === 'FROM') {
-      const [, name = 'last'] = / AS (\w+)$/.exec(rest) ?? []
-      stage = { root: join(folder, name), context, workdir: '.', env: {}, user: 'root', steps: [] }
+  for (const { keyword, argument } of instructionsOf(join(context.root, 'Dockerfile'))) {
+    if (keyword === 'FROM') {
+      const [, name = 'last'] = / AS (\w+)$/.exec(argument) ?? []
+      stage = { root: join(folder, name), context, workdir: '.', env: {}, user: 'root', instructions: [] }
       stages.set(name, stage)
       continue
     }
-    assert.ok(stage, 'the first step is FROM')
-    if (word === 'WORKDIR') {
-      stage.workdir = rest
-      mkdirSync(join(stage.root, rest), { recursive: true })
-    } else if (word === 'COPY') copy(stage, rest, stages)
-    else if (word === 'RUN') await runStep(stage, rest)
-    else if (word === 'USER') stage.user = rest
-    else if (word === 'ENV') {
-      for (const [, name = '', value = ''] of rest.matchAll(/(\w+)=(\S+)/g)) stage.env[name] = value
-    } else stage.steps.push({ word, rest })
+    assert.ok(stage, 'the first instruction is FROM')
+    if (keyword === 'WORKDIR') {
+      stage.workdir = argument
+      mkdirSync(join(stage.root, argument), { recursive: true })
+    } else if (keyword === 'COPY') copy(stage, argument, stages)
+    else if (keyword === 'RUN') await runInstruction(stage, argument)
+    else if (keyword === 'USER') stage.user = argument
+    else if (keyword === 'ENV') {
+      for (const [, name = '', value = ''] of argument.matchAll(/(\w+)=(\S+)/g)) stage.env[name] = value
+    } else stage.instructions.push({ keyword, argument })
   }
   assert.ok(stage)
   return stage
 }
 
-/** The last step of a kind that configures how the image runs. */
-export function instruction(stage: Stage, word: string): string {
-  return stage.steps.findLast(step => step.word === word)?.rest ?? ''
+/** The last instruction with a keyword that configures how the image runs. */
+export function instruction(stage: Stage, keyword: string): string {
+  return stage.instructions.findLast(step => step.keyword === keyword)?.argument ?? ''
 }
 
 /** The command of its health check. */

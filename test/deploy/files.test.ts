@@ -20,12 +20,12 @@ const variables = new Set<string>(Object.values(settingsTable).map(({ variable }
 
 /** Every variable must belong to a setting, and every value must be valid for it. */
 function checkEnvironment(environment: Environment): void {
-  const { NODE_ENV: _, DATABASE_URL, REDIS_URL: _redis, PORTICO_SECRET_KEY: sealing, ...rest } = environment
+  const { NODE_ENV: _, DATABASE_URL, REDIS_URL: _redis, PORTICO_SECRET_KEY: secretKey, ...rest } = environment
   for (const name of Object.keys(rest)) assert.ok(variables.has(name), `${name} is not a setting`)
   const filled = Object.entries(rest).map(([name, value]) => [name, value.replace(/\$\{\w+:-(.*)\}/, '$1')])
   readSettings({ environment: Object.fromEntries(filled) })
   // Nodes on PostgreSQL need it, and the examples contain none.
-  if (DATABASE_URL?.startsWith('postgres:')) assert.match(sealing ?? '', /^\$\{PORTICO_SECRET_KEY:\?/)
+  if (DATABASE_URL?.startsWith('postgres:')) assert.match(secretKey ?? '', /^\$\{PORTICO_SECRET_KEY:\?/)
   if (DATABASE_URL !== undefined) assert.match(DATABASE_URL, /^(postgres:\/\/|\/|%S\/)/)
 }
 
@@ -54,6 +54,10 @@ describe('compose.yaml', () => {
       const { PORTICO_SHUTDOWN_DELAY: delay, PORTICO_SHUTDOWN_GRACE: grace } = environment
       assert.ok(seconds(stop_grace_period) > seconds(delay) + seconds(grace))
     }
+  })
+
+  it('reads secrets from a file that git ignores', () => {
+    assert.ok(text('.gitignore').split('\n').includes('.env'))
   })
 
   it('waits only for existing services and conditions', () => {

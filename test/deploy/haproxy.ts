@@ -18,8 +18,8 @@ export interface BalancedNodes {
   restart(index: 0 | 1): Promise<number | null>
 }
 
-async function until(condition: () => Promise<boolean>, hopeless: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 300 && !hopeless(); tries++) {
+async function until(condition: () => Promise<boolean>, hasFailed: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 300 && !hasFailed(); tries++) {
     if (await condition()) return
     await wait(50)
   }
@@ -83,7 +83,7 @@ export async function withBalancer(
   })
 }
 
-export interface From {
+export interface BalancedResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
 }
@@ -93,7 +93,7 @@ export function getFrom(
   url: string,
   localAddress: string,
   headers: Readonly<Record<string, string>> = {},
-): Promise<From> {
+): Promise<BalancedResponse> {
   return new Promise((resolve, reject) => {
     const sent = request(url, { localAddress, headers, agent: false }, answer => {
       answer.resume()

@@ -8,7 +8,7 @@ import { join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { settingsTable } from '../../src/config.ts'
 import { newFolder, ordinaryUser } from '../databases/programs.ts'
-import { listening } from '../processes/listening.ts'
+import { untilListening } from '../processes/listening.ts'
 import { buildImage, commandOf, healthCheckOf, instruction, runIn } from './dockerfile.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -42,7 +42,7 @@ describe('the image', async () => {
     const { program, args, options } = commandOf(stage, instruction(stage, 'CMD'))
     const child = spawn(program, args, options)
     try {
-      stage.env.PORT = new URL((await listening(child)).url).port
+      stage.env.PORT = new URL((await untilListening(child)).url).port
       const healthCheck = healthCheckOf(stage)
       await runIn(stage, healthCheck)
       const exit = once(child, 'exit')
@@ -69,7 +69,7 @@ describe('the image', async () => {
       const env = { PATH: process.env.PATH, ...stage.env, HOME: nowhere, TMPDIR: nowhere }
       const child = spawn(node, args, { ...options, ...owner, env })
       try {
-        const { port } = new URL((await listening(child)).url)
+        const { port } = new URL((await untilListening(child)).url)
         const answer = await fetch(`http://127.0.0.1:${port}/api/v1/posts`)
         assert.equal(answer.status, 200)
         const page = await fetch(`http://127.0.0.1:${port}/account/sign-in`)

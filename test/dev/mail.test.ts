@@ -1,4 +1,4 @@
-/** Who can read the mails of `portico dev`, and how many are kept. */
+/** Access to the mails of `portico dev`, and the number that is kept. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { type LocalRequest, refusalOf } from '../../src/dev/mail/local-request.ts'

@@ -11,7 +11,7 @@ import { type Answer, type CallOptions, call } from '../serve/service.ts'
 const index = resolve(import.meta.dirname, '../../src/index.ts')
 
 /** The time that a test waits for output: for a busy machine, not an expectation. */
-const mostMs = 30_000
+const timeoutMs = 30_000
 
 const model = `import { anyone, collection, model, string, text, users } from '${index}'
 import { longest } from './limits.ts'
@@ -46,46 +46,49 @@ export interface Development {
 }
 
 export interface DevelopmentOptions {
-  readonly words?: readonly string[]
+  readonly args?: readonly string[]
   readonly environment?: Readonly<Record<string, string>>
   readonly model?: string
   /** Runs the command in another way, e.g. in a terminal. */
-  readonly run?: (command: string, words: readonly string[], options: object) => ChildProcess
+  readonly run?: (command: string, args: readonly string[], options: object) => ChildProcess
 }
 
 /** Collects the output of a process; `waitFor` waits for matches of it in order. */
 function listen(child: ChildProcess): Pick<Development, 'output' | 'waitFor'> {
   let text = ''
   let position = 0
-  let look: (() => void) | undefined
+  let findMatch: (() => void) | undefined
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', chunk => {
       text += chunk
-      look?.()
+      findMatch?.()
     })
   }
   const waitFor = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`${pattern} is not in the output:\n${text}`)), mostMs)
-      look = () => {
+      const timer = setTimeout(
+        () => reject(new Error(`${pattern} is not in the output:\n${text}`)),
+        timeoutMs,
+      )
+      findMatch = () => {
         const match = pattern.exec(text.slice(position))
         if (match === null) return
         position += match.index + match[0].length
-        look = undefined
+        findMatch = undefined
         clearTimeout(timer)
         resolve(match)
       }
-      look()
+      findMatch()
     })
   return { output: () => text, waitFor }
 }
 
-export function startIn(folder: string, options: DevelopmentOptions = {}): Development {
-  const { words = [], environment = {}, run = spawn } = options
+export function startDevelopment(folder: string, options: DevelopmentOptions = {}): Development {
+  const { args = [], environment = {}, run = spawn } = options
   writeFileSync(join(folder, 'limits.ts'), 'export const longest = 100\n')
   writeFileSync(join(folder, 'model.ts'), options.model ?? model)
   const env = { ...inheritedEnvironment, HOST: '127.0.0.1', PORT: '0', ...environment }
-  const child = run(process.execPath, ['--conditions=portico-source', bin, 'dev', ...words], {
+  const child = run(process.execPath, ['--conditions=portico-source', bin, 'dev', ...args], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -121,12 +124,12 @@ export function startIn(folder: string, options: DevelopmentOptions = {}): Devel
 }
 
 /** Runs `use` with `portico dev` in a new folder, from its first output to its exit. */
-export async function developing(
+export async function withDevelopment(
   options: DevelopmentOptions,
   use: (dev: Development) => Promise<void>,
 ): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'portico-dev-'))
-  const dev = startIn(folder, options)
+  const dev = startDevelopment(folder, options)
   try {
     await use(dev)
   } finally {

@@ -11,7 +11,7 @@ import WebSocket from 'ws'
 import { withPostgres } from '../databases/postgres.ts'
 import { portico } from '../processes/command.ts'
 import { until } from '../transports/service.ts'
-import { type Development, developing } from './process.ts'
+import { type Development, withDevelopment } from './process.ts'
 
 const withField = (name: string) =>
   `title: string({ max: longest }),\n        ${name}: text({ optional: true }),`
@@ -36,7 +36,7 @@ function childrenOf(pid: number): readonly string[] {
 }
 
 test('edits are served however they are saved, and faults are shown while the last valid model serves', () =>
-  developing({}, async dev => {
+  withDevelopment({}, async dev => {
     await dev.waitFor(/serves model\.ts/)
     const [, header = '', value = '', url = ''] = await dev.waitFor(/curl -H "(.*?): (.*?)" (\S+)/)
     assert.equal((await fetch(url, { headers: { [header]: value } })).status, 200)
@@ -97,7 +97,7 @@ test('edits are served however they are saved, and faults are shown while the la
   }))
 
 test('requests, events and mails are readable lines, and clients cannot forge lines', () =>
-  developing({ environment: { PORTICO_SIGN_UP: 'confirmed' } }, async dev => {
+  withDevelopment({ environment: { PORTICO_SIGN_UP: 'confirmed' } }, async dev => {
     await dev.waitFor(/Try it/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'x' } })
     await dev.waitFor(/POST +\/api\/v1\/notes 201 [\d.]+ ms nobody/)
@@ -353,11 +353,11 @@ async function reloadUnderLoad(dev: Development): Promise<void> {
 const busy = { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' }
 
 test('no request is lost during reloads, and event streams, subscriptions and WebSockets resume', () =>
-  developing({ environment: busy }, reloadUnderLoad))
+  withDevelopment({ environment: busy }, reloadUnderLoad))
 
 test('no request is lost during reloads on PostgreSQL', () =>
   withPostgres(url =>
-    developing(
+    withDevelopment(
       {
         environment: {
           ...busy,
@@ -370,7 +370,7 @@ test('no request is lost during reloads on PostgreSQL', () =>
   ))
 
 test('a migration that loses data requires a confirmation or the command', () =>
-  developing({}, async dev => {
+  withDevelopment({}, async dev => {
     await dev.waitFor(/Try it/)
     dev.edit('title: string({ max: longest }),', "name: string({ max: longest, renamedFrom: 'title' }),")
     await dev.waitFor(
@@ -389,8 +389,8 @@ test('a migration that loses data requires a confirmation or the command', () =>
     dev.edit('notes: collection', 'papers: collection')
     await dev.waitFor(/! Drop the collection notes[\s\S]*renamedFrom/)
     dev.edit('papers: collection', 'notes: collection')
-    const words = ['migrate', '--apply', '--allow-destructive', '--model', 'model.ts']
-    assert.equal((await portico(words, { folder: dev.folder })).code, 0)
+    const args = ['migrate', '--apply', '--allow-destructive', '--model', 'model.ts']
+    assert.equal((await portico(args, { folder: dev.folder })).code, 0)
     await dev.waitFor(/Reloaded/)
     const fields = await fieldsOf(dev)
     assert.ok(fields.includes('content') && !fields.includes('body'))
@@ -419,7 +419,7 @@ export default model({
 `
 
 test('a crashed process is restarted, with the last valid model if the files have a fault, and a port in use is reported with its owner', () =>
-  developing({ words: ['--yes'] }, async dev => {
+  withDevelopment({ args: ['--yes'] }, async dev => {
     await dev.waitFor(/Try it/)
     dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../src/index.ts')))
     await dev.waitFor(/Reloaded/)

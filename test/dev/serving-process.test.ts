@@ -5,7 +5,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { ServingProcess } from '../../src/dev/serving-process.ts'
 
-test('a connection that was sent to a process which has died before it read it comes back, and can be answered', async () => {
+test('a connection sent to a process that exits before it reads the connection is returned, and can be answered', async () => {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1').setEncoding('utf8')

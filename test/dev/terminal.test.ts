@@ -4,21 +4,21 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { developing } from './process.ts'
+import { withDevelopment } from './process.ts'
 
 const quoted = (word: string) => `'${word}'`
 
 /** Runs under `script`, which provides a terminal: its standard input is typed. */
-function withTerminal(command: string, words: readonly string[], options: object) {
-  const line = ['exec', ...[command, ...words].map(quoted)].join(' ')
+function withTerminal(command: string, args: readonly string[], options: object) {
+  const line = ['exec', ...[command, ...args].map(quoted)].join(' ')
   return spawn('script', ['-qfec', line, '/dev/null'], { ...options, stdio: ['pipe', 'pipe', 'pipe'] })
 }
 
 test('in a terminal a migration that loses data asks for confirmation, and Ctrl-C ends all processes', () =>
-  developing(
+  withDevelopment(
     {
       run: withTerminal,
-      words: ['--client', 'api.ts'],
+      args: ['--client', 'api.ts'],
       environment: { TERM: 'xterm', NO_COLOR: '1', SHELL: '/bin/sh' },
     },
     async dev => {

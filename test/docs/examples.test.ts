@@ -12,9 +12,9 @@ import blog from '../../examples/blog/model.ts'
 import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { anchorsOf, blocksOf, examplesOf, fillIn } from './blocks.ts'
-import { addressIn, keep, newCode } from './flow.ts'
+import { authorizationCode, authorizationUrlIn, storeCredentials } from './flow.ts'
 import { isStepByStep, pages, read, root } from './pages.ts'
-import { makeProject, projectEnvironment } from './project.ts'
+import { createProject, projectEnvironment } from './project.ts'
 import { recipes, writeRecipe } from './recipe-files.ts'
 
 const run = promisify(execFile)
@@ -24,7 +24,7 @@ const [ownMails = { text: '' }] = blocksOf(read('docs/mail.md')).filter(({ langu
 
 let project = ''
 before(() => {
-  project = makeProject(root)
+  project = createProject(root)
   writeFileSync(join(project, 'model.ts'), firstModel.text)
   writeFileSync(join(project, 'mails.ts'), ownMails.text)
 })
@@ -90,13 +90,18 @@ async function answers(page: string, postgres: string): Promise<void> {
       }
       if (command.includes('$CODE')) {
         const { email = '', password = '' } = service.firstAdministrator ?? {}
-        env.CODE = await newCode(addressIn(read(page), service.url, env), { email, password })
+        env.CODE = await authorizationCode(authorizationUrlIn(read(page), service.url, env), {
+          email,
+          password,
+        })
       }
-      const here = command.replaceAll('http://localhost:3000', service.url).replace(/^curl /, 'curl -s ')
-      const { stdout } = await run('bash', ['-e', '-c', here], { env, cwd: project })
+      const localCommand = command
+        .replaceAll('http://localhost:3000', service.url)
+        .replace(/^curl /, 'curl -s ')
+      const { stdout } = await run('bash', ['-e', '-c', localCommand], { env, cwd: project })
       if (!command.startsWith('curl ')) continue
       const real: unknown = JSON.parse(stdout)
-      keep(real, env)
+      storeCredentials(real, env)
       if (answer === undefined) assert.ok(!stdout.includes('"error"'), `${command}\n${stdout}`)
       else assert.deepEqual(real, fillIn(JSON.parse(answer), real), command)
     }
@@ -189,8 +194,10 @@ describe('the links', () => {
     it(`from ${page} lead to existing pages and headings`, () => {
       const base = pathToFileURL(join(root, page))
       for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)/g)) {
-        const there = new URL(target, base)
-        const text = existsSync(there) ? readFileSync(there, 'utf8') : assert.fail(`${page} → ${target}`)
+        const targetUrl = new URL(target, base)
+        const text = existsSync(targetUrl)
+          ? readFileSync(targetUrl, 'utf8')
+          : assert.fail(`${page} → ${target}`)
         if (anchor !== undefined) assert.ok(anchorsOf(text).has(anchor), `${page} → ${target}#${anchor}`)
       }
     })

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type RunningService, serving, shell } from '../create/project.ts'
+import { type RunningService, shell, startServing } from '../create/project.ts'
 import { cleanEnvironment, root } from '../create/registry.ts'
 import { examplesOf, fillIn } from './blocks.ts'
 
@@ -25,7 +25,7 @@ test('the commands of the README work in order', async () => {
         continue
       }
       if (command.startsWith('cd ../my-app\n')) {
-        service = await serving(command.replace(/^cd .*\n/, ''), { cwd: project, env })
+        service = await startServing(command.replace(/^cd .*\n/, ''), { cwd: project, env })
         continue
       }
       const running: RunningService = service ?? assert.fail(command)

@@ -4,19 +4,19 @@ import { authorize, type Person } from '../conformance/oauth/server.ts'
 
 type Environment = Record<string, string>
 
-const keptNames = ['client_id', 'client_secret', 'access_token', 'refresh_token']
+const credentialNames = ['client_id', 'client_secret', 'access_token', 'refresh_token']
 
 /** Keeps the values of a response under the names that the pages use. */
-export function keep(answer: unknown, into: Environment): void {
+export function storeCredentials(answer: unknown, into: Environment): void {
   if (typeof answer !== 'object' || answer === null) return
-  for (const name of keptNames) {
+  for (const name of credentialNames) {
     const value = (answer as Readonly<Record<string, unknown>>)[name]
     if (typeof value === 'string') into[name.toUpperCase()] = value
   }
 }
 
 /** The URL that the page opens in a browser, with the known values. */
-export function addressIn(page: string, url: string, values: Environment): string {
+export function authorizationUrlIn(page: string, url: string, values: Environment): string {
   const [, address] = /^(http:\/\/localhost:3000\/oauth\/authorize\?\S+)$/m.exec(page) ?? []
   if (address === undefined) throw new Error('The page uses $CODE and shows no address to get one from.')
   return address
@@ -25,7 +25,10 @@ export function addressIn(page: string, url: string, values: Environment): strin
 }
 
 /** A code, authorized by a user who allows everything. */
-export async function newCode(address: string, person: Pick<Person, 'email' | 'password'>): Promise<string> {
+export async function authorizationCode(
+  address: string,
+  person: Pick<Person, 'email' | 'password'>,
+): Promise<string> {
   const browser = new Browser(address)
   try {
     const callbackUrl = await authorize(browser, address, person)

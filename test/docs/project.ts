@@ -25,7 +25,7 @@ function writeCommands(root: string, folder: string): void {
 const imported = ['standardwebhooks']
 
 /** Returns the folder. Its package `portico` is this clone. */
-export function makeProject(root: string): string {
+export function createProject(root: string): string {
   const project = mkdtempSync(join(tmpdir(), 'portico-docs-'))
   const packages = join(project, 'node_modules')
   const bin = join(packages, '.bin')

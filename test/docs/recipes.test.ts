@@ -15,7 +15,7 @@ import { withPostgres } from '../databases/postgres.ts'
 import { debianFolders } from '../databases/programs.ts'
 import { blocksOf, fillIn } from './blocks.ts'
 import { read, root } from './pages.ts'
-import { makeProject, projectEnvironment } from './project.ts'
+import { createProject, projectEnvironment } from './project.ts'
 import { recipeFolder, recipes, writeRecipe } from './recipe-files.ts'
 
 const run = promisify(execFile)
@@ -23,7 +23,7 @@ const run = promisify(execFile)
 let project = ''
 let env: Record<string, string> = {}
 before(() => {
-  project = makeProject(root)
+  project = createProject(root)
   const { PATH, ...rest } = projectEnvironment(project)
   env = {
     ...rest,

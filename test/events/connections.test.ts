@@ -6,7 +6,7 @@ import { withFixture } from '../conformance/oauth/server.ts'
 import notes from '../models/notes.ts'
 import { call } from '../serve/service.ts'
 import { until } from '../transports/service.ts'
-import { ask, type Event, type Page, page, stream } from './listener.ts'
+import { type Event, fetchPage, type Page, requestPage, stream } from './listener.ts'
 
 const waitingCount = 1000
 /** A larger number would be refused as overload: the clients run in the same process. */
@@ -35,11 +35,11 @@ test('one event answers a thousand waiting polls', async () => {
   await withFixture(
     settings,
     async ({ url, ann }) => {
-      const { meta } = await page(url, '', ann.key)
+      const { meta } = await fetchPage(url, '', ann.key)
       const waits: Promise<Page>[] = []
       while (waits.length < waitingCount) {
         for (let index = 0; index < openedTogether; index++) {
-          waits.push(page(url, `after=${meta.next_after}&wait=30`, ann.key))
+          waits.push(fetchPage(url, `after=${meta.next_after}&wait=30`, ann.key))
         }
         await untilOpen(url, waits.length)
       }
@@ -56,22 +56,22 @@ test('a caller has one limit for open polls and streams together, and a closed o
     { graphql: { maxConnections: 2 } },
     async ({ url, ann, ben }) => {
       const first = await stream(url, '', { key: ann.key })
-      const second = ask(url, 'wait=30', ann.key)
+      const second = requestPage(url, 'wait=30', ann.key)
       await untilOpen(url, 2)
-      const refused = await ask(url, 'wait=1', ann.key)
+      const refused = await requestPage(url, 'wait=1', ann.key)
       assert.deepEqual([refused.status, refused.code], [429, 'RATE_LIMITED'])
       assert.equal((await stream(url, '', { key: ann.key })).status, 429)
-      assert.equal((await ask(url, 'wait=0', ann.key)).status, 200)
+      assert.equal((await requestPage(url, 'wait=0', ann.key)).status, 200)
       const others = await stream(url, '', { key: ben.key })
       assert.equal(others.status, 200)
-      first.leave()
+      first.close()
       await untilOpen(url, 2)
       const third = await stream(url, '', { key: ann.key })
       assert.equal(third.status, 200)
       await write(url, ann.key, 'end')
       assert.equal((await second).status, 200)
-      third.leave()
-      others.leave()
+      third.close()
+      others.close()
       await untilOpen(url, 0)
     },
     notes,
@@ -85,12 +85,12 @@ test('a caller has one limit for distinct requests of polls, streams and subscri
       const titled = (title: string) => `collections=notes&title[contains]=${title}`
       const first = await stream(url, titled('a'), { key: ann.key })
       assert.equal(first.status, 200)
-      const waiting = ask(url, `${titled('b')}&wait=30`, ann.key)
+      const waiting = requestPage(url, `${titled('b')}&wait=30`, ann.key)
       await untilOpen(url, 2)
       const joined = await stream(url, titled('a'), { key: ann.key })
       assert.equal(joined.status, 200)
       await untilOpen(url, 3)
-      const refused = await ask(url, `${titled('c')}&wait=30`, ann.key)
+      const refused = await requestPage(url, `${titled('c')}&wait=30`, ann.key)
       assert.deepEqual([refused.status, refused.code], [429, 'RATE_LIMITED'])
       assert.ok(Number(refused.headers.get('Retry-After')) > 0)
       assert.match(refused.text, /2 open .* with different requests; the maximum is 2/)
@@ -103,7 +103,7 @@ test('a caller has one limit for distinct requests of polls, streams and subscri
         body: operation,
       })
       assert.equal(subscription.status, 429, subscription.text)
-      assert.equal((await ask(url, `${titled('c')}&wait=0`, ann.key)).status, 200)
+      assert.equal((await requestPage(url, `${titled('c')}&wait=0`, ann.key)).status, 200)
       const other = await stream(url, titled('c'), { key: ben.key })
       assert.equal(other.status, 200)
       // A poll frees its place with its reply, a stream when its last listener has gone.
@@ -112,14 +112,14 @@ test('a caller has one limit for distinct requests of polls, streams and subscri
       await untilOpen(url, 3)
       const third = await stream(url, titled('c'), { key: ann.key })
       assert.equal(third.status, 200)
-      first.leave()
+      first.close()
       await untilOpen(url, 3)
       assert.equal((await stream(url, titled('d'), { key: ann.key })).status, 429)
-      joined.leave()
+      joined.close()
       await untilOpen(url, 2)
       const fourth = await stream(url, titled('d'), { key: ann.key })
       assert.equal(fourth.status, 200)
-      for (const { leave } of [other, third, fourth]) leave()
+      for (const { close } of [other, third, fourth]) close()
       await untilOpen(url, 0)
     },
     notes,
@@ -130,7 +130,7 @@ test('a restart answers waiting polls and ends streams; an EventSource reconnect
   await withFixture(
     {},
     async ({ url, ann, restart }) => {
-      const { meta } = await page(url, '', ann.key)
+      const { meta } = await fetchPage(url, '', ann.key)
       const source = new EventSource(`${url}/api/v1/events?api_key=${ann.key}&after=${meta.next_after}`, {
         node: { reconnectionTime: 50 },
       })
@@ -141,7 +141,7 @@ test('a restart answers waiting polls and ends streams; an EventSource reconnect
       try {
         await write(url, ann.key, 'before')
         await until(() => messages.length === 1)
-        const waiting = ask(url, 'wait=30', ann.key)
+        const waiting = requestPage(url, 'wait=30', ann.key)
         await untilOpen(url, 2)
         await restart()
         const { status, json } = await waiting
@@ -164,11 +164,11 @@ test('filters are limited by the size of the header block and by their number', 
   await withFixture(
     {},
     async ({ url, ann }) => {
-      const long = await ask(url, `collections=notes&title[contains]=${'x'.repeat(100_000)}`, ann.key)
+      const long = await requestPage(url, `collections=notes&title[contains]=${'x'.repeat(100_000)}`, ann.key)
       assert.equal(long.status, 400)
       const many = Array.from({ length: 101 }, (_, index) => `title[in]=${index}`).join('&')
-      assert.equal((await ask(url, `collections=notes&${many}`, ann.key)).status, 400)
-      const deep = await ask(url, 'collections=notes&author.notes.author.notes.title[eq]=x', ann.key)
+      assert.equal((await requestPage(url, `collections=notes&${many}`, ann.key)).status, 400)
+      const deep = await requestPage(url, 'collections=notes&author.notes.author.notes.title[eq]=x', ann.key)
       assert.equal(deep.status, 400)
     },
     notes,
@@ -182,7 +182,7 @@ test('anonymous clients of one address share a limit', async () => {
       const first = await stream(url)
       assert.equal(first.status, 200)
       assert.equal((await stream(url)).status, 429)
-      first.leave()
+      first.close()
       await untilOpen(url, 0)
     },
     notes,

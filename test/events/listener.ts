@@ -19,25 +19,25 @@ export interface Page {
 }
 
 /** `query` has no leading `?`. */
-export async function page(url: string, query: string, key?: string): Promise<Page> {
-  const answer = await ask(url, query, key)
+export async function fetchPage(url: string, query: string, key?: string): Promise<Page> {
+  const answer = await requestPage(url, query, key)
   assert.equal(answer.status, 200, answer.text)
   return answer.json as unknown as Page
 }
 
-export function ask(url: string, query: string, key?: string): Promise<Answer> {
+export function requestPage(url: string, query: string, key?: string): Promise<Answer> {
   return call(`${url}/api/v1/events?${query}`, key === undefined ? {} : { key })
 }
 
 /** All events after `after`, page by page. */
-export async function pages(
+export async function fetchEvents(
   url: string,
   query: string,
   key?: string,
   after = '0',
 ): Promise<readonly Event[]> {
-  const { data, meta } = await page(url, `after=${after}${query === '' ? '' : `&${query}`}`, key)
-  return meta.has_more ? [...data, ...(await pages(url, query, key, meta.next_after))] : data
+  const { data, meta } = await fetchPage(url, `after=${after}${query === '' ? '' : `&${query}`}`, key)
+  return meta.has_more ? [...data, ...(await fetchEvents(url, query, key, meta.next_after))] : data
 }
 
 export interface Block {
@@ -54,7 +54,7 @@ export interface Stream {
   events(): readonly Event[]
   /** Resolves when the service has ended the stream. */
   readonly end: Promise<void>
-  leave(): void
+  close(): void
 }
 
 interface StreamOptions {
@@ -89,7 +89,7 @@ export async function stream(
     blocks,
     events: () => blocks.flatMap(({ data }) => (data === undefined ? [] : [JSON.parse(data)])),
     end,
-    leave: () => controller.abort(),
+    close: () => controller.abort(),
   }
 }
 

@@ -4,7 +4,7 @@ import { createEvents } from '../../src/events/events.ts'
 import type { EventRouteParts } from '../../src/rest/events/parts.ts'
 import type { Store } from '../../src/store/store.ts'
 
-/** Credentials never expire, and clients never leave. */
+/** Credentials never expire, and clients never disconnect. */
 export function eventsOf({ changes }: Pick<Store, 'changes'>): EventRouteParts {
   const events = createEvents({
     feed: changes,

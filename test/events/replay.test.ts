@@ -149,16 +149,16 @@ for (const [name, parts] of kinds) {
 }
 
 describe('the transition from replay to live events', () => {
-  /** A hub whose replies name the user they were rendered for; `gate` holds back those of one event. */
-  function openGatedHub(gatedEvent: number) {
+  /** A hub whose replies name the user they were rendered for; `held` delays those of one event. */
+  function openHubHolding(heldEvent: number) {
     const stub = stubFeed()
-    const gate = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
     const request: SubscriptionRequest = {
       key: 'new posts',
       rendererFor: ({ userId }) => ({
         topics: [{ collection: 'posts', kind: 'created' }],
         render: ({ event }) =>
-          event === gatedEvent ? gate.promise.then(() => `${event} for ${userId}`) : `${event} for ${userId}`,
+          event === heldEvent ? held.promise.then(() => `${event} for ${userId}`) : `${event} for ${userId}`,
       }),
     }
     const hub = new Hub({
@@ -172,17 +172,17 @@ describe('the transition from replay to live events', () => {
       const sink = { next: (reply: string) => void received.push(reply), end: assert.fail }
       return { got: received, ...(await hub.subscribe(request, principal, sink, { after })) }
     }
-    return { stub, gate, subscribe }
+    return { stub, held, subscribe }
   }
 
   test('an event in delivery reaches a subscriber that joins during the delivery', async () => {
-    const { stub, gate, subscribe } = openGatedHub(6)
+    const { stub, held, subscribe } = openHubHolding(6)
     commit(stub, 5)
     const live = await subscribe(ada)
     commit(stub, 1)
     await pause()
     const resumed = await subscribe(ben, 5)
-    gate.resolve()
+    held.resolve()
     commit(stub, 1)
     await until(() => live.got.length === 2 && resumed.got.length === 2)
     assert.deepEqual(resumed.got, ['6 for 2', '7 for 2'])
@@ -190,7 +190,7 @@ describe('the transition from replay to live events', () => {
   })
 
   test('held replies are rendered again when permissions change', async () => {
-    const { stub, gate, subscribe } = openGatedHub(1)
+    const { stub, held, subscribe } = openHubHolding(1)
     commit(stub, 1)
     const live = await subscribe(admin)
     const resumed = await subscribe(ada, 0)
@@ -198,14 +198,14 @@ describe('the transition from replay to live events', () => {
     commit(stub, 1)
     await until(() => live.got.length === 1)
     resumed.changePrincipal(ben)
-    gate.resolve()
+    held.resolve()
     await until(() => resumed.got.length === 2)
     assert.deepEqual(resumed.got, ['1 for 2', '2 for 2'])
     for (const { close } of [live, resumed]) close()
   })
 
   test('no event is lost when more replies arrive than can be held', async () => {
-    const { stub, gate, subscribe } = openGatedHub(1)
+    const { stub, held, subscribe } = openHubHolding(1)
     commit(stub, 1)
     const live = await subscribe(admin)
     const resumed = await subscribe(ada, 0)
@@ -213,7 +213,7 @@ describe('the transition from replay to live events', () => {
     commit(stub, 1000)
     await until(() => live.got.length === 1000)
     assert.deepEqual(resumed.got, [])
-    gate.resolve()
+    held.resolve()
     await until(() => resumed.got.length === 1001)
     assert.deepEqual(
       resumed.got,

@@ -91,7 +91,7 @@ test('subscribers get the first change after an embargo ends and none before', a
     await until('the event', () => JSON.stringify(listener.events()).includes('Published'))
     assert.doesNotMatch(JSON.stringify([received, listener.blocks]), /[Ss]ecret/)
   } finally {
-    listener.leave()
+    listener.close()
     sse.dispose()
     await service.close()
   }

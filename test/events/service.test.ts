@@ -6,7 +6,7 @@ import notes from '../models/notes.ts'
 import { call } from '../serve/service.ts'
 import { setups } from '../setups/setups.ts'
 import { until } from '../transports/service.ts'
-import { ask, type Event, page, pages, stream } from './listener.ts'
+import { type Event, fetchEvents, fetchPage, requestPage, stream } from './listener.ts'
 
 type Values = Readonly<Record<string, unknown>>
 
@@ -19,7 +19,7 @@ async function write(url: string, who: Person, method: string, path: string, bod
 
 const create = (url: string, who: Person, values: Values = {}) =>
   write(url, who, 'POST', 'notes', { title: 'a', ...values })
-const end = async (url: string) => (await page(url, 'collections=notes')).meta.next_after
+const end = async (url: string) => (await fetchPage(url, 'collections=notes')).meta.next_after
 const typesIn = (events: readonly Event[]) => events.map(({ type }) => type)
 const listeners = async (urls: readonly string[]) => {
   const texts = await Promise.all(urls.map(async url => (await fetch(`${url}/metrics`)).text()))
@@ -45,31 +45,31 @@ for (const setup of setups) {
       const { id } = await create(url, ann)
       await write(url, ann, 'PATCH', `notes/${id}`, { title: 'b' })
       await write(url, ann, 'DELETE', `notes/${id}`)
-      const first = await page(url, `after=${start}&limit=2`, ann.key)
+      const first = await fetchPage(url, `after=${start}&limit=2`, ann.key)
       assert.deepEqual(typesIn(first.data), ['note.created', 'note.updated'])
       assert.deepEqual(first.meta, { next_after: first.data[1]?.id, has_more: true })
       assert.deepEqual(first.data[1]?.changed, ['title'])
       assert.deepEqual(first.data[1]?.actor, { user_id: ann.id, app_id: null })
-      const rest = await page(url, `after=${first.meta.next_after}&limit=2`, ann.key)
+      const rest = await fetchPage(url, `after=${first.meta.next_after}&limit=2`, ann.key)
       assert.deepEqual(typesIn(rest.data), ['note.deleted'])
       assert.equal(rest.data[0]?.data?.['title'], 'b')
       assert.equal(rest.meta.has_more, false)
-      const none = await page(url, `after=${rest.meta.next_after}`, ann.key)
+      const none = await fetchPage(url, `after=${rest.meta.next_after}`, ann.key)
       assert.deepEqual(none, { data: [], meta: { next_after: rest.meta.next_after, has_more: false } })
     })
 
     test('a page without an id begins at the end of the log', async ({ url, ann }) => {
       await create(url, ann)
-      const { data, meta } = await page(url, '', ann.key)
+      const { data, meta } = await fetchPage(url, '', ann.key)
       assert.deepEqual(data, [])
       await create(url, ann)
-      assert.equal((await page(url, `after=${meta.next_after}`, ann.key)).data.length, 1)
+      assert.equal((await fetchPage(url, `after=${meta.next_after}`, ann.key)).data.length, 1)
     })
 
     test('a page advances past events that are not shown', async ({ url, ann, ben }) => {
       const start = await end(url)
       for (let index = 0; index < 3; index++) await create(url, ann, { state: 'draft' })
-      const { data, meta } = await page(url, `after=${start}&limit=1`, ben.key)
+      const { data, meta } = await fetchPage(url, `after=${start}&limit=1`, ben.key)
       assert.deepEqual(data, [])
       assert.deepEqual(meta, { next_after: String(Number(start) + 3), has_more: false })
     })
@@ -84,7 +84,7 @@ for (const setup of setups) {
       await write(url, ann, 'PATCH', `notes/${id}`, { state: 'public' })
       await write(url, ann, 'PATCH', `notes/${id}`, { state: 'draft' })
       await write(url, ann, 'DELETE', `notes/${id}`)
-      const events = await pages(url, '', ben.key, start)
+      const events = await fetchEvents(url, '', ben.key, start)
       const types = ['note.created', 'note.deleted', 'note.updated', 'note.deleted']
       assert.deepEqual(typesIn(events), types)
       assert.deepEqual(
@@ -93,13 +93,13 @@ for (const setup of setups) {
       )
       assert.ok(events.every(({ data }) => (data?.['secret'] ?? null) === null))
       assert.ok(events.every(event => !('actor' in event)))
-      assert.equal((await pages(url, '', ann.key, start)).length, 7)
+      assert.equal((await fetchEvents(url, '', ann.key, start)).length, 7)
     })
 
     test('events are filtered by the caller’s current role', async ({ url, admin, ann, ben }) => {
       const start = await end(url)
       await create(url, ann, { state: 'draft', secret: 's' })
-      const eventsOfBen = async () => pages(url, 'collections=notes', ben.key, start)
+      const eventsOfBen = async () => fetchEvents(url, 'collections=notes', ben.key, start)
       assert.deepEqual(await eventsOfBen(), [])
       await write(url, admin, 'PATCH', `users/${ben.id}`, { role: 'admin' })
       await eventually(async () => (await eventsOfBen()).length === 1)
@@ -115,7 +115,7 @@ for (const setup of setups) {
       await write(url, ann, 'PATCH', `notes/${id}`, { title: 'y' })
       await write(url, ann, 'PATCH', `notes/${other.id}`, { title: 'x' })
       const eventsFor = async (query: string) =>
-        (await pages(url, query, ann.key, start)).map(
+        (await fetchEvents(url, query, ann.key, start)).map(
           ({ type, item_id }) => `${type} ${item_id === id ? 1 : 2}`,
         )
       assert.deepEqual(await eventsFor('types=note.created'), ['note.created 1', 'note.created 2'])
@@ -140,23 +140,26 @@ for (const setup of setups) {
       const start = await end(url)
       await create(url, ann)
       await write(url, ann, 'PATCH', `users/${ann.id}`, { name: 'Anna' })
-      const [event, ...others] = await pages(url, '', key, start)
+      const [event, ...others] = await fetchEvents(url, '', key, start)
       assert.equal(event?.type, 'note.created')
       assert.deepEqual(others, [])
       assert.equal(event && 'actor' in event, false)
-      const refused = await ask(url, 'collections=notes,users', key)
+      const refused = await requestPage(url, 'collections=notes,users', key)
       assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'])
       assert.match(refused.headers.get('www-authenticate') ?? '', /scope="read:user"/)
-      assert.equal((await ask(url, 'types=user.created', key)).code, 'INSUFFICIENT_SCOPE')
-      assert.equal((await ask(url, 'collections=notes&author.name[eq]=a', key)).code, 'INSUFFICIENT_SCOPE')
-      assert.equal((await ask(url, 'collections=users')).status, 401)
+      assert.equal((await requestPage(url, 'types=user.created', key)).code, 'INSUFFICIENT_SCOPE')
+      assert.equal(
+        (await requestPage(url, 'collections=notes&author.name[eq]=a', key)).code,
+        'INSUFFICIENT_SCOPE',
+      )
+      assert.equal((await requestPage(url, 'collections=users')).status, 401)
     })
 
     test('an invalid request is refused with a message that names the fault', async ({ url, ann }) => {
       const newest = Number(await end(url))
       const unavailable = [`after=${newest + 1000}`, 'after=99999999999999999999', 'after=9007199254740991']
       for (const query of unavailable) {
-        const { status, code } = await ask(url, query, ann.key)
+        const { status, code } = await requestPage(url, query, ann.key)
         assert.deepEqual([status, code], [410, 'RESYNC_REQUIRED'], query)
       }
       const wrong: readonly (readonly [string, RegExp])[] = [
@@ -187,7 +190,7 @@ for (const setup of setups) {
         ['collections=users&password_hash[eq]=a', /not known here/],
       ]
       for (const [query, message] of wrong) {
-        const { status, code, text } = await ask(url, query, ann.key)
+        const { status, code, text } = await requestPage(url, query, ann.key)
         assert.deepEqual([status, code], [400, 'BAD_REQUEST'], query)
         assert.match(JSON.parse(text).error.message, message)
       }
@@ -195,7 +198,7 @@ for (const setup of setups) {
 
     test('a poll waits for the first event, even if another node wrote it', async ({ url, urls, ann }) => {
       const start = await end(url)
-      const waits = urls.map(url => page(url, `after=${start}&wait=30`, ann.key))
+      const waits = urls.map(url => fetchPage(url, `after=${start}&wait=30`, ann.key))
       await eventually(async () => (await listeners(urls)) === urls.length)
       await create(urls.at(-1) ?? url, ann)
       for (const { data, meta } of await Promise.all(waits)) {
@@ -208,7 +211,7 @@ for (const setup of setups) {
     test('a poll that times out returns no events and advances past hidden ones', async fixture => {
       const { url, urls, ann, ben } = fixture
       const start = await end(url)
-      const waiting = page(url, `after=${start}&wait=2`, ben.key)
+      const waiting = fetchPage(url, `after=${start}&wait=2`, ben.key)
       await eventually(async () => (await listeners(urls)) === 1)
       await create(url, ann, { state: 'draft' })
       const { data, meta } = await waiting
@@ -220,7 +223,7 @@ for (const setup of setups) {
       const body = { name: 'short', scopes: ['*'] }
       const created = await call(`${url}/api/v1/api_keys`, { method: 'POST', key: ann.key, body })
       const { key, id } = created.json as unknown as { key: string; id: number }
-      const poll = ask(url, 'wait=30', key)
+      const poll = requestPage(url, 'wait=30', key)
       const open = await stream(url, '', { key })
       await eventually(async () => (await listeners(urls)) === 2)
       await write(url, ann, 'DELETE', `api_keys/${id}`)
@@ -246,13 +249,13 @@ for (const setup of setups) {
         namedBlocks.map(({ id, event }) => [id, event]),
         unfiltered.events().map(({ id, type }) => [id, type]),
       )
-      assert.deepEqual(unfiltered.events(), await pages(url, '', ann.key, start))
+      assert.deepEqual(unfiltered.events(), await fetchEvents(url, '', ann.key, start))
       const second = String(namedBlocks[1]?.id)
       const resumed = await stream(url, `after=${start}`, { key: ann.key, lastEventId: second })
       await until(() => resumed.events().length === 2)
       assert.deepEqual(titles(resumed.events()), ['3', '4'])
-      unfiltered.leave()
-      resumed.leave()
+      unfiltered.close()
+      resumed.close()
       await eventually(async () => (await listeners(urls)) === 0)
     })
 
@@ -261,7 +264,7 @@ for (const setup of setups) {
       await until(() => open.blocks.some(({ id }) => id !== undefined))
       const [first] = open.blocks
       assert.deepEqual(first, { id: await end(url), event: undefined, data: undefined })
-      open.leave()
+      open.close()
     })
 
     test('a stream from a pruned id reports it once, with the id to continue from', async ({ url, ann }) => {
@@ -277,7 +280,7 @@ for (const setup of setups) {
       const again = await stream(url, 'after=123456789', { key: ann.key, lastEventId: String(resync?.id) })
       await create(url, ann)
       await until(() => again.events().length === 1)
-      again.leave()
+      again.close()
     })
 
     test('an invalid stream request responds like an invalid page request', async ({ url, ann }) => {
@@ -300,7 +303,7 @@ for (const setup of setups) {
       const open = await stream(url, '', { key: ann.key })
       await eventually(async () => (await listeners(urls)) === 6)
       controller.abort()
-      open.leave()
+      open.close()
       await Promise.all(abandoned)
       await eventually(async () => (await listeners(urls)) === 0)
     })

@@ -28,7 +28,7 @@ export interface StubFeed extends ChangeFeed {
   /** The highest event number that was pruned. */
   pruned: number
   readonly listeners: Set<() => void>
-  lookCount: number
+  pollCount: number
   commit(...changes: readonly (Partial<Omit<LoggedChange, 'row'>> & { readonly row?: unknown })[]): void
 }
 
@@ -37,7 +37,7 @@ export function stubFeed(): StubFeed {
     log: [],
     pruned: 0,
     listeners: new Set(),
-    lookCount: 0,
+    pollCount: 0,
     last: () => feed.log.at(-1)?.event ?? 0,
     bounds: () => ({ pruned: feed.pruned, drawn: feed.log.at(-1)?.event ?? feed.pruned }),
     after(event, limit, maxBytes = Number.POSITIVE_INFINITY) {
@@ -57,7 +57,7 @@ export function stubFeed(): StubFeed {
       return () => feed.listeners.delete(listener)
     },
     poll() {
-      feed.lookCount++
+      feed.pollCount++
     },
     commit(...changes) {
       for (const change of changes) {

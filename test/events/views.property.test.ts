@@ -31,8 +31,14 @@ import { anonymous, type Principal, system, user } from '../../src/principal.ts'
 import { createRest, type Rest } from '../../src/rest/rest.ts'
 import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/store/store.ts'
-import { seedItem, toCall } from '../contract/rest/bench.ts'
-import { type Kind, lockedPostgres, openStore, postgres, sqlite } from '../contract/rest/databases.ts'
+import {
+  type DatabaseKind,
+  openStore,
+  postgres,
+  rowSecurityPostgres,
+  sqlite,
+} from '../contract/rest/databases.ts'
+import { seedItem, toCall } from '../contract/rest/harness.ts'
 import { idempotencyOf } from '../idempotency/of-store.ts'
 import { until } from '../transports/service.ts'
 import { eventsOf } from './parts.ts'
@@ -117,14 +123,14 @@ const listeners: readonly Principal[] = [
   anonymous('192.0.2.1'),
 ]
 
-interface Place {
+interface EventsFixture {
   readonly store: Store
   readonly run: Run
   readonly rest: Rest
   close(): Promise<void>
 }
 
-async function open(kind: Kind, read: AccessRule, readB: AccessRule): Promise<Place> {
+async function open(kind: DatabaseKind, read: AccessRule, readB: AccessRule): Promise<EventsFixture> {
   const checked = checkModel(declare(read, readB))
   const { store, close } = await openStore(kind, checked)
   const run = createRun(createGuard(checked), store)
@@ -155,7 +161,12 @@ interface ReceivedEvent {
 }
 
 /** The item in the list, or null. A caller who may not read the collection sees no item. */
-async function findInList({ rest }: Place, id: number, filter: string, who: Principal): Promise<Item | null> {
+async function findInList(
+  { rest }: EventsFixture,
+  id: number,
+  filter: string,
+  who: Principal,
+): Promise<Item | null> {
   const query = `id[eq]=${id}${filter === '' ? '' : `&${filter}`}`
   try {
     const { body } = await rest(toCall({ url: `/api/v1/things?${query}` }), who)
@@ -171,9 +182,14 @@ interface ListedItem {
   readonly unfiltered: Item | null
 }
 
-const readItem = async (place: Place, id: number, filter: string, who: Principal): Promise<ListedItem> => ({
-  matching: await findInList(place, id, filter, who),
-  unfiltered: await findInList(place, id, '', who),
+const readItem = async (
+  fixture: EventsFixture,
+  id: number,
+  filter: string,
+  who: Principal,
+): Promise<ListedItem> => ({
+  matching: await findInList(fixture, id, filter, who),
+  unfiltered: await findInList(fixture, id, '', who),
 })
 
 function expectedEventsOf(
@@ -197,7 +213,7 @@ function expectedEventsOf(
 
 /** Makes the change and returns the id of its item; undefined when no item exists to change. */
 async function applyChange(
-  { run }: Place,
+  { run }: EventsFixture,
   { kind, values }: Change,
   id: number | undefined,
 ): Promise<number | undefined> {
@@ -218,7 +234,7 @@ interface Subscriber {
 }
 
 async function readPages(
-  { rest }: Place,
+  { rest }: EventsFixture,
   { filter, who }: Subscriber,
   from: number,
   limit: number,
@@ -236,10 +252,14 @@ async function readPages(
 
 interface OpenStream {
   readonly received: ReceivedEvent[]
-  leave(): void
+  end(): void
 }
 
-async function openStream({ rest }: Place, { filter, who }: Subscriber, after: string): Promise<OpenStream> {
+async function openStream(
+  { rest }: EventsFixture,
+  { filter, who }: Subscriber,
+  after: string,
+): Promise<OpenStream> {
   const query = `collections=things${after}${filter && `&${filter}`}`
   const headers = { accept: 'text/event-stream' }
   const { body }: Reply = await rest(toCall({ url: `/api/v1/events?${query}`, headers }), who)
@@ -252,10 +272,10 @@ async function openStream({ rest }: Place, { filter, who }: Subscriber, after: s
     }
   }
   void read()
-  return { received, leave: () => void parts.return?.() }
+  return { received, end: () => void parts.return?.() }
 }
 
-const bare = ({ type, item_id, changed, data }: ReceivedEvent): ReceivedEvent => ({
+const withoutIds = ({ type, item_id, changed, data }: ReceivedEvent): ReceivedEvent => ({
   type,
   item_id,
   ...(changed && { changed }),
@@ -263,46 +283,46 @@ const bare = ({ type, item_id, changed, data }: ReceivedEvent): ReceivedEvent =>
 })
 
 async function assertViewsAgree(
-  place: Place,
+  fixture: EventsFixture,
   all: readonly Change[],
   subscribers: readonly Subscriber[],
   limit: number,
 ): Promise<void> {
-  const start = await place.store.changes.last()
+  const start = await fixture.store.changes.last()
   const possible: Subscriber[] = []
   for (const subscriber of subscribers) {
-    const refused = await readPages(place, subscriber, start, 1).catch(() => undefined)
+    const refused = await readPages(fixture, subscriber, start, 1).catch(() => undefined)
     if (refused) possible.push(subscriber)
   }
-  const live = await Promise.all(possible.map(subscriber => openStream(place, subscriber, '')))
+  const live = await Promise.all(possible.map(subscriber => openStream(fixture, subscriber, '')))
   const expectedEvents = possible.map((): ReceivedEvent[] => [])
   const ids: number[] = []
   for (const change of all) {
     const position = change.at % Math.max(ids.length, 1)
     const id = ids[position] ?? 0
-    const before = await Promise.all(possible.map(({ filter, who }) => readItem(place, id, filter, who)))
-    const changed = await applyChange(place, change, ids[position])
+    const before = await Promise.all(possible.map(({ filter, who }) => readItem(fixture, id, filter, who)))
+    const changed = await applyChange(fixture, change, ids[position])
     if (changed === undefined) continue
     if (change.kind === 'create') ids.push(changed)
     if (change.kind === 'delete') ids.splice(position, 1)
     for (const [index, { filter, who }] of possible.entries()) {
-      const after = await readItem(place, changed, filter, who)
+      const after = await readItem(fixture, changed, filter, who)
       expectedEvents[index]?.push(...expectedEventsOf(change.kind, changed, before[index] ?? after, after))
     }
   }
   for (const [index, subscriber] of possible.entries()) {
-    const inPages = await readPages(place, subscriber, start, limit)
+    const inPages = await readPages(fixture, subscriber, start, limit)
     assert.deepEqual(
-      inPages.map(bare),
+      inPages.map(withoutIds),
       expectedEvents[index],
       `pages of ${subscriber.who.access.key} with ${subscriber.filter}`,
     )
-    const replayed = await openStream(place, subscriber, `&after=${start}`)
+    const replayed = await openStream(fixture, subscriber, `&after=${start}`)
     const streams = [live[index], replayed].filter(stream => stream !== undefined)
     await until(() => streams.every(({ received }) => received.length >= inPages.length))
-    for (const { received, leave } of streams) {
+    for (const { received, end } of streams) {
       assert.deepEqual(received, inPages)
-      leave()
+      end()
     }
   }
 }
@@ -310,7 +330,7 @@ async function assertViewsAgree(
 const runs = [
   [sqlite, 25],
   [postgres, 4],
-  [lockedPostgres, 2],
+  [rowSecurityPostgres, 2],
 ] as const
 
 for (const [kind, numRuns] of runs) {
@@ -326,11 +346,11 @@ for (const [kind, numRuns] of runs) {
         subscribers,
         limits,
         async (read, readB, all, listening, limit) => {
-          const place = await open(kind, read, readB)
+          const fixture = await open(kind, read, readB)
           try {
-            await assertViewsAgree(place, all, listening, limit)
+            await assertViewsAgree(fixture, all, listening, limit)
           } finally {
-            await place.close()
+            await fixture.close()
           }
         },
       ),

@@ -79,8 +79,8 @@ let end = () => {}
 let ended: Promise<void>
 before(async () => {
   const started = Promise.withResolvers<void>()
-  ended = withContext(made => {
-    context = made
+  ended = withContext(created => {
+    context = created
     started.resolve()
     return new Promise<void>(resolve => {
       end = resolve
@@ -426,17 +426,22 @@ test('a first-party app that may write accounts can request explanations, other 
   assert.throws(ask(true, 'write:user'), { code: 'FORBIDDEN' })
 })
 
-const here = { host: 'localhost:3000' }
+const localHeaders = { host: 'localhost:3000' }
 for (const [what, headers, peer, isShown] of [
-  ['a program on this machine', here, '127.0.0.1', true],
-  ['a page on this machine, on another port', { ...here, origin: 'http://localhost:5173' }, '::1', true],
-  ['another machine', here, '192.168.1.7', false],
-  ['a proxy', { ...here, 'x-forwarded-for': '192.0.2.1' }, '127.0.0.1', false],
-  ['a page of another site', { ...here, origin: 'https://evil.example' }, '127.0.0.1', false],
-  ['a page with an opaque origin', { ...here, origin: 'null' }, '127.0.0.1', false],
+  ['a program on this machine', localHeaders, '127.0.0.1', true],
+  [
+    'a page on this machine, on another port',
+    { ...localHeaders, origin: 'http://localhost:5173' },
+    '::1',
+    true,
+  ],
+  ['another machine', localHeaders, '192.168.1.7', false],
+  ['a proxy', { ...localHeaders, 'x-forwarded-for': '192.0.2.1' }, '127.0.0.1', false],
+  ['a page of another site', { ...localHeaders, origin: 'https://evil.example' }, '127.0.0.1', false],
+  ['a page with an opaque origin', { ...localHeaders, origin: 'null' }, '127.0.0.1', false],
   [
     'a page of another site that sends no origin',
-    { ...here, 'sec-fetch-site': 'cross-site' },
+    { ...localHeaders, 'sec-fetch-site': 'cross-site' },
     '127.0.0.1',
     false,
   ],

@@ -5,7 +5,7 @@ import { checkModel } from '../../src/model/check.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import { type TestService, testService } from '../../src/testing.ts'
 import { type Document, Generator, operationsOf, seeded } from '../conformance/generate.ts'
-import { kinds, sqlite } from '../contract/rest/databases.ts'
+import { databaseKinds, sqlite } from '../contract/rest/databases.ts'
 import { type Organization, organizationOf } from '../matrix/tracker.ts'
 import tracker from '../models/tracker.ts'
 import { openDump } from './dump.ts'
@@ -147,10 +147,10 @@ function changedLines(before: readonly string[], after: readonly string[]): read
 
 const seed = Number(process.env.SEED ?? 20_260_701)
 
-for (const kind of kinds) {
+for (const kind of databaseKinds) {
   const requests = kind === sqlite ? 300 : 150
   test(`${requests} random requests are explained as they are answered, and explanations store nothing (${kind.name}, seed ${seed})`, async t => {
-    const database = await kind.make(checkModel(tracker))
+    const database = await kind.create(checkModel(tracker))
     const service = await testService(tracker, { settings: { database: database.url, rateLimit: 100_000 } })
     const dump = await openDump(database.url)
     try {

@@ -4,10 +4,10 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { type Migratable, migratables } from '../databases/migratable.ts'
+import { type MigrationDatabase, migrationDatabases } from '../databases/migrations.ts'
 import { before } from './migration-models.ts'
 
-const program = fileURLToPath(new URL('copy.ts', import.meta.url))
+const program = fileURLToPath(new URL('copying-process.ts', import.meta.url))
 const rowCount = 20_000
 
 /** Kills the copy after `killAfter` steps. Returns its output. */
@@ -23,7 +23,7 @@ async function copy(from: string, to: string, killAfter = Number.POSITIVE_INFINI
   return output
 }
 
-async function fill(database: Migratable, location: string): Promise<void> {
+async function fill(database: MigrationDatabase, location: string): Promise<void> {
   await (await database.open(location, before)).close()
   await database.run(
     location,
@@ -33,12 +33,12 @@ async function fill(database: Migratable, location: string): Promise<void> {
   )
 }
 
-function rows(database: Migratable, location: string): Promise<unknown[][]> {
+function rows(database: MigrationDatabase, location: string): Promise<unknown[][]> {
   return database.rows(location, 'SELECT id, title, body, created_at FROM notes ORDER BY id')
 }
 
-for (const from of migratables) {
-  for (const to of migratables) {
+for (const from of migrationDatabases) {
+  for (const to of migrationDatabases) {
     test(`a killed copy from ${from.name} to ${to.name} is resumed`, () =>
       from.withEmpty(source =>
         to.withEmpty(async target => {
@@ -51,7 +51,7 @@ for (const from of migratables) {
             await assert.rejects(to.plan(target, before), /an unfinished copy/)
           }
           assert.match(await copy(source, target), /done$/)
-          await to.requireSound(target)
+          await to.assertConsistent(target)
           assert.deepEqual(await to.plan(target, before), [])
           assert.deepEqual(await rows(to, target), await rows(from, source))
           const total = `SELECT CAST(sum(n) AS integer) AS n FROM _totals WHERE collection = 'notes'`

@@ -16,7 +16,7 @@ const rounds = 120
 /** By title: the id of an acknowledged post, or the refusal. */
 type Results = Map<string, number | string>
 
-async function load(service: Process): Promise<Results> {
+async function sendWrites(service: Process): Promise<Results> {
   const results: Results = new Map()
   const lane = async (index: number) => {
     for (let round = 0; round < rounds; round++) {
@@ -47,7 +47,7 @@ function titlesIn(file: string): ReadonlySet<unknown> {
 }
 
 /** Every acknowledged post exists, no refused one does, and the event log agrees. */
-function check(file: string, results: Results): void {
+function assertIntact(file: string, results: Results): void {
   const database = new DatabaseSync(file)
   try {
     const posts = database.prepare('SELECT id, title FROM posts').all() as unknown as Post[]
@@ -87,9 +87,9 @@ async function loadWhile(file: string, failing: string, inject: string): Promise
   const call = inject.split(':', 1)[0]
   const output = `${file}.trace`
   const options = ['-e', `trace=${call}`, '-P', failing, '-e', `inject=${inject}`]
-  const service = await startProcess({ environment, under: strace(output, options) })
+  const service = await startProcess({ environment, wrapper: strace(output, options) })
   try {
-    const results = await load(service)
+    const results = await sendWrites(service)
     const read = await service.call('/api/v1/posts?per_page=1')
     assert.equal(read.status, 200)
     await untilReady(service)
@@ -110,7 +110,7 @@ test('a failed sync of the file after a partial checkpoint ends the process with
     const before = await startProcess({ environment })
     await before.end()
     const inject = ['-e', 'trace=fsync', '-P', file, '-e', 'inject=fsync:error=EIO:when=1+']
-    const service = await startProcess({ environment, under: strace(`${file}.trace`, inject) })
+    const service = await startProcess({ environment, wrapper: strace(`${file}.trace`, inject) })
     const results: Results = new Map()
     const write = async (title: string) => {
       const body = { title, body: 'x'.repeat(9000) }
@@ -180,6 +180,6 @@ for (const { what, of, inject, refuses } of cases) {
       } finally {
         await again.end()
       }
-      check(file, results)
+      assertIntact(file, results)
     }))
 }

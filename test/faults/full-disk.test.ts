@@ -7,9 +7,9 @@ import { fileURLToPath } from 'node:url'
 import { user } from '../../src/principal.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../store/blog.ts'
-import { type AcknowledgedTitles, check } from './stored.ts'
+import { type AcknowledgedTitles, assertIntact } from './acknowledged.ts'
 
-const program = fileURLToPath(new URL('full-disk.ts', import.meta.url))
+const program = fileURLToPath(new URL('disk-filling-process.ts', import.meta.url))
 
 interface Report {
   readonly id?: number
@@ -62,7 +62,7 @@ for (const limit of [2_000, 6_000]) {
       const as = user(author, 'user', 'all')
       const { id } = await new Client(again).create('posts', { title: 'space again' }, as)
       await again.close()
-      check(file, acknowledged.set(id, ['space again']))
+      assertIntact(file, acknowledged.set(id, ['space again']))
       const stored = titlesIn(file)
       assert.deepEqual(
         refused.filter(({ title }) => stored.has(title)),

@@ -6,10 +6,10 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../store/blog.ts'
+import { type AcknowledgedTitles, assertIntact } from './acknowledged.ts'
 import { killRounds } from './rounds.ts'
-import { type AcknowledgedTitles, check } from './stored.ts'
 
-const program = fileURLToPath(new URL('load.ts', import.meta.url))
+const program = fileURLToPath(new URL('writing-process.ts', import.meta.url))
 const maxReopenMs = 1000
 
 /** Runs the load until some writes are acknowledged and a moment longer, then kills it. */
@@ -50,7 +50,7 @@ test(`${killRounds()} kills under write load lose no acknowledged write`, async 
       await new Client(store).item('users', author.id)
       slowest = Math.max(slowest, performance.now() - before)
       await store.close()
-      check(file, acknowledged)
+      assertIntact(file, acknowledged)
     }
     assert.ok(acknowledged.size > killRounds())
     // Not a benchmark: a recovery that reads everything would take much longer.

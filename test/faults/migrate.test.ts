@@ -8,13 +8,13 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import type { MigrationStep } from '../../src/store/schema/diff.ts'
 import { applyPostgres } from '../../src/store/schema/postgres/migrate.ts'
-import { type Migratable, migratables, postgres } from '../databases/migratable.ts'
+import { type MigrationDatabase, migrationDatabases, postgres } from '../databases/migrations.ts'
 import { PostgresServer, query, withPostgres } from '../databases/postgres.ts'
-import { fast } from '../databases/postgres-server.ts'
+import { fastSettings } from '../databases/postgres-server.ts'
 import { until } from '../databases/replicated.ts'
 import { after, before } from './migration-models.ts'
 
-const program = fileURLToPath(new URL('migrate.ts', import.meta.url))
+const program = fileURLToPath(new URL('migrating-process.ts', import.meta.url))
 const rowCount = 30_000
 
 async function killMigration(location: string, milliseconds: number): Promise<string> {
@@ -31,7 +31,7 @@ async function killMigration(location: string, milliseconds: number): Promise<st
   return output
 }
 
-async function fill(database: Migratable, location: string): Promise<void> {
+async function fill(database: MigrationDatabase, location: string): Promise<void> {
   await (await database.open(location, before)).close()
   const totals = database === postgres ? `INSERT INTO _totals VALUES ('notes', 0, ${rowCount})` : ''
   await database.run(
@@ -44,15 +44,15 @@ async function fill(database: Migratable, location: string): Promise<void> {
 
 /** Whether the migration was rolled back; throws when it is neither rolled back nor complete. */
 async function isUndone(
-  database: Migratable,
+  database: MigrationDatabase,
   location: string,
   steps: readonly MigrationStep[],
-  shape: string,
+  schemaText: string,
 ): Promise<boolean> {
   const remainingSteps = await database.plan(location, after)
   if (remainingSteps.every(step => step.additive)) return false
   assert.deepEqual(remainingSteps, steps)
-  assert.equal(await database.shape(location), shape)
+  assert.equal(await database.schemaText(location), schemaText)
   const rows = await database.rows(
     location,
     'SELECT count(*) AS n, max(title) AS title, max(body) AS body FROM notes',
@@ -61,10 +61,10 @@ async function isUndone(
   return true
 }
 
-async function requireDone(database: Migratable, location: string): Promise<void> {
+async function requireDone(database: MigrationDatabase, location: string): Promise<void> {
   await database.apply(location, after, { allowDestructive: true })
   assert.deepEqual(await database.plan(location, after), [])
-  await database.requireSound(location)
+  await database.assertConsistent(location)
   assert.deepEqual(await database.rows(location, 'SELECT id, name, state FROM memos WHERE id = 7'), [
     [7, 'title 7', 'new'],
   ])
@@ -77,16 +77,16 @@ async function requireDone(database: Migratable, location: string): Promise<void
   assert.deepEqual(await database.rows(location, matches[database.name]), [[1]])
 }
 
-for (const database of migratables) {
+for (const database of migrationDatabases) {
   test(`${database.name}: a killed migration has changed nothing and can be run again`, () =>
     database.withEmpty(async location => {
       await fill(database, location)
       const steps = await database.plan(location, after)
-      const shape = await database.shape(location)
+      const schemaText = await database.schemaText(location)
       let undone = 0
-      for (const milliseconds of database.killAfter) {
+      for (const milliseconds of database.killAfterMs) {
         const output = await killMigration(location, milliseconds)
-        if (!(await isUndone(database, location, steps, shape))) break
+        if (!(await isUndone(database, location, steps, schemaText))) break
         assert.equal(output, 'begins')
         undone++
       }
@@ -96,12 +96,12 @@ for (const database of migratables) {
 }
 
 test('PostgreSQL: a migration during a server crash has changed nothing and can be run again', async () => {
-  const server = new PostgresServer(fast)
+  const server = new PostgresServer(fastSettings)
   try {
     await server.start()
     await fill(postgres, server.url)
     const steps = await postgres.plan(server.url, after)
-    const shape = await postgres.shape(server.url)
+    const schemaText = await postgres.schemaText(server.url)
     let failed = 0
     for (const milliseconds of [100, 400, 1000]) {
       const migration = applyPostgres(server.url, after, { allowDestructive: true }).then(
@@ -112,7 +112,7 @@ test('PostgreSQL: a migration during a server crash has changed nothing and can 
       await server.kill()
       const outcome = await migration
       await server.start()
-      const undone = await isUndone(postgres, server.url, steps, shape)
+      const undone = await isUndone(postgres, server.url, steps, schemaText)
       if (outcome === 'done') assert.equal(undone, false)
       else failed++
       if (!undone) break
@@ -149,5 +149,5 @@ test('PostgreSQL: the server notices a killed migration even while its statement
       await otherClient.end()
     }
     await postgres.apply(url, after, { allowDestructive: true })
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
   }))

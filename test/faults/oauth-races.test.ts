@@ -8,16 +8,16 @@ import { suite, test } from 'node:test'
 import type { Browser } from '../conformance/oauth/browser.ts'
 import {
   type App,
+  clientCredentials,
+  exchangeCode,
   type Fixture,
   newCode,
   newTokens,
   post,
-  redeem,
   redirectUri,
-  secretOf,
   sharedFixtures,
 } from '../conformance/oauth/server.ts'
-import { lockedNodes } from '../setups/postgres.ts'
+import { rowSecurityNodes } from '../setups/postgres.ts'
 import { setups } from '../setups/setups.ts'
 
 const rounds = Number(process.env.PORTICO_RACE_ROUNDS ?? 25)
@@ -77,7 +77,7 @@ async function assertRevoked({ call, url }: Fixture, app: App, tokens: Readonly<
   const answer = await post(`${url}/oauth/token`, {
     grant_type: 'refresh_token',
     refresh_token,
-    ...secretOf(app),
+    ...clientCredentials(app),
   })
   assert.deepEqual([answer.status, answer.json.error], [400, 'invalid_grant'])
 }
@@ -98,14 +98,19 @@ async function racing(
   })
 }
 
-for (const setup of [...setups, lockedNodes])
+for (const setup of [...setups, rowSecurityNodes])
   suite(setup.name, () => {
     const inFixture = sharedFixtures(setup, strict)
     test(`${rounds} rounds of ${parallelRequests} concurrent redemptions of one code have one winner each (${setup.name})`, async () => {
       await racing(inFixture, async (fixture, app, browser, agent) => {
         for (let round = 0; round < rounds; round++) {
           const code = await newCode(fixture, app, { browser, person: fixture.ann, scope: 'read:user' })
-          const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...secretOf(app) }
+          const form = {
+            grant_type: 'authorization_code',
+            code,
+            redirect_uri: redirectUri,
+            ...clientCredentials(app),
+          }
           const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
           // The others were second uses, which revoke the first one's tokens.
           await assertRevoked(fixture, app, tokens)
@@ -123,7 +128,11 @@ for (const setup of [...setups, lockedNodes])
             parameters: withConsent,
           })
           assert.ok(first.refresh_token)
-          const form = { grant_type: 'refresh_token', refresh_token: first.refresh_token, ...secretOf(app) }
+          const form = {
+            grant_type: 'refresh_token',
+            refresh_token: first.refresh_token,
+            ...clientCredentials(app),
+          }
           const tokens = winnerOf(await sendAll(`${fixture.url}/oauth/token`, form, agent), round)
           await assertRevoked(fixture, app, tokens)
           await assertRevoked(fixture, app, first)
@@ -139,11 +148,11 @@ for (const setup of [...setups, lockedNodes])
         for (const format of ['opaque', 'jwt']) {
           const raced = format === 'jwt' ? await fixture.app({ access_token_format: 'jwt' }) : app
           const code = await newCode(fixture, raced, options)
-          const first = await redeem(fixture.url, raced, code)
+          const first = await exchangeCode(fixture.url, raced, code)
           assert.equal(first.status, 200, first.text)
           const tokens = first.json as Record<string, string>
           assert.equal((await fixture.call('/api/v1/me', { key: String(tokens.access_token) })).status, 200)
-          const second = await redeem(fixture.url, raced, code)
+          const second = await exchangeCode(fixture.url, raced, code)
           assert.deepEqual([second.status, second.json.error], [400, 'invalid_grant'])
           await assertRevoked(fixture, raced, tokens)
         }
@@ -154,9 +163,11 @@ for (const setup of [...setups, lockedNodes])
       await inFixture(async fixture => {
         const [app, other] = [await fixture.app(), await fixture.app({ name: 'Other' })]
         const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann })
-        const wrong = await redeem(fixture.url, other, code)
+        const wrong = await exchangeCode(fixture.url, other, code)
         assert.deepEqual([wrong.status, wrong.json.error], [400, 'invalid_grant'])
-        const elsewhere = await redeem(fixture.url, app, code, { redirect_uri: 'http://127.0.0.1:9/other' })
+        const elsewhere = await exchangeCode(fixture.url, app, code, {
+          redirect_uri: 'http://127.0.0.1:9/other',
+        })
         assert.deepEqual([elsewhere.status, elsewhere.json.error], [400, 'invalid_grant'])
       })
     })
@@ -167,9 +178,13 @@ for (const setup of [...setups, lockedNodes])
         const browser = fixture.browser()
         const options = { browser, person: fixture.ann, scope, parameters: withConsent }
         const code = await newCode(fixture, app, options)
-        const first = (await redeem(fixture.url, app, code)).json as Record<string, string>
+        const first = (await exchangeCode(fixture.url, app, code)).json as Record<string, string>
         const refresh = (refresh_token = '') =>
-          post(`${fixture.url}/oauth/token`, { grant_type: 'refresh_token', refresh_token, ...secretOf(app) })
+          post(`${fixture.url}/oauth/token`, {
+            grant_type: 'refresh_token',
+            refresh_token,
+            ...clientCredentials(app),
+          })
         const second = await refresh(first.refresh_token)
         assert.equal(second.status, 200, second.text)
 
@@ -183,7 +198,7 @@ for (const setup of [...setups, lockedNodes])
         const third = await refresh(refresh_token)
         assert.deepEqual([third.status, third.json.error], [400, 'invalid_grant'])
         assert.equal((await fixture.call('/api/v1/me', { key: String(access_token) })).status, 401)
-        const again = await redeem(fixture.url, app, code)
+        const again = await exchangeCode(fixture.url, app, code)
         assert.deepEqual([again.status, again.json.error], [400, 'invalid_grant'])
       })
     })

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type Process, startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'
-import { isAcknowledgement, judge, parseTrace, strace, type Verdict } from './trace.ts'
+import { checkDurability, type DurabilityResult, isAcknowledgement, parseTrace, strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
 const writerCount = 8
@@ -13,7 +13,7 @@ const rounds = 5
 const traced = 'trace=write,writev,sendto,sendmsg,pwrite64,pwritev,pwritev2,fsync,fdatasync'
 
 /** Creates and updates posts; each change contains a unique mark. Returns the marks. */
-async function load(service: Process): Promise<ReadonlySet<string>> {
+async function sendWrites(service: Process): Promise<ReadonlySet<string>> {
   const sent = new Set<string>()
   const write = async (method: string, path: string, title: string) => {
     sent.add(title)
@@ -32,14 +32,14 @@ async function load(service: Process): Promise<ReadonlySet<string>> {
 }
 
 async function analyseLoad(
-  node: readonly string[],
-): Promise<Verdict & { readonly sent: ReadonlySet<string> }> {
+  nodeOptions: readonly string[],
+): Promise<DurabilityResult & { readonly sent: ReadonlySet<string> }> {
   return withFile(async file => {
     const output = join(file, '..', 'trace')
     const environment = { DATABASE_URL: file, PORTICO_ADMIN_API_KEY: key }
-    const service = await startProcess({ environment, node, under: strace(output, ['-e', traced]) })
-    const sent = await load(service).finally(() => service.end('SIGKILL'))
-    return { sent, ...judge(parseTrace(readFileSync(output, 'latin1'))) }
+    const service = await startProcess({ environment, nodeOptions, wrapper: strace(output, ['-e', traced]) })
+    const sent = await sendWrites(service).finally(() => service.end('SIGKILL'))
+    return { sent, ...checkDurability(parseTrace(readFileSync(output, 'latin1'))) }
   })
 }
 
@@ -54,8 +54,8 @@ describe('a service under write load', () => {
   })
 
   it('is detected when it does not sync', async () => {
-    const careless = join(import.meta.dirname, 'careless.mjs')
-    const { sent, violations } = await analyseLoad(['--import', careless])
+    const withoutSync = join(import.meta.dirname, 'without-sync.mjs')
+    const { sent, violations } = await analyseLoad(['--import', withoutSync])
     for (const mark of sent)
       assert.ok(
         violations.some(text => text.includes(mark)),
@@ -70,7 +70,7 @@ const page = (thread: number, mark: string) =>
 const answer = (thread: number, mark: string) =>
   `${thread}  writev(30<socket:[1]>, [{iov_base="HTTP/1.1 201 Created\\r\\n\\r\\n", iov_len=24}, {iov_base="{\\"title\\":\\"${mark}\\"}", iov_len=23}], 2) = 47`
 const violationsOf = (...lines: readonly string[]) =>
-  judge(parseTrace(`${lines.join('\n')}\n`)).violations.length
+  checkDurability(parseTrace(`${lines.join('\n')}\n`)).violations.length
 
 describe('the analysis of a trace', () => {
   it('accepts an acknowledgement after its sync', () => {

@@ -14,7 +14,7 @@ const writerCount = 8
 const progressTimeoutMs = 60_000
 
 /** A proxy between the nodes and the database, whose connections a test can cut. */
-export class Line {
+export class DatabaseProxy {
   readonly #clients = new Set<Socket>()
   #isHeld = false
   readonly #server: Server
@@ -35,10 +35,10 @@ export class Line {
     })
   }
 
-  static async open(path: string): Promise<Line> {
-    const line = new Line(path)
-    await new Promise<void>(resolve => line.#server.listen(0, '127.0.0.1', resolve))
-    return line
+  static async open(path: string): Promise<DatabaseProxy> {
+    const proxy = new DatabaseProxy(path)
+    await new Promise<void>(resolve => proxy.#server.listen(0, '127.0.0.1', resolve))
+    return proxy
   }
 
   get port(): number {
@@ -71,7 +71,7 @@ export interface Outage {
   readonly cluster: NodeCluster
   readonly postgres: PostgresServer
   readonly redis: RedisServer
-  readonly line: Line
+  readonly proxy: DatabaseProxy
   readonly key: string
 }
 
@@ -83,12 +83,12 @@ export async function withOutage(use: (outage: Outage) => Promise<void>): Promis
     await postgres.start()
     const redis = await RedisServer.start()
     closers.push(() => redis.remove())
-    const line = await Line.open(postgres.socket)
-    closers.push(() => line.close())
+    const proxy = await DatabaseProxy.open(postgres.socket)
+    closers.push(() => proxy.close())
     const key = generateKey()
     const cluster = await startCluster({
       settings: {
-        database: `postgres://portico@127.0.0.1:${line.port}/postgres`,
+        database: `postgres://portico@127.0.0.1:${proxy.port}/postgres`,
         databaseConnections: 4,
         redis: { url: redis.url },
         secretKeys: [secretKey],
@@ -97,14 +97,14 @@ export async function withOutage(use: (outage: Outage) => Promise<void>): Promis
       environment: { PORTICO_ADMIN_API_KEY: key },
     })
     closers.push(() => cluster.close())
-    await use({ cluster, postgres, redis, line, key })
+    await use({ cluster, postgres, redis, proxy, key })
   } finally {
     for (const close of closers.reverse()) await close()
   }
 }
 
 /** Writers that record the result of each write. */
-export class Load {
+export class Writers {
   readonly #outage: Outage
   readonly #name: string
   #running = true
@@ -113,8 +113,8 @@ export class Load {
   readonly acknowledged = new Map<string, number>()
   /** How often each status occurred; 0: no response. */
   readonly statuses = new Map<number, number>()
-  /** Of the slowest response, in milliseconds. */
-  slowest = 0
+  /** The time of the slowest response. */
+  slowestMs = 0
 
   constructor(outage: Outage, name: string) {
     this.#outage = outage
@@ -134,7 +134,7 @@ export class Load {
   }
 
   /** Waits for `count` more acknowledged writes. */
-  async progress(more: number): Promise<void> {
+  async untilAcknowledged(more: number): Promise<void> {
     const goal = this.acknowledged.size + more
     const end = Date.now() + progressTimeoutMs
     while (this.acknowledged.size < goal) {
@@ -164,7 +164,7 @@ export class Load {
   }
 
   /** Every acknowledged write exists once, no write was repeated, and each has its event. */
-  async check(): Promise<void> {
+  async assertNothingLost(): Promise<void> {
     const { url } = this.#outage.postgres
     const rows = await query(url, 'SELECT id, title FROM posts WHERE title LIKE $1', [`${this.#name} %`])
     const stored = new Map(rows.map(({ id, title }) => [String(title), Number(id)]))
@@ -180,7 +180,7 @@ export class Load {
   }
 }
 
-async function post(url: string, key: string, title: string, load: { slowest: number }) {
+async function post(url: string, key: string, title: string, writers: { slowestMs: number }) {
   const since = performance.now()
   try {
     const answer = await fetch(`${url}/api/v1/posts`, {
@@ -193,7 +193,7 @@ async function post(url: string, key: string, title: string, load: { slowest: nu
   } catch {
     return { status: 0, id: 0 }
   } finally {
-    load.slowest = Math.max(load.slowest, performance.now() - since)
+    writers.slowestMs = Math.max(writers.slowestMs, performance.now() - since)
   }
 }
 

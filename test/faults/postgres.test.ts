@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { query } from '../databases/postgres.ts'
 import { call } from '../serve/service.ts'
 import { until } from '../transports/service.ts'
-import { Load, type Outage, subscribeToPosts, withOutage } from './outage.ts'
+import { type Outage, subscribeToPosts, Writers, withOutage } from './outage.ts'
 
 /** Statuses that a write may get while the database fails. */
 const refused = [201, 503]
@@ -18,19 +18,19 @@ interface Fault {
   readonly description: string
   /** Whether client connections may break: when a node ends. */
   readonly breaks?: boolean
-  strike(outage: Outage, load: Load): Promise<void>
+  strike(outage: Outage, writers: Writers): Promise<void>
 }
 
 const faults: readonly Fault[] = [
   {
     description: 'a node is killed and started again',
     breaks: true,
-    async strike({ cluster }, load) {
+    async strike({ cluster }, writers) {
       for (const node of cluster.nodes) {
         await node.kill()
-        await load.progress(someWrites)
+        await writers.untilAcknowledged(someWrites)
         await node.start()
-        await load.progress(someWrites)
+        await writers.untilAcknowledged(someWrites)
       }
     },
   },
@@ -58,7 +58,7 @@ const faults: readonly Fault[] = [
   },
   {
     description: 'backends are terminated repeatedly in the middle of transactions',
-    async strike({ postgres }, load) {
+    async strike({ postgres }, writers) {
       for (let round = 0; round < 20; round++) {
         await query(
           postgres.url,
@@ -69,24 +69,24 @@ const faults: readonly Fault[] = [
         )
         await wait(20)
       }
-      await load.progress(someWrites)
+      await writers.untilAcknowledged(someWrites)
     },
   },
   {
     description: 'connections to the database are reset repeatedly',
-    async strike({ line }, load) {
+    async strike({ proxy }, writers) {
       for (let round = 0; round < 10; round++) {
-        line.cut()
-        await load.progress(10)
+        proxy.cut()
+        await writers.untilAcknowledged(10)
       }
     },
   },
   {
     description: 'packets to the database are dropped silently',
-    async strike({ line }) {
-      line.hold()
+    async strike({ proxy }) {
+      proxy.hold()
       await wait(6000)
-      line.release()
+      proxy.release()
     },
   },
   {
@@ -106,23 +106,23 @@ test('no acknowledged write is lost or repeated, whatever fails, and all nodes r
         const listeners = breaks
           ? []
           : outage.cluster.nodes.map((_, index) => subscribeToPosts(outage, index))
-        const load = new Load(outage, description)
+        const writers = new Writers(outage, description)
         try {
           for (const { titles } of listeners) await until(() => titles.length > 0, maxResponseMs)
-          await load.progress(manyWrites)
-          await strike(outage, load)
-          await load.progress(manyWrites)
+          await writers.untilAcknowledged(manyWrites)
+          await strike(outage, writers)
+          await writers.untilAcknowledged(manyWrites)
         } finally {
-          await load.stop()
+          await writers.stop()
         }
         for (const { isUp, log } of outage.cluster.nodes)
           assert.ok(isUp, `a node has exited: ${log.slice(-3000)}`)
-        context.diagnostic(`${load.summary()}, the slowest after ${Math.round(load.slowest)} ms`)
-        for (const status of load.statuses.keys())
-          assert.ok(refused.includes(status) || (breaks && status === 0), load.summary())
-        assert.ok(load.slowest < maxResponseMs, `${load.slowest} ms`)
-        await load.check()
-        const stored = await load.storedTitles()
+        context.diagnostic(`${writers.summary()}, the slowest after ${Math.round(writers.slowestMs)} ms`)
+        for (const status of writers.statuses.keys())
+          assert.ok(refused.includes(status) || (breaks && status === 0), writers.summary())
+        assert.ok(writers.slowestMs < maxResponseMs, `${writers.slowestMs} ms`)
+        await writers.assertNothingLost()
+        const stored = await writers.storedTitles()
         for (const { titles, end } of listeners) {
           const last = stored.at(-1) ?? ''
           await until(() => titles.at(-1) === last, maxResponseMs)

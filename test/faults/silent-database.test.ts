@@ -6,12 +6,12 @@ import { test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { PostgresServer, query, withPostgres } from '../databases/postgres.ts'
-import { proxyOf } from '../databases/proxy.ts'
+import { openProxy } from '../databases/proxy.ts'
 import { blog, Client } from '../store/blog.ts'
 
 test('with a silent database, reads, writes and readiness checks are a 503 within seconds', () =>
   withPostgres(async direct => {
-    const proxy = await proxyOf(direct)
+    const proxy = await openProxy(direct)
     const store = await openPostgres(blog, { url: proxy.url })
     const client = new Client(store)
     try {

@@ -73,7 +73,7 @@ export function isAcknowledgement({ name, target, args }: SystemCall): boolean {
   return writes.has(name) && !target.startsWith('/') && /HTTP\/1\.1 2\d\d /.test(args)
 }
 
-export interface Verdict {
+export interface DurabilityResult {
   /** The acknowledged marks. */
   readonly acknowledged: ReadonlySet<string>
   /** Descriptions of the responses that were sent too early. */
@@ -85,7 +85,7 @@ export interface Verdict {
  * occur in a write to the log that ended before the start of a sync which succeeded before the acknowledgement began,
  * and no write to the log may be without such a sync.
  */
-export function judge(calls: readonly SystemCall[]): Verdict {
+export function checkDurability(calls: readonly SystemCall[]): DurabilityResult {
   const acknowledged = new Set<string>()
   const violations: string[] = []
   const ofLog = calls.filter(({ target }) => target.endsWith('-wal'))

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { type Process, startProcess } from '../processes/portico.ts'
 import type { Answer } from '../serve/service.ts'
 import { withFile } from '../store/blog.ts'
-import { type AcknowledgedTitles, check } from './stored.ts'
+import { type AcknowledgedTitles, assertIntact } from './acknowledged.ts'
 import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)
@@ -120,7 +120,7 @@ async function round(file: string, { when, end, environment: more, beside }: Rou
   const output = `${file}.trace`
   const inject = `inject=fsync,fdatasync:error=EIO:when=${when}`
   const traced = ['-e', 'trace=fsync,fdatasync', '-e', inject]
-  const service = await startProcess({ environment, under: strace(output, traced) })
+  const service = await startProcess({ environment, wrapper: strace(output, traced) })
   const otherProcess = beside ? await startProcess({ environment }) : undefined
   const results: Results = { posts: new Map(), unconfirmed: new Set(), refused: 0, maybeStored: 0 }
   try {
@@ -133,7 +133,7 @@ async function round(file: string, { when, end, environment: more, beside }: Rou
   assert.match(readFileSync(output, 'latin1'), /\(INJECTED\)/)
   const again = await startProcess({ environment })
   await again.end()
-  check(file, results.posts, { searchable: false })
+  assertIntact(file, results.posts, { searchable: false })
   checkTitles(file, results)
   return results
 }

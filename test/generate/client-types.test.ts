@@ -11,7 +11,7 @@ import type { UncheckedObject } from '../../src/json.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
-import { makeProject } from '../docs/project.ts'
+import { createProject } from '../docs/project.ts'
 import blog from '../models/blog.ts'
 import hostile from '../models/hostile.ts'
 import rich from '../models/rich.ts'
@@ -23,7 +23,7 @@ const root = join(import.meta.dirname, '..', '..')
 const origin = { source: '--from https://api.example.com', version: '0' }
 let project = ''
 before(() => {
-  project = makeProject(root)
+  project = createProject(root)
 })
 after(() => rmSync(project, { recursive: true, force: true }))
 

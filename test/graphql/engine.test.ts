@@ -381,8 +381,8 @@ describe('nodes', () => {
   test('mutations return node ids', async () => {
     const { createPost } = await data('mutation { createPost(title: "node", authorId: 1) { id nodeId } }')
     assert.equal(createPost.nodeId, `Post:${createPost.id}`)
-    const gone = await data(`mutation { deletePost(id: ${createPost.id}) }`)
-    assert.deepEqual(gone, { deletePost: createPost.id })
+    const deleted = await data(`mutation { deletePost(id: ${createPost.id}) }`)
+    assert.deepEqual(deleted, { deletePost: createPost.id })
   })
 })
 

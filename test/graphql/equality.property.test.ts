@@ -1,4 +1,4 @@
-/** For every model, rows, caller and document, the reply equals that of graphql-js with naive resolvers. */
+/** The reply equals that of graphql-js with naive resolvers, for every model, rows, caller and document. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -7,10 +7,10 @@ import type { Engine } from '../../src/graphql/engine.ts'
 import type { Principal } from '../../src/principal.ts'
 import { seededStores } from '../databases/seeded-store.ts'
 import { principals } from '../plan/random.ts'
-import { reply, withEngine } from './bench.ts'
 import { naiveReply } from './naive.ts'
 import { type GeneratedOperation, randomDocument } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
+import { reply, withEngine } from './seeded-engine.ts'
 
 const runs = Number(process.env.RUNS ?? 24)
 const documentsPerRun = 12
@@ -41,8 +41,8 @@ async function compare(
   else if (naive.errors.length === 0) counts.data++
 }
 
-for (const inside of seededStores) {
-  test(`${inside.name}: the reply equals that of graphql-js with naive resolvers`, async () => {
+for (const seeded of seededStores) {
+  test(`${seeded.name}: the reply equals that of graphql-js with naive resolvers`, async () => {
     const counts = { documents: 0, errors: 0, nulled: 0, data: 0 }
     await fc.assert(
       fc.asyncProperty(
@@ -50,7 +50,7 @@ for (const inside of seededStores) {
         fc.array(principals, { minLength: 2, maxLength: 3 }),
         fc.nat(),
         async (generated, callers, seed) => {
-          await withEngine(inside, generated, async ({ engine }) => {
+          await withEngine(seeded, generated, async ({ engine }) => {
             for (let i = 0; i < documentsPerRun; i++) {
               const { source, sets } = randomDocument(engine.schema, seed + i * 7919, generated.model)
               assert.deepEqual(validate(engine.schema, parse(source)), [])
@@ -62,7 +62,7 @@ for (const inside of seededStores) {
           })
         },
       ),
-      { numRuns: Math.ceil(runs * inside.share) },
+      { numRuns: Math.ceil(runs * seeded.share) },
     )
     // Equality proves little unless the generator reaches every kind of reply.
     assert.ok(counts.data > counts.documents / 10, JSON.stringify(counts))

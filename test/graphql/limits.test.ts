@@ -395,13 +395,13 @@ function countCached(make: (at: number) => string, variables: readonly unknown[]
     if (prepared.outcome !== 'prepared') assert.fail(prepared.text)
     return prepared
   }
-  const made = times400.map(at => {
+  const created = times400.map(at => {
     const prepared = prepare(at)
-    for (const given of variables) assert.equal(few.bind(prepared, given).outcome, 'bound')
+    for (const values of variables) assert.equal(few.bind(prepared, values).outcome, 'bound')
     return prepared
   })
-  const forgotten = times400.findLastIndex(at => prepare(at) !== made[at])
-  return made.length - 1 - forgotten
+  const forgotten = times400.findLastIndex(at => prepare(at) !== created[at])
+  return created.length - 1 - forgotten
 }
 
 const times400 = Array.from({ length: 400 }, (_, at) => at)

@@ -1,4 +1,4 @@
-/** For every model, rows, caller and mutations, replies and rows equal those of graphql-js with naive resolvers. */
+/** Replies and rows equal those of graphql-js with naive resolvers, for every model, rows, caller and mutations. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
@@ -8,14 +8,14 @@ import type { Model } from '../../src/model/model.ts'
 import type { LoggedChange } from '../../src/plan/change-feed.ts'
 import type { ListShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { dumpBy, dumpShape } from '../contract/rest/bench.ts'
+import { dumpBy, dumpShape } from '../contract/rest/harness.ts'
 import { type OpenSeededStore, seededStores } from '../databases/seeded-store.ts'
 import { principals } from '../plan/random.ts'
 import type { Data, Row } from '../plan/reference.ts'
-import { type Bench, type Reply, reply, withEngine } from './bench.ts'
 import { type NaiveError, type NaiveReply, naiveMutation } from './naive.ts'
 import { type GeneratedOperation, randomMutation } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
+import { type Reply, reply, type SeededEngine, withEngine } from './seeded-engine.ts'
 
 const runs = Number(process.env.RUNS ?? 30)
 const mutationsPerRun = 20
@@ -35,7 +35,7 @@ function shapesOf(model: Model): ReadonlyMap<string, ListShape> {
 }
 
 /** All rows, without access rules. */
-async function allRows({ run }: Bench, model: Model): Promise<Data> {
+async function allRows({ run }: SeededEngine, model: Model): Promise<Data> {
   const rows = [...shapesOf(model)].map(async ([name, shape]) => {
     const text = await dumpBy(run, shape)
     return [name, JSON.parse(text.slice(text.indexOf(' ')))] as const
@@ -53,7 +53,7 @@ function inFixedOrder(data: Data): unknown {
 
 const ordered = (row: Row) => Object.entries(row).sort(([a], [b]) => (a < b ? -1 : 1))
 
-/** For a refused write, compares the path, and asserts that the code is one of the expected ones. */
+/** Compares the path of a refused write, and asserts that its code is one of the expected ones. */
 function withExpectedCodes(actual: Reply, expected: NaiveReply, question: string): Reply {
   const errors = actual.errors.map((error, index) => {
     const { extensions } = expected.errors[index] ?? {}
@@ -79,8 +79,8 @@ interface Counts {
 
 type Ids = ReadonlyMap<string, readonly number[]>
 
-async function lastIds(inside: OpenSeededStore, model: Model): Promise<ReadonlyMap<string, number>> {
-  const lastIds = [...model.collections.keys()].map(async name => [name, await inside.lastId(name)] as const)
+async function lastIds(seeded: OpenSeededStore, model: Model): Promise<ReadonlyMap<string, number>> {
+  const lastIds = [...model.collections.keys()].map(async name => [name, await seeded.lastId(name)] as const)
   return new Map(await Promise.all(lastIds))
 }
 
@@ -99,32 +99,32 @@ function ids(log: readonly LoggedChange[], before: ReadonlyMap<string, number>):
  * access rule may have depended on it.
  */
 async function hasGaps(
-  inside: OpenSeededStore,
+  seeded: OpenSeededStore,
   before: ReadonlyMap<string, number>,
   expectedIds: Ids,
 ): Promise<boolean> {
   for (const [name, last] of before) {
     const createdCount = (expectedIds.get(name)?.length ?? 1) - 1
-    if ((await inside.lastId(name)) > last + createdCount) return true
+    if ((await seeded.lastId(name)) > last + createdCount) return true
   }
   return false
 }
 
 /** Returns the rows after the mutation. */
 async function compareMutation(
-  bench: Bench,
+  seededEngine: SeededEngine,
   { model, data }: ModelAndData,
   operation: GeneratedOperation,
   who: Principal,
   counts: Counts,
 ): Promise<Data> {
-  const { engine, inside } = bench
-  const { store } = inside
-  const before = await lastIds(inside, model)
+  const { engine, seeded } = seededEngine
+  const { store } = seeded
+  const before = await lastIds(seeded, model)
   const since = await store.changes.last()
   const actual = await reply(engine, operation, who)
   const createdIds = ids(await store.changes.after(since, 10_000), before)
-  const after = await allRows(bench, model)
+  const after = await allRows(seededEngine, model)
   const expected = naiveMutation({ model, data, schema: engine.schema, who }, operation, createdIds)
   if (!expected) return after
   const question = `${operation.source}\n${JSON.stringify(operation.variables)}\n${who.userId} ${who.access.key}`
@@ -136,7 +136,7 @@ async function compareMutation(
     )
     assert.deepEqual(inFixedOrder(after), inFixedOrder(expected.data), question)
   } catch (error) {
-    if (!(await hasGaps(inside, before, createdIds))) throw error
+    if (!(await hasGaps(seeded, before, createdIds))) throw error
     counts.undecided++
     return after
   }
@@ -149,8 +149,8 @@ async function compareMutation(
   return after
 }
 
-for (const inside of seededStores) {
-  test(`${inside.name}: mutations have the same replies and rows as graphql-js that runs them in order`, async () => {
+for (const seeded of seededStores) {
+  test(`${seeded.name}: mutations have the same replies and rows as graphql-js that runs them in order`, async () => {
     const counts = {
       documents: 0,
       errors: 0,
@@ -165,20 +165,24 @@ for (const inside of seededStores) {
         fc.array(principals, { minLength: 3, maxLength: 4 }),
         fc.nat(),
         async (generated, callers, seed) => {
-          await withEngine(inside, generated, async bench => {
-            let data = await allRows(bench, generated.model)
+          await withEngine(seeded, generated, async seededEngine => {
+            let data = await allRows(seededEngine, generated.model)
             for (let i = 0; i < mutationsPerRun; i++) {
-              const operation = randomMutation(bench.engine.schema, seed + i * 7919, generated.model)
-              assert.deepEqual(validate(bench.engine.schema, parse(operation.source)), [], operation.source)
+              const operation = randomMutation(seededEngine.engine.schema, seed + i * 7919, generated.model)
+              assert.deepEqual(
+                validate(seededEngine.engine.schema, parse(operation.source)),
+                [],
+                operation.source,
+              )
               const { userId } = callers[i % callers.length] ?? { userId: 0 }
               const who = callers[i % callers.length]
               if (!who || (userId !== null && !data.users?.some(row => row.id === userId))) continue
-              data = await compareMutation(bench, { ...generated, data }, operation, who, counts)
+              data = await compareMutation(seededEngine, { ...generated, data }, operation, who, counts)
             }
           })
         },
       ),
-      { numRuns: Math.ceil(runs * inside.share) },
+      { numRuns: Math.ceil(runs * seeded.share) },
     )
     const actual = JSON.stringify(counts)
     // Each count is usually at least twice its limit, so that chance alone does not miss it.

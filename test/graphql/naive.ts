@@ -18,7 +18,7 @@ import { cursorsOf } from '../../src/plan/cursor.ts'
 import { type TotalOrder, totalOrder } from '../../src/plan/order.ts'
 import type { Filter, Plan, Sort, WriteShape } from '../../src/plan/plan.ts'
 import type { Principal } from '../../src/principal.ts'
-import { compareKeys, type Data, Evaluation, mayRead, type Row, writeReference } from '../plan/reference.ts'
+import { canRead, compareKeys, type Data, Evaluation, type Row, writeReference } from '../plan/reference.ts'
 import type { GeneratedOperation } from './random-document.ts'
 
 interface RootArguments extends ListArguments {
@@ -71,7 +71,7 @@ export function naiveReply(context: NaiveContext, operation: GeneratedOperation)
 
 /**
  * The reply to mutations, and all rows afterwards; undefined when they deleted the caller's own account.
- * `made`: the ids of the created items in order, by collection.
+ * `created`: the ids of the created items in order, by collection.
  */
 export function naiveMutation(
   context: NaiveContext,
@@ -80,7 +80,7 @@ export function naiveMutation(
 ): { readonly reply: NaiveReply; readonly data: Data } | undefined {
   const resolver = new Resolver(context.model, context.data, context.who, created)
   const reply = answerOf(resolver, context, operation)
-  return resolver.isLost ? undefined : { reply, data: resolver.data }
+  return resolver.callerIsDeleted ? undefined : { reply, data: resolver.data }
 }
 
 function answerOf(
@@ -120,7 +120,7 @@ class Resolver {
   readonly #created: Map<string, readonly number[]>
   data: Data
   /** Whether the caller's own account was deleted. */
-  isLost = false
+  callerIsDeleted = false
 
   constructor(model: Model, data: Data, who: Principal, created: ReadonlyMap<string, readonly number[]>) {
     this.#model = model
@@ -224,7 +224,7 @@ class Resolver {
       if (!remaining) throw new WriteRefused(['CONFLICT'])
       this.data = remaining
       const { userId } = this.#who
-      this.isLost ||= userId !== null && !remaining.users?.some(row => row.id === userId)
+      this.callerIsDeleted ||= userId !== null && !remaining.users?.some(row => row.id === userId)
       return String(result.id)
     }
     const row = result.data[collection.name]?.find(other => other.id === result.id)
@@ -232,7 +232,7 @@ class Resolver {
       throw new WriteRefused(['VALIDATION_FAILED'])
     if (verb === 'create') this.#created.set(collection.name, later)
     this.data = result.data
-    if (row && mayRead(this.#model, this.data, this.#who, collection, row)) return { collection, row }
+    if (row && canRead(this.#model, this.data, this.#who, collection, row)) return { collection, row }
     if (verb === 'update') return null
     throw new ApiError(
       'NOT_FOUND',
@@ -262,7 +262,7 @@ class Resolver {
   }
 
   /** The rows after the position, or before it. */
-  #beyond(
+  #rowsBeyond(
     collection: Collection,
     rows: readonly Row[],
     { orderBy, after, before }: ListArguments,
@@ -278,7 +278,7 @@ class Resolver {
   }
 
   #list(collection: Collection, rows: readonly Row[], args: ListArguments): Item[] {
-    return this.#beyond(collection, this.#matching(collection, rows, args), args)
+    return this.#rowsBeyond(collection, this.#matching(collection, rows, args), args)
       .slice(0, args.limit ?? 100)
       .map(row => ({ collection, row }))
   }
@@ -286,7 +286,7 @@ class Resolver {
   #connection(collection: Collection, rows: readonly Row[], args: ListArguments): unknown {
     const sort = orderOf(args.orderBy)
     const all = this.#matching(collection, rows, args)
-    const matching = this.#beyond(collection, all, args)
+    const matching = this.#rowsBeyond(collection, all, args)
     const size = args.last ?? args.first ?? 10
     const page =
       typeof args.last === 'number' ? matching.slice(-size || matching.length) : matching.slice(0, size)
@@ -463,28 +463,32 @@ function withoutRow(model: Model, data: Data, { name }: Collection, id: number):
       relation.kind === 'one' ? { ...relation, of: collection } : [],
     ),
   )
-  const isGone = (name: string, row: Row) => removed.has(`${name} ${row.id}`)
-  const leads = ({ target, field }: (typeof references)[number], row: Row) =>
+  const isRemoved = (name: string, row: Row) => removed.has(`${name} ${row.id}`)
+  const refersToRemoved = ({ target, field }: (typeof references)[number], row: Row) =>
     row[field] !== null && removed.has(`${target} ${row[field]}`)
   for (let size = 0; size < removed.size; ) {
     size = removed.size
     for (const reference of references.filter(({ onDelete }) => onDelete === 'cascade')) {
       for (const row of data[reference.of.name] ?? [])
-        if (leads(reference, row)) removed.add(`${reference.of.name} ${row.id}`)
+        if (refersToRemoved(reference, row)) removed.add(`${reference.of.name} ${row.id}`)
     }
   }
-  const holding = references.filter(({ onDelete }) => onDelete === 'restrict')
-  const holds = (reference: (typeof references)[number]) =>
-    data[reference.of.name]?.some(row => !isGone(reference.of.name, row) && leads(reference, row))
-  if (holding.some(holds)) return undefined
+  const restricting = references.filter(({ onDelete }) => onDelete === 'restrict')
+  const isRestricted = (reference: (typeof references)[number]) =>
+    data[reference.of.name]?.some(
+      row => !isRemoved(reference.of.name, row) && refersToRemoved(reference, row),
+    )
+  if (restricting.some(isRestricted)) return undefined
   const clearReferences = (name: string, row: Row): Row => {
-    const emptied = references.filter(reference => reference.of.name === name && leads(reference, row))
-    return { ...row, ...Object.fromEntries(emptied.map(({ field }) => [field, null])) }
+    const cleared = references.filter(
+      reference => reference.of.name === name && refersToRemoved(reference, row),
+    )
+    return { ...row, ...Object.fromEntries(cleared.map(({ field }) => [field, null])) }
   }
   return Object.fromEntries(
     Object.entries(data).map(([name, rows]) => [
       name,
-      rows.filter(row => !isGone(name, row)).map(row => clearReferences(name, row)),
+      rows.filter(row => !isRemoved(name, row)).map(row => clearReferences(name, row)),
     ]),
   )
 }

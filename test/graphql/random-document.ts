@@ -38,7 +38,7 @@ export interface RandomDocument {
 }
 
 /** Arguments that select rows, as opposed to written values. */
-const ofLists = new Set(['limit', 'first', 'last', 'filter', 'orderBy', 'search'])
+const listArguments = new Set(['limit', 'first', 'last', 'filter', 'orderBy', 'search'])
 
 /**
  * An operation may have 200 directives, and those of a fragment count at each spread. Fragments are spread up to twice,
@@ -50,7 +50,7 @@ const maxRepeatedSpreads = 2
 const condition = new GraphQLNonNull(GraphQLBoolean)
 
 /** A small random number generator, so that a document follows from one seed. */
-function dice(seed: number) {
+function randomSource(seed: number) {
   let state = (seed * 2654435761 + 12345) >>> 0
   const next = () => {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0
@@ -63,33 +63,33 @@ function dice(seed: number) {
   }
 }
 
-class Writer {
+class DocumentGenerator {
   readonly #schema: GraphQLSchema
-  readonly #dice: ReturnType<typeof dice>
+  readonly #random: ReturnType<typeof randomSource>
   readonly #definitions: string[] = []
   readonly #declarations: string[] = []
   readonly #sets: readonly Record<string, unknown>[] = [{}, {}, {}]
   readonly #width: number
   /** The share of nullable arguments that are null. */
-  readonly #nulls: number
+  readonly #nullShare: number
   readonly #seed: number
   readonly #model: Model
   #types: ReadonlyMap<string, ReadonlySet<string>> | undefined
   #count = 0
   #directivesLeft = maxDirectives
-  #twiceLeft = maxRepeatedSpreads
+  #repeatedSpreadsLeft = maxRepeatedSpreads
 
-  constructor(schema: GraphQLSchema, seed: number, nulls: number, model: Model) {
+  constructor(schema: GraphQLSchema, seed: number, nullShare: number, model: Model) {
     this.#schema = schema
     this.#model = model
     this.#seed = seed
-    this.#dice = dice(seed)
-    this.#nulls = nulls
-    this.#width = 1 + this.#dice.int(4)
+    this.#random = randomSource(seed)
+    this.#nullShare = nullShare
+    this.#width = 1 + this.#random.int(4)
   }
 
   document(operation: 'query' | 'mutation', root: GraphQLObjectType): RandomDocument {
-    const body = this.#set(root, operation === 'query' ? 4 : 3)
+    const body = this.#selectionSet(root, operation === 'query' ? 4 : 3)
     const declared = this.#declarations.length > 0 ? `(${this.#declarations.join(', ')})` : ''
     return {
       source: [`${operation}${declared} ${body}`, ...this.#definitions].join('\n'),
@@ -97,9 +97,9 @@ class Writer {
     }
   }
 
-  #set(type: GraphQLObjectType | GraphQLInterfaceType, depth: number): string {
+  #selectionSet(type: GraphQLObjectType | GraphQLInterfaceType, depth: number): string {
     if (type instanceof GraphQLInterfaceType) return this.#abstract(type, depth)
-    const size = 1 + this.#dice.int(this.#width)
+    const size = 1 + this.#random.int(this.#width)
     const parts = Array.from({ length: size }, () => this.#selection(type, depth))
     return `{ ${parts.join(' ')} }`
   }
@@ -107,27 +107,27 @@ class Writer {
   /** The fields of the interface, and fields of some of its types. */
   #abstract(type: GraphQLInterfaceType, depth: number): string {
     const types = this.#schema.getImplementations(type).objects
-    const parts = Array.from({ length: 1 + this.#dice.int(4) }, () => {
-      if (this.#dice.chance(0.3))
-        return this.#dice.pick(['__typename', 'nodeId', `... on ${type.name} { nodeId }`])
-      const chosenType = this.#dice.pick(types)
-      return `... on ${chosenType.name}${this.#directives()} ${this.#set(chosenType, depth)}`
+    const parts = Array.from({ length: 1 + this.#random.int(4) }, () => {
+      if (this.#random.chance(0.3))
+        return this.#random.pick(['__typename', 'nodeId', `... on ${type.name} { nodeId }`])
+      const chosenType = this.#random.pick(types)
+      return `... on ${chosenType.name}${this.#directives()} ${this.#selectionSet(chosenType, depth)}`
     })
     return `{ ${parts.join(' ')} }`
   }
 
   #selection(type: GraphQLObjectType, depth: number): string {
-    const roll = this.#dice.int(21)
+    const roll = this.#random.int(21)
     const [shared] = type.getInterfaces()
     if (roll === 20 && shared)
       return `... on ${shared.name}${this.#directives()} ${this.#abstract(shared, depth)}`
     if (roll === 0) return '__typename'
-    if (roll === 1) return `...${this.#directives()} ${this.#set(type, depth)}`
-    if (roll === 2) return `... on ${type.name}${this.#directives()} ${this.#set(type, depth)}`
+    if (roll === 1) return `...${this.#directives()} ${this.#selectionSet(type, depth)}`
+    if (roll === 2) return `... on ${type.name}${this.#directives()} ${this.#selectionSet(type, depth)}`
     if (roll === 3) {
       const name = `F${++this.#count}`
-      this.#definitions.push(`fragment ${name} on ${type.name} ${this.#set(type, depth - 1)}`)
-      return `...${name}${this.#directives()}${this.#isTwice() ? ` ...${name}` : ''}`
+      this.#definitions.push(`fragment ${name} on ${type.name} ${this.#selectionSet(type, depth - 1)}`)
+      return `...${name}${this.#directives()}${this.#isRepeated() ? ` ...${name}` : ''}`
     }
     return this.#field(type, depth)
   }
@@ -136,21 +136,21 @@ class Writer {
     const fields = Object.values(type.getFields()).filter(
       field =>
         (depth > 0 || isLeafType(getNamedType(field.type))) &&
-        !isAnother(type, field.name) &&
+        !isOtherMutation(type, field.name) &&
         !isAggregate(field),
     )
-    const able = fields.length > 0 ? fields : []
-    const field = able.length > 0 ? this.#dice.pick(able) : undefined
+    const candidates = fields.length > 0 ? fields : []
+    const field = candidates.length > 0 ? this.#random.pick(candidates) : undefined
     if (!field) return '__typename'
     const args = this.#arguments(field)
     const inner = getNamedType(field.type)
     const needsAlias = args !== '' || this.#isAmbiguous(field.name)
-    const alias = needsAlias || this.#dice.chance(0.2) ? `a${++this.#count}: ` : ''
+    const alias = needsAlias || this.#random.chance(0.2) ? `a${++this.#count}: ` : ''
     const head = `${alias}${field.name}${args}`
     if (!(inner instanceof GraphQLObjectType || inner instanceof GraphQLInterfaceType))
       return head + this.#directives()
-    const first = `${head}${this.#directives()} ${this.#set(inner, depth - 1)}`
-    return this.#dice.chance(0.2) ? `${first} ${head} ${this.#set(inner, depth - 1)}` : first
+    const first = `${head}${this.#directives()} ${this.#selectionSet(inner, depth - 1)}`
+    return this.#random.chance(0.2) ? `${first} ${head} ${this.#selectionSet(inner, depth - 1)}` : first
   }
 
   /** Whether types of an interface have different types for the field: selected together, they would conflict. */
@@ -159,60 +159,60 @@ class Writer {
     return (this.#types.get(name)?.size ?? 0) > 1
   }
 
-  #isTwice(): boolean {
-    if (this.#twiceLeft === 0 || this.#dice.chance(0.7)) return false
-    this.#twiceLeft--
+  #isRepeated(): boolean {
+    if (this.#repeatedSpreadsLeft === 0 || this.#random.chance(0.7)) return false
+    this.#repeatedSpreadsLeft--
     return true
   }
 
   #directives(): string {
-    if (this.#directivesLeft === 0 || this.#dice.chance(0.85)) return ''
+    if (this.#directivesLeft === 0 || this.#random.chance(0.85)) return ''
     this.#directivesLeft--
-    const name = this.#dice.pick(['skip', 'include'])
-    const value = this.#dice.chance(0.4)
-    return ` @${name}(if: ${this.#dice.chance(0.5) ? value : this.#variable(condition, () => this.#dice.chance(0.4))})`
+    const name = this.#random.pick(['skip', 'include'])
+    const value = this.#random.chance(0.4)
+    return ` @${name}(if: ${this.#random.chance(0.5) ? value : this.#variable(condition, () => this.#random.chance(0.4))})`
   }
 
   /** Sometimes omits an optional argument. */
   #variable(type: GraphQLInputType, make: () => unknown): string {
     const name = `v${++this.#count}`
-    const isStandard = this.#dice.chance(0.25)
-    const mayLack = isStandard || !isNonNullType(type)
-    const declared = isStandard ? `${getNullableType(type)} = ${literal(make(), type)}` : `${type}`
+    const hasDefault = this.#random.chance(0.25)
+    const canBeOmitted = hasDefault || !isNonNullType(type)
+    const declared = hasDefault ? `${getNullableType(type)} = ${literal(make(), type)}` : `${type}`
     this.#declarations.push(`$${name}: ${declared}`)
-    for (const set of this.#sets) if (!mayLack || this.#dice.chance(0.7)) set[name] = make()
+    for (const set of this.#sets) if (!canBeOmitted || this.#random.chance(0.7)) set[name] = make()
     return `$${name}`
   }
 
   #arguments({ args, type }: GraphQLField<unknown, unknown>): string {
     const names = args.map(arg => arg.name)
-    const backward = names.includes('last') && this.#dice.chance(0.4)
+    const backward = names.includes('last') && this.#random.chance(0.4)
     const chosen = args.filter(({ name, type }) => {
       if (name === 'after' || name === 'before') return false
       if (name === 'first' || name === 'last') return (name === 'last') === backward
-      return isNonNullType(type) || this.#dice.chance(0.4)
+      return isNonNullType(type) || this.#random.chance(0.4)
     })
     const list = chosen.filter(({ name }) => name !== 'orderBy')
-    const isPlaced = names.includes('after') && this.#dice.chance(0.3)
-    if (isPlaced) {
+    const hasCursor = names.includes('after') && this.#random.chance(0.3)
+    if (hasCursor) {
       // `before` needs `last`.
       const others = list
         .filter(({ name }) => name !== 'last')
         .map(arg => `${arg.name}: ${this.#argument(arg)}`)
-      const ends = backward ? [`last: ${this.#dice.int(5)}`] : []
-      const place = this.#place(backward ? 'before' : 'after', getNamedType(type).name)
-      return `(${[...others, ...ends, ...place].join(', ')})`
+      const ends = backward ? [`last: ${this.#random.int(5)}`] : []
+      const position = this.#position(backward ? 'before' : 'after', getNamedType(type).name)
+      return `(${[...others, ...ends, ...position].join(', ')})`
     }
     if (chosen.length === 0) return ''
     return `(${chosen.map(arg => `${arg.name}: ${this.#argument(arg)}`).join(', ')})`
   }
 
   /** A position in an order, with or without an item. */
-  #place(argument: string, type: string): readonly string[] {
+  #position(argument: string, type: string): readonly string[] {
     const collection = this.#collectionOf(type)
     const order = this.#schema.getType(`${type.replace(/Connection$/, '')}OrderBy`)
     if (!isEnumType(order)) throw new Error(`${type} has no order`)
-    const values = Array.from({ length: this.#dice.int(3) }, () => this.#dice.pick(ordersOf(order)))
+    const values = Array.from({ length: this.#random.int(3) }, () => this.#random.pick(ordersOf(order)))
     const fields = values.map(({ value }) => value.field)
     const chosen = values.filter(({ value }, index) => fields.indexOf(value.field) === index)
     const sort = totalOrder(chosen.map(({ value }) => value))
@@ -234,41 +234,42 @@ class Writer {
   }
 
   #key(collection: Collection, name: string): JsonValue {
-    if (name === 'id') return 1 + this.#dice.int(5)
+    if (name === 'id') return 1 + this.#random.int(5)
     const field = collection.fields.get(name)
-    if (field?.optional && this.#dice.chance(0.2)) return null
+    if (field?.optional && this.#random.chance(0.2)) return null
     switch (field?.type.encoding.name) {
       case 'number':
-        return this.#dice.int(4)
+        return this.#random.int(4)
       case 'boolean':
-        return this.#dice.chance(0.5)
+        return this.#random.chance(0.5)
       default:
-        return this.#dice.pick(['a', 'b', 'done', '2026-01-31', '2026-01-31T12:00:00.000Z'])
+        return this.#random.pick(['a', 'b', 'done', '2026-01-31', '2026-01-31T12:00:00.000Z'])
     }
   }
 
   #argument({ name, type }: GraphQLArgument): string {
     const make = () => {
-      const nulls = ofLists.has(name) ? 0.1 : this.#nulls
-      if (!isNonNullType(type) && this.#dice.chance(nulls)) return null
+      const nullShare = listArguments.has(name) ? 0.1 : this.#nullShare
+      if (!isNonNullType(type) && this.#random.chance(nullShare)) return null
       if (name === 'nodeId') return this.#nodeId()
       if (name === 'email') return `m${this.#seed}-${++this.#count}@example.org`
-      return ['limit', 'first', 'last'].includes(name) ? this.#dice.int(5) : this.#value(type, 2)
+      return ['limit', 'first', 'last'].includes(name) ? this.#random.int(5) : this.#value(type, 2)
     }
-    return this.#dice.chance(0.5) ? literal(make(), type) : this.#variable(type, make)
+    return this.#random.chance(0.5) ? literal(make(), type) : this.#variable(type, make)
   }
 
   #nodeId(): string {
-    if (this.#dice.chance(0.1)) return this.#dice.pick(['1', 'Nothing:1', 'Post:', 'Post:1:1', 'post:1', ''])
-    const type = this.#dice.pick(['User', 'Post', 'Tag', 'PostTag', 'ApiKey'])
-    return `${type}:${1 + this.#dice.int(5)}`
+    if (this.#random.chance(0.1))
+      return this.#random.pick(['1', 'Nothing:1', 'Post:', 'Post:1:1', 'post:1', ''])
+    const type = this.#random.pick(['User', 'Post', 'Tag', 'PostTag', 'ApiKey'])
+    return `${type}:${1 + this.#random.int(5)}`
   }
 
   /** As JSON, with enum values as strings. */
   #value(type: GraphQLInputType, depth: number): unknown {
     if (isNonNullType(type)) return this.#value(type.ofType, depth)
     if (isListType(type)) {
-      return Array.from({ length: this.#dice.int(3) }, () => this.#value(type.ofType, depth))
+      return Array.from({ length: this.#random.int(3) }, () => this.#value(type.ofType, depth))
     }
     if (isInputObjectType(type)) {
       // An invalid address is refused before execution.
@@ -279,33 +280,33 @@ class Writer {
           !field.name.endsWith('Uri') &&
           (depth > 0 || !isInputObjectType(innermost(field.type)) || field.name === 'id'),
       )
-      const size = this.#dice.int(3)
-      const chosen = new Set(Array.from({ length: size }, () => this.#dice.pick(fields)))
+      const size = this.#random.int(3)
+      const chosen = new Set(Array.from({ length: size }, () => this.#random.pick(fields)))
       return Object.fromEntries(
         [...chosen].map(field => [field.name, this.#value(field.type, depth - 1)] as const),
       )
     }
-    if (isEnumType(type)) return this.#dice.pick(ordersOf(type)).name
+    if (isEnumType(type)) return this.#random.pick(ordersOf(type)).name
     return this.#leaf(type.name)
   }
 
   #leaf(name: string): unknown {
     switch (name) {
       case 'ID':
-        return String(1 + this.#dice.int(5))
+        return String(1 + this.#random.int(5))
       case 'Int':
       case 'Float':
-        return this.#dice.int(4)
+        return this.#random.int(4)
       case 'Boolean':
-        return this.#dice.chance(0.5)
+        return this.#random.chance(0.5)
       case 'DateTime':
-        return this.#dice.pick(['2026-01-31T12:00:00.000Z', '2026-01-31T13:00:00+01:00'])
+        return this.#random.pick(['2026-01-31T12:00:00.000Z', '2026-01-31T13:00:00+01:00'])
       case 'Date':
         return '2026-01-31'
       case 'JSON':
-        return this.#dice.pick([{ a: [1, null, { b: 'x' }] }, {}, 'a', 7, [], false])
+        return this.#random.pick([{ a: [1, null, { b: 'x' }] }, {}, 'a', 7, [], false])
       default:
-        return this.#dice.pick(['a', 'b', 'ab', 'é', ''])
+        return this.#random.pick(['a', 'b', 'ab', 'é', ''])
     }
   }
 }
@@ -326,7 +327,7 @@ function innermost(type: GraphQLInputType): GraphQLInputType {
 }
 
 /** Mutations of collections outside the random model: keys, apps. */
-function isAnother({ name: type }: GraphQLObjectType, name: string): boolean {
+function isOtherMutation({ name: type }: GraphQLObjectType, name: string): boolean {
   return type === 'Mutation' && !/^(create|update|delete)(User|Post|Tag|PostTag)$/.test(name)
 }
 
@@ -367,13 +368,13 @@ function ordersOf(type: GraphQLEnumType) {
 export function randomDocument(schema: GraphQLSchema, seed: number, model: Model): RandomDocument {
   const query = schema.getQueryType()
   if (!query) throw new Error('the schema has no queries')
-  return new Writer(schema, seed, 0, model).document('query', query)
+  return new DocumentGenerator(schema, seed, 0, model).document('query', query)
 }
 
 /** Its values are valid, except for nulls in required fields. */
 export function randomMutation(schema: GraphQLSchema, seed: number, model: Model): GeneratedOperation {
   const mutation = schema.getMutationType()
   if (!mutation) throw new Error('the schema has no mutations')
-  const { source, sets } = new Writer(schema, seed, 0.1, model).document('mutation', mutation)
+  const { source, sets } = new DocumentGenerator(schema, seed, 0.1, model).document('mutation', mutation)
   return { source, variables: sets[0] ?? {} }
 }

@@ -39,20 +39,20 @@ export interface ModelAndData {
   readonly data: Data
 }
 
-/** What a deletion does to the items that refer to the deleted one, by the referring field. */
+/** The fields whose `onDelete` is random. */
 const references = ['users.boss_id', 'posts.author_id', 'post_tags.post_id', 'post_tags.tag_id'] as const
-const ways = ['restrict', 'cascade', 'clear'] as const
-type OnDelete = Readonly<Record<string, (typeof ways)[number]>>
+const deletionModes = ['restrict', 'cascade', 'clear'] as const
+type OnDelete = Readonly<Record<string, (typeof deletionModes)[number]>>
 
 function modelOf({ access = {}, fields = {} }: Choices, required: RequiredFields, deletion: OnDelete): Model {
-  const fieldAt = (where: string) => {
-    const optional = !required.has(where)
-    return { optional, ...rules(optional ? fields[where] : writable(fields[where])) }
+  const fieldAt = (path: string) => {
+    const optional = !required.has(path)
+    return { optional, ...rules(optional ? fields[path] : writable(fields[path])) }
   }
-  const searched = (where: string) => (fields[where]?.searchable ? { searchable: true } : {})
-  const referring = (where: (typeof references)[number]) => {
-    const way = deletion[where] ?? 'restrict'
-    return { ...fieldAt(where), onDelete: way === 'clear' && required.has(where) ? 'cascade' : way } as const
+  const searched = (path: string) => (fields[path]?.searchable ? { searchable: true } : {})
+  const referring = (path: (typeof references)[number]) => {
+    const mode = deletion[path] ?? 'restrict'
+    return { ...fieldAt(path), onDelete: mode === 'clear' && required.has(path) ? 'cascade' : mode } as const
   }
   return checkModel(
     model({
@@ -114,15 +114,15 @@ const extras: JsonValue[] = [{ a: [1, null, { b: 'x' }] }, 'text', 7, false]
 function rowsOf(data: Data, required: RequiredFields, seed: number): Data {
   const fill = (of: string, row: Row, index: number): Row => {
     const missing = [...required].filter(
-      where => where.startsWith(`${of}.`) && (row[where.slice(of.length + 1)] ?? null) === null,
+      path => path.startsWith(`${of}.`) && (row[path.slice(of.length + 1)] ?? null) === null,
     )
-    const values = missing.map(where => {
-      const name = where.slice(of.length + 1)
+    const values = missing.map(path => {
+      const name = path.slice(of.length + 1)
       return [name, name === 'label' ? 'x' : name === 'extra' ? (extras[index % 4] ?? null) : 1] as const
     })
     return { ...row, ...Object.fromEntries(values) }
   }
-  const some = <T>(from: readonly T[], index: number): T => from[(seed + index) % from.length] as T
+  const pick = <T>(from: readonly T[], index: number): T => from[(seed + index) % from.length] as T
   return {
     users: (data.users ?? []).map((row, i) =>
       fill('users', { ...row, email: `u${i + 1}@example.org`, role: 'user', disabled: false }, i),
@@ -132,10 +132,10 @@ function rowsOf(data: Data, required: RequiredFields, seed: number): Data {
         'posts',
         {
           ...row,
-          score: some([null, ...scores], i) ?? (required.has('posts.score') ? 2 : null),
-          state: some([null, ...states], i) ?? (required.has('posts.state') ? 'draft' : null),
-          due_on: some([null, '2026-01-31', '2025-12-01'], i),
-          sent_at: some(['2026-01-31T12:00:00.000Z', null], i),
+          score: pick([null, ...scores], i) ?? (required.has('posts.score') ? 2 : null),
+          state: pick([null, ...states], i) ?? (required.has('posts.state') ? 'draft' : null),
+          due_on: pick([null, '2026-01-31', '2025-12-01'], i),
+          sent_at: pick(['2026-01-31T12:00:00.000Z', null], i),
         },
         i,
       ),
@@ -148,7 +148,7 @@ function rowsOf(data: Data, required: RequiredFields, seed: number): Data {
 
 /** References that are non-null and readable for everyone: a hidden target is an error then. */
 function withoutRules({ access, fields }: Choices): Choices {
-  const open = references.map(where => [where, {}] as const)
+  const open = references.map(path => [path, {}] as const)
   return { ...(access ? { access } : {}), fields: { ...fields, ...Object.fromEntries(open) } }
 }
 
@@ -158,12 +158,14 @@ export const modelsWithData: fc.Arbitrary<ModelAndData> = fc
     data: datas,
     required: fc.subarray([...requirable]),
     seed: fc.nat(50),
-    holes: fc.boolean(),
-    deletion: fc.record(Object.fromEntries(references.map(where => [where, fc.constantFrom(...ways)]))),
+    hasHoles: fc.boolean(),
+    deletion: fc.record(
+      Object.fromEntries(references.map(path => [path, fc.constantFrom(...deletionModes)])),
+    ),
   })
-  .map(({ choices: all, data, required: some, seed, holes, deletion }) => {
-    const chosen = holes ? withoutRules(all) : all
-    const required = holes ? [...some, ...references] : some
+  .map(({ choices: all, data, required: chosenPaths, seed, hasHoles, deletion }) => {
+    const chosen = hasHoles ? withoutRules(all) : all
+    const required = hasHoles ? [...chosenPaths, ...references] : chosenPaths
     const needed = new Set<string>(required)
     const modelAndData = { model: modelOf(chosen, needed, deletion), data: rowsOf(data, needed, seed) }
     const describe = () => JSON.stringify({ chosen, required, deletion, data: modelAndData.data })

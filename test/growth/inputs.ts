@@ -33,7 +33,7 @@ import { mergePatch } from '../../src/store/write/documents.ts'
 import { normalize } from '../../src/unicode.ts'
 import type { GrowthInput } from './measure.ts'
 import declaration from './model.ts'
-import { hostile, type MakeText, unicode, word } from './texts.ts'
+import { hostile, type TextOfLength, unicode, word } from './texts.ts'
 
 /** The default limits of the settings, in bytes. */
 export const headerBound = 16_384
@@ -57,7 +57,7 @@ function outcome(call: () => unknown): unknown {
 /** One input for each of the texts. */
 function rows(
   name: string,
-  texts: ReadonlyMap<string, MakeText>,
+  texts: ReadonlyMap<string, TextOfLength>,
   bound: number,
   call: (text: string) => unknown,
 ): readonly GrowthInput[] {

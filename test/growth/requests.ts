@@ -29,10 +29,10 @@ interface RequestInput {
   readonly request: (size: number, target: Target) => Request
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' }
-const FORM_TYPE = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
+const jsonType = { 'content-type': 'application/json' }
+const formType = { 'content-type': 'application/x-www-form-urlencoded', 'sec-fetch-site': 'same-origin' }
 /** The part of the largest request line and headers that one of them may use. */
-const headerRoom = 14_336
+const maxHeaderBytes = 14_336
 
 let count = 0
 
@@ -45,7 +45,7 @@ function next(): number {
 function list(name: string, query: (size: number) => string): RequestInput {
   return {
     name: `REST, ${name}`,
-    bound: headerRoom,
+    bound: maxHeaderBytes,
     request: size => ({ path: `/api/v1/things?per_page=1&id[ne]=${next()}&${query(size)}` }),
   }
 }
@@ -53,7 +53,7 @@ function list(name: string, query: (size: number) => string): RequestInput {
 function header(name: string, value: (size: number) => string): RequestInput {
   return {
     name: `header ${name}`,
-    bound: headerRoom,
+    bound: maxHeaderBytes,
     request: size => ({ path: `/api/v1/things?id[ne]=${next()}`, headers: { [name]: value(size) } }),
   }
 }
@@ -65,7 +65,7 @@ function create(name: string, body: (size: number) => unknown, bound = bodyBound
     request: size => ({
       method: 'POST',
       path: '/api/v1/things',
-      headers: JSON_TYPE,
+      headers: jsonType,
       body: JSON.stringify(body(size - 200)),
     }),
   }
@@ -78,7 +78,7 @@ function graphql(name: string, bound: number, request: (size: number) => unknown
     request: size => ({
       method: 'POST',
       path: '/graphql',
-      headers: JSON_TYPE,
+      headers: jsonType,
       body: JSON.stringify(request(size)),
     }),
   }
@@ -93,7 +93,7 @@ function account(path: string, field: string, value: (size: number) => string): 
       // Each mark takes six characters.
       const fields = { ...form, [field]: value(Math.floor((size - 600) / 6)) }
       const body = new URLSearchParams(fields).toString()
-      return { method: 'POST', path, headers: { ...FORM_TYPE, cookie }, body }
+      return { method: 'POST', path, headers: { ...formType, cookie }, body }
     },
   }
 }
@@ -105,7 +105,7 @@ function oauth(path: string, field: string, value: (size: number) => string, gra
     request: (size: number, { clientId, clientSecret }: Target): Request => {
       const client = { client_id: clientId, client_secret: clientSecret, grant_type: grant }
       const body = new URLSearchParams({ ...client, [field]: value(Math.floor((size - 600) / 3)) }).toString()
-      return { method: 'POST', path, headers: FORM_TYPE, body }
+      return { method: 'POST', path, headers: formType, body }
     },
   }
 }
@@ -113,7 +113,7 @@ function oauth(path: string, field: string, value: (size: number) => string, gra
 function authorize(field: string, value: (size: number) => string): RequestInput {
   return {
     name: `/oauth/authorize, ${field}`,
-    bound: headerRoom,
+    bound: maxHeaderBytes,
     request: (size, { clientId }) => {
       const parameters = {
         client_id: clientId,
@@ -166,7 +166,7 @@ const headers: readonly RequestInput[] = [
   header('accept-encoding', repeated('gzip;q=1,')),
   {
     name: 'header content-type',
-    bound: headerRoom,
+    bound: maxHeaderBytes,
     request: size => ({
       method: 'POST',
       path: '/api/v1/things',
@@ -249,12 +249,12 @@ const oauths: readonly RequestInput[] = [
   oauth('/oauth/par', 'scope', repeated('a,')),
   {
     name: 'the Basic credentials of an app',
-    bound: headerRoom,
+    bound: maxHeaderBytes,
     request: size => ({
       method: 'POST',
       path: '/oauth/token',
       headers: {
-        ...FORM_TYPE,
+        ...formType,
         authorization: `Basic ${Buffer.from(`a:${'%41'.repeat(size / 5)}`).toString('base64')}`,
       },
       body: 'grant_type=client_credentials',

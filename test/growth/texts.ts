@@ -1,9 +1,9 @@
 /** Texts of a given length that are expensive for parsers, patterns and normalisation. */
 
-export type MakeText = (length: number) => string
+export type TextOfLength = (length: number) => string
 
 /** Repeats `part` and truncates the text to the length. */
-export function repeated(part: string, before = '', after = ''): MakeText {
+export function repeated(part: string, before = '', after = ''): TextOfLength {
   return length => {
     const rest = Math.max(0, length - before.length - after.length)
     return before + part.repeat(Math.ceil(rest / part.length)).slice(0, rest) + after
@@ -11,14 +11,14 @@ export function repeated(part: string, before = '', after = ''): MakeText {
 }
 
 /** Different parts of about eight characters each. */
-export function differing(part: (index: number) => string, separator: string): MakeText {
+export function differing(part: (index: number) => string, separator: string): TextOfLength {
   return length => Array.from({ length: Math.floor(length / 8) }, (_, index) => part(index)).join(separator)
 }
 
 export const word = (index: number) => index.toString(36).padStart(7, 'q')
 
 /** By kind, for functions that take any text. */
-export const hostile: ReadonlyMap<string, MakeText> = new Map([
+export const hostile: ReadonlyMap<string, TextOfLength> = new Map([
   ['one letter', repeated('a', '', '!')],
   ['spaces', repeated(' ', 'a', 'a')],
   ['commas', repeated(',', 'a', '!')],
@@ -40,8 +40,8 @@ export const hostile: ReadonlyMap<string, MakeText> = new Map([
   ['words', differing(word, ' ')],
 ])
 
-/** For functions that take Unicode. */
-export const unicode: ReadonlyMap<string, MakeText> = new Map([
+/** Texts for functions that take Unicode. */
+export const unicode: ReadonlyMap<string, TextOfLength> = new Map([
   ...hostile,
   ['alternating marks', repeated('\u0301\u0323', 'a')],
   ['marks in the category of letters', repeated('\uFF9E\u0301', 'a')],

@@ -12,9 +12,9 @@ import { createOverloadReplies } from '../../src/http/overload-reply.ts'
 import { SlowClients } from '../../src/http/slow-clients.ts'
 import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
-import { closedAfterEach } from '../closing.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { workFor } from './busy-loop.ts'
-import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
+import { openConnection, parseResponses, type RawResponse, readToEnd, sendRaw } from './raw-client.ts'
 
 interface OpenedServer {
   readonly port: number
@@ -68,12 +68,12 @@ const post = (path: string, body: string) =>
 
 /** Sends all requests on connections that are open before the first one is sent. */
 async function sendAtOnce(port: number, requests: readonly string[]) {
-  const sockets = await Promise.all(requests.map(() => dial(port)))
+  const sockets = await Promise.all(requests.map(() => openConnection(port)))
   await sleep(20)
   const outputs = sockets.map(readToEnd)
   sockets.forEach((socket, nth) => void socket.write(requests[nth] ?? ''))
   return (await Promise.all(outputs)).map(text => {
-    const [answer] = parseAnswers(text)
+    const [answer] = parseResponses(text)
     assert.ok(answer, 'no answer')
     return answer
   })
@@ -95,11 +95,11 @@ test('requests that do not fit into one turn of the event loop are queued, and s
 /** Clients that retry immediately until `refusals` requests were refused; the responses. */
 async function flood(port: number, refusals = 30, request = get('/')) {
   const end = performance.now() + 60_000
-  const answers: WireAnswer[] = []
+  const answers: RawResponse[] = []
   const withStatus = (expected: number) => answers.filter(({ status }) => status === expected)
   const client = async () => {
     while (performance.now() < end && withStatus(503).length < refusals) {
-      answers.push(...parseAnswers(await say(port, request)))
+      answers.push(...parseResponses(await sendRaw(port, request)))
     }
   }
   await Promise.all(Array.from({ length: 60 }, client))
@@ -176,7 +176,7 @@ test('health checks are always answered, ahead of the queue', async () => {
 
 test('a request whose client has disconnected is not served', async () => {
   const { port, answered, server } = await open(slow(30), { maxDelay: 60_000 })
-  const sockets = await Promise.all(paths(20).map(() => dial(port)))
+  const sockets = await Promise.all(paths(20).map(() => openConnection(port)))
   sockets.forEach((socket, nth) => void socket.write(get(`/${nth}`)))
   while (server.admission.shedder.length < 5) await sleep(1)
   for (const socket of sockets) socket.resetAndDestroy()
@@ -188,9 +188,9 @@ test('a WebSocket is not opened while requests are refused', async () => {
   const { port } = await open(slow(10), { maxDelay: 100 })
   const upgrade =
     'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
-  assert.match(await say(port, upgrade), /^HTTP\/1\.1 101/)
+  assert.match(await sendRaw(port, upgrade), /^HTTP\/1\.1 101/)
   await flood(port)
-  const [answer] = parseAnswers(await say(port, upgrade))
+  const [answer] = parseResponses(await sendRaw(port, upgrade))
   assert.equal(answer?.status, 503)
   assert.ok(answer.headers['retry-after'])
 })
@@ -233,14 +233,14 @@ const hold = () => new Promise<Reply>(() => {})
 
 test('a connection over the limit closes a few idle ones', async () => {
   const { port, server } = await open(() => fine, { maxConnections: 5 })
-  const idle = await Promise.all(paths(5).map(() => dial(port)))
+  const idle = await Promise.all(paths(5).map(() => openConnection(port)))
   for (const socket of idle) {
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
     await once(socket, 'data')
   }
   const ended = new Set<Socket>()
   for (const socket of idle) socket.resume().once('end', () => ended.add(socket))
-  assert.equal(parseAnswers(await say(port, get('/')))[0]?.status, 200)
+  assert.equal(parseResponses(await sendRaw(port, get('/')))[0]?.status, 200)
   while (ended.size < 2) await sleep(1)
   for (const socket of idle.filter(socket => !ended.has(socket))) {
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -255,22 +255,22 @@ test('a request on a connection over the limit gets a 503, and connections beyon
     maxConnections: 5,
     shutdownGrace: 0,
   })
-  const busy = await Promise.all(paths(5).map(() => dial(port)))
+  const busy = await Promise.all(paths(5).map(() => openConnection(port)))
   for (const socket of busy) socket.write('GET /hold HTTP/1.1\r\nHost: x\r\n\r\n')
   while (server.running() < 5) await sleep(1)
-  const surplus = await dial(port)
+  const surplus = await openConnection(port)
   const output = readToEnd(surplus)
   await sleep(20)
-  assert.equal(await say(port, get('/')), '')
+  assert.equal(await sendRaw(port, get('/')), '')
   surplus.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  const [answer] = parseAnswers(await output)
+  const [answer] = parseResponses(await output)
   assert.equal(answer?.status, 503)
   assert.equal(answer.headers.connection, 'close')
   assert.ok(answer.headers['retry-after'])
   assert.equal(server.admission.connections.counts.refused, 2)
   for (const socket of busy) socket.resetAndDestroy()
   while (server.admission.connections.open > 0) await sleep(5)
-  assert.equal(parseAnswers(await say(port, get('/')))[0]?.status, 200)
+  assert.equal(parseResponses(await sendRaw(port, get('/')))[0]?.status, 200)
 })
 
 /** Clients that send a request and do not read the response. */
@@ -282,7 +282,7 @@ async function withReaders(
   await once(server, 'listening')
   const sockets: Socket[] = []
   const dialIn = async () => {
-    const socket = await dial((server.address() as AddressInfo).port)
+    const socket = await openConnection((server.address() as AddressInfo).port)
     socket.pause().on('error', () => {})
     sockets.push(socket)
     socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
 import { serviceOfFile } from '../serve/service.ts'
-import { dial, parseAnswers, readToEnd, say } from './wire.ts'
+import { openConnection, parseResponses, readToEnd, sendRaw } from './raw-client.ts'
 
 const service = serviceOfFile({ rateLimit: 'off' })
 
@@ -21,7 +21,7 @@ function dumpStored(): string {
 
 async function refuses(bytes: string | Buffer, status: number, code: string): Promise<void> {
   const was = dumpStored()
-  const [answer, second] = parseAnswers(await say(service().port, bytes))
+  const [answer, second] = parseResponses(await sendRaw(service().port, bytes))
   assert.ok(answer && !second)
   assert.equal(answer.status, status, answer.body)
   assert.equal(answer.headers['content-type'], 'application/json')
@@ -164,7 +164,7 @@ suite('an unknown path is not found', () => {
   for (const path of rows) test(JSON.stringify(path.slice(0, 60)), () => refuses(get(path), 404, 'NOT_FOUND'))
   test('a path with a fragment, a space or bytes beyond ASCII is malformed', async () => {
     for (const path of ['/api/v1/posts 1', '/api/v1/posts#1', '/api/v1/posts\\1', '/\xff\xfe']) {
-      const [answer] = parseAnswers(await say(service().port, get(path)))
+      const [answer] = parseResponses(await sendRaw(service().port, get(path)))
       assert.ok(answer && [400, 404].includes(answer.status), `${path} ${answer?.status}`)
       assert.ok(JSON.parse(answer.body).error.code)
     }
@@ -188,7 +188,7 @@ suite('a malicious header has no effect', () => {
   test('header names from Object.prototype are ordinary names', async () => {
     for (const name of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
       const bytes = `GET /api/v1/posts HTTP/1.1\r\nHost: x\r\n${name}: x\r\nConnection: close\r\n\r\n`
-      assert.equal(parseAnswers(await say(service().port, bytes))[0]?.status, 200, name)
+      assert.equal(parseResponses(await sendRaw(service().port, bytes))[0]?.status, 200, name)
     }
   })
 })
@@ -218,7 +218,7 @@ test('a body of 50 MB is refused, with a Content-Length or in chunks, with or wi
   const was = dumpStored()
   const part = Buffer.alloc(1 << 20, 'a')
   for (const header of [`Content-Length: ${50 * part.length}`, 'Transfer-Encoding: chunked']) {
-    const socket = await dial(service().port)
+    const socket = await openConnection(service().port)
     const output = readToEnd(socket)
     const auth = `Authorization: Bearer ${service().key}\r\nContent-Type: application/json\r\nConnection: close`
     socket.write(`POST /api/v1/posts HTTP/1.1\r\nHost: x\r\n${auth}\r\n${header}\r\n\r\n`)
@@ -229,7 +229,7 @@ test('a body of 50 MB is refused, with a Content-Length or in chunks, with or wi
       )
       if (!more) await Promise.race([new Promise(resolve => socket.once('drain', resolve)), output])
     }
-    const [answer] = parseAnswers(await output)
+    const [answer] = parseResponses(await output)
     assert.ok(answer)
     assert.equal(answer.status, 413, header)
     assert.equal(JSON.parse(answer.body).error.code, 'PAYLOAD_TOO_LARGE')

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { suite, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { serviceOfFile } from '../serve/service.ts'
-import { dial, parseAnswers, readToEnd, say, type WireAnswer } from './wire.ts'
+import { openConnection, parseResponses, type RawResponse, readToEnd, sendRaw } from './raw-client.ts'
 
 const service = serviceOfFile({ rateLimit: 'off' })
 
@@ -23,15 +23,15 @@ async function titles(): Promise<unknown[]> {
 }
 
 /** Sends the bytes, half-closes the connection, and reads the responses. */
-async function sendAndHalfClose(bytes: string): Promise<WireAnswer[]> {
-  const socket = await dial(service().port)
+async function sendAndHalfClose(bytes: string): Promise<RawResponse[]> {
+  const socket = await openConnection(service().port)
   // Otherwise Node would close the other half, too.
   socket.allowHalfOpen = true
   const output = readToEnd(socket)
   socket.end(bytes)
   await once(socket, 'end')
   socket.destroy()
-  return parseAnswers(await output)
+  return parseResponses(await output)
 }
 
 suite('a client that has half-closed its connection', () => {
@@ -83,7 +83,7 @@ suite('a client that has half-closed its connection', () => {
       const metrics = await service().call('/metrics')
       return /^portico_graphql_subscriptions (\d+)/m.exec(metrics.text)?.[1]
     }
-    const socket = await dial(service().port)
+    const socket = await openConnection(service().port)
     socket.allowHalfOpen = true
     let text = ''
     socket.on('data', chunk => {
@@ -91,8 +91,8 @@ suite('a client that has half-closed its connection', () => {
     })
     socket.end(request('POST', '/graphql', body, 'Accept: text/event-stream'))
     while ((await open()) !== '1') await wait(10)
-    const [stored] = parseAnswers(
-      await say(
+    const [stored] = parseResponses(
+      await sendRaw(
         service().port,
         request('POST', '/api/v1/posts', '{"title":"e","body":"b"}', 'Connection: close'),
       ),
@@ -108,8 +108,8 @@ suite('pipelined requests', () => {
   test('see the writes of earlier ones', async () => {
     const before = (await titles()).length
     const pipeline = post('first') + get('/api/v1/posts?per_page=1&sort=-id') + post('second')
-    const answers = parseAnswers(
-      await say(
+    const answers = parseResponses(
+      await sendRaw(
         service().port,
         `${pipeline}${get('/api/v1/posts?per_page=1&sort=-id', 'Connection: close')}`,
       ),
@@ -126,11 +126,11 @@ suite('pipelined requests', () => {
 
   test('with a hundred writes are each stored and answered in order', async () => {
     const expected = Array.from({ length: 100 }, (_, nth) => `nth ${nth}`)
-    const output = await say(
+    const output = await sendRaw(
       service().port,
       expected.map(post).join('') + get('/healthz', 'Connection: close'),
     )
-    const answers = parseAnswers(output)
+    const answers = parseResponses(output)
     assert.deepEqual(
       answers.slice(0, -1).map(({ body }) => JSON.parse(body).title),
       expected,
@@ -145,7 +145,9 @@ suite('pipelined requests', () => {
     const was = await titles()
     // Refused before its body is read, which is too long to keep the connection open.
     const refused = request('POST', '/api/v1/posts', undefined, 'Content-Length: 2000000')
-    const answers = parseAnswers(await say(service().port, refused + 'a'.repeat(2_000_000) + post('never')))
+    const answers = parseResponses(
+      await sendRaw(service().port, refused + 'a'.repeat(2_000_000) + post('never')),
+    )
     assert.deepEqual(
       answers.map(({ status }) => status),
       [413],
@@ -154,8 +156,8 @@ suite('pipelined requests', () => {
   })
 
   test('that are malformed are answered after the earlier ones', async () => {
-    const answers = parseAnswers(
-      await say(service().port, `${post('a')}${get('/healthz')}${post('b')}nonsense\r\n\r\n`),
+    const answers = parseResponses(
+      await sendRaw(service().port, `${post('a')}${get('/healthz')}${post('b')}nonsense\r\n\r\n`),
     )
     assert.deepEqual(
       answers.map(({ status }) => status),
@@ -171,9 +173,9 @@ suite('pipelined requests', () => {
       'Sec-WebSocket-Version: 13',
       'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
     )
-    const output = await say(service().port, post('before') + upgrade + get('/healthz'))
+    const output = await sendRaw(service().port, post('before') + upgrade + get('/healthz'))
     assert.deepEqual(
-      parseAnswers(output).map(({ status, headers }) => [status, headers.connection]),
+      parseResponses(output).map(({ status, headers }) => [status, headers.connection]),
       [
         [201, 'keep-alive'],
         [200, 'close'],
@@ -203,7 +205,7 @@ suite('a malformed WebSocket handshake', () => {
       const headers = Object.entries({ ...good, ...changed }).flatMap(([name, value]) =>
         value === '' ? [] : [`${name}: ${value}`],
       )
-      const [answer, ...others] = parseAnswers(await say(service().port, get('/graphql', ...headers)))
+      const [answer, ...others] = parseResponses(await sendRaw(service().port, get('/graphql', ...headers)))
       assert.ok(answer)
       assert.deepEqual(others, [])
       assert.equal(answer.status, 400)

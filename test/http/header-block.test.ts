@@ -12,7 +12,7 @@ import {
   statusLine,
   writesAlike,
 } from '../../src/http/header-block.ts'
-import { dial, readToEnd } from './wire.ts'
+import { openConnection, readToEnd } from './raw-client.ts'
 
 test('on this Node version the precomputed header block has the bytes that Node writes, and is used', () => {
   assert.equal(writesAlike(createFastEnder(72), endByWriteHead, 72), true)
@@ -49,7 +49,7 @@ test('both implementations send the same bytes on a keep-alive connection', asyn
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   try {
-    const socket = await dial((server.address() as AddressInfo).port)
+    const socket = await openConnection((server.address() as AddressInfo).port)
     const output = readToEnd(socket)
     socket.write('GET /direct HTTP/1.1\r\nHost: x\r\n\r\nGET /other HTTP/1.1\r\nHost: x\r\n\r\n')
     socket.write('GET /direct HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')

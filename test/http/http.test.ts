@@ -11,10 +11,10 @@ import { ApiError } from '../../src/errors.ts'
 import { endWith } from '../../src/http/raw-response.ts'
 import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
-import { closedAfterEach } from '../closing.ts'
-import { dial, parseAnswers, readToEnd, say } from './wire.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
+import { openConnection, parseResponses, readToEnd, sendRaw } from './raw-client.ts'
 
-const bodyLimit = 1000
+const bodyLimitBytes = 1000
 const closed = closedAfterEach<HttpServer>(server => {
   server.server.closeAllConnections()
   return server.close()
@@ -43,7 +43,7 @@ function echo(exchange: Exchange): Reply | Promise<Reply> {
     const { method, path, query, address } = exchange
     return ok(JSON.stringify({ method, path, query, address, body: exchange.body.toString() }))
   }
-  return exchange.readBody(bodyLimit)?.then(echoed) ?? echoed()
+  return exchange.readBody(bodyLimitBytes)?.then(echoed) ?? echoed()
 }
 
 async function open(answer = echo, overrides: Partial<Settings> = {}): Promise<OpenedServer> {
@@ -62,7 +62,7 @@ async function open(answer = echo, overrides: Partial<Settings> = {}): Promise<O
 }
 
 function onlyAnswer(output: string) {
-  const answers = parseAnswers(output)
+  const answers = parseResponses(output)
   const [first] = answers
   assert.ok(first, `no answer in ${JSON.stringify(output)}`)
   assert.equal(answers.length, 1, output)
@@ -86,7 +86,7 @@ const tail = 'Host: x\r\nConnection: close\r\n\r\n'
 
 test('a request keeps method, path and query as they were sent', async () => {
   const { port } = await open()
-  const answer = onlyAnswer(await say(port, `GET /a%20b/c?x=1&y=%2f HTTP/1.1\r\n${tail}`))
+  const answer = onlyAnswer(await sendRaw(port, `GET /a%20b/c?x=1&y=%2f HTTP/1.1\r\n${tail}`))
   assert.equal(answer.status, 200)
   assert.deepEqual(JSON.parse(answer.body), {
     method: 'GET',
@@ -112,7 +112,7 @@ const oddTargets = [
 for (const [target, path, query] of oddTargets) {
   test(`the target ${target.slice(0, 40)} is passed on unchanged`, async () => {
     const { port } = await open()
-    const output = await say(port, `OPTIONS ${target} HTTP/1.1\r\n${tail}`)
+    const output = await sendRaw(port, `OPTIONS ${target} HTTP/1.1\r\n${tail}`)
     const echoed = JSON.parse(onlyAnswer(output).body)
     assert.deepEqual([echoed.path, echoed.query], [path, query])
   })
@@ -120,7 +120,7 @@ for (const [target, path, query] of oddTargets) {
 
 test('a target that is neither a path nor a URL is refused', async () => {
   const { port } = await open()
-  const output = await say(port, `GET foo:bar HTTP/1.1\r\n${tail}`)
+  const output = await sendRaw(port, `GET foo:bar HTTP/1.1\r\n${tail}`)
   isError(output, 400, 'BAD_REQUEST')
 })
 
@@ -173,13 +173,13 @@ const malformed: readonly (readonly [string, string, number, string])[] = [
 for (const [name, bytes, status, code] of malformed) {
   test(`${name} gets a response in the error format, and the connection is closed`, async () => {
     const { port } = await open()
-    isError(await say(port, bytes), status, code)
+    isError(await sendRaw(port, bytes), status, code)
   })
 }
 
 test('HTTP/1.0 does not need a Host header', async () => {
   const { port } = await open()
-  assert.equal(onlyAnswer(await say(port, 'GET /old HTTP/1.0\r\n\r\n')).status, 200)
+  assert.equal(onlyAnswer(await sendRaw(port, 'GET /old HTTP/1.0\r\n\r\n')).status, 200)
 })
 
 test('pipelined requests are answered in order, a malformed one after the earlier ones', async () => {
@@ -188,12 +188,12 @@ test('pipelined requests are answered in order, a malformed one after the earlie
     if (exchange.path === '/slow') await release.promise
     return ok(exchange.path)
   })
-  const output = say(
+  const output = sendRaw(
     port,
     'GET /slow HTTP/1.1\r\nHost: x\r\n\r\nGET /fast HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n',
   )
   setTimeout(release.resolve, 50)
-  const answers = parseAnswers(await output)
+  const answers = parseResponses(await output)
   assert.deepEqual(
     answers.map(answer => [answer.status, answer.status === 200 && answer.body]),
     [
@@ -212,19 +212,19 @@ test('a pipelined request begins when the previous one has been answered', async
     if (exchange.path === '/a') await release.promise
     return ok(exchange.path)
   })
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   const output = readToEnd(socket)
   for (const path of ['/a', '/b', '/c'])
     socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`)
   // A request on another connection, sent later, was answered, so the pipelined ones have arrived.
-  await say(port, `GET /other HTTP/1.1\r\n${tail}`)
+  await sendRaw(port, `GET /other HTTP/1.1\r\n${tail}`)
   assert.deepEqual(begun, ['/a', '/other'])
   release.resolve()
   while (sent.length < 4) await wait(1)
   assert.deepEqual(begun, ['/a', '/other', '/b', '/c'])
   socket.end()
   assert.deepEqual(
-    parseAnswers(await output).map(({ body }) => body),
+    parseResponses(await output).map(({ body }) => body),
     ['/a', '/b', '/c'],
   )
 })
@@ -237,13 +237,13 @@ test('while a request runs, no further pipelined requests are read', async () =>
   })
   let read = 0
   server.server.on('request', () => read++)
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   const pipelined = 'GET /next HTTP/1.1\r\nHost: x\r\n\r\n'
   socket.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
   socket.write(pipelined.repeat(200_000))
   socket.on('error', () => {}).resume()
   while (read < 2) await wait(1)
-  await say(port, `GET /other HTTP/1.1\r\n${tail}`)
+  await sendRaw(port, `GET /other HTTP/1.1\r\n${tail}`)
   // Node reads 64 KiB at a time, here just under two thousand requests.
   assert.ok(read < 8000, `${read} were read`)
   release.resolve()
@@ -253,8 +253,8 @@ test('while a request runs, no further pipelined requests are read', async () =>
 test('HEAD has the headers of GET and no body', async () => {
   const { port } = await open(() => ok('héllo'))
   const [getOutput, headOutput] = await Promise.all([
-    say(port, `GET / HTTP/1.1\r\n${tail}`),
-    say(port, `HEAD / HTTP/1.1\r\n${tail}`),
+    sendRaw(port, `GET / HTTP/1.1\r\n${tail}`),
+    sendRaw(port, `HEAD / HTTP/1.1\r\n${tail}`),
   ])
   const length = (output: string) => /content-length: (\d+)/i.exec(output)?.[1]
   assert.equal(length(getOutput), '6')
@@ -265,7 +265,7 @@ test('HEAD has the headers of GET and no body', async () => {
 for (const status of [204, 304]) {
   test(`a ${status} has no body and no Content-Length`, async () => {
     const { port } = await open(() => ({ status, headers: ['ETag', '"a"'], body: null }))
-    const output = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+    const output = await sendRaw(port, `GET / HTTP/1.1\r\n${tail}`)
     assert.match(output, /ETag: "a"/)
     assert.doesNotMatch(output, /content-length/i)
     assert.ok(output.endsWith('\r\n\r\n'))
@@ -274,14 +274,14 @@ for (const status of [204, 304]) {
 
 test('a body is complete whether it arrives in one piece, in several or in chunks', async () => {
   const { port } = await open()
-  const inOnePiece = await say(port, `POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}hello`)
+  const inOnePiece = await sendRaw(port, `POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}hello`)
   assert.equal(JSON.parse(onlyAnswer(inOnePiece).body).body, 'hello')
-  const chunks = await say(
+  const chunks = await sendRaw(
     port,
     `POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n${tail}3\r\nhel\r\n2\r\nlo\r\n0\r\n\r\n`,
   )
   assert.equal(JSON.parse(onlyAnswer(chunks).body).body, 'hello')
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   const output = readToEnd(socket)
   socket.write(`POST / HTTP/1.1\r\nContent-Length: 5\r\n${tail}`)
   for (const letter of 'hello') {
@@ -294,14 +294,14 @@ test('a body is complete whether it arrives in one piece, in several or in chunk
 test('a body of exactly the limit is accepted; one byte more is refused', async () => {
   const { port } = await open()
   const post = (length: number) =>
-    say(port, `POST / HTTP/1.1\r\nContent-Length: ${length}\r\n${tail}${'a'.repeat(length)}`)
-  assert.equal(onlyAnswer(await post(bodyLimit)).status, 200)
-  isError(await post(bodyLimit + 1), 413, 'PAYLOAD_TOO_LARGE')
+    sendRaw(port, `POST / HTTP/1.1\r\nContent-Length: ${length}\r\n${tail}${'a'.repeat(length)}`)
+  assert.equal(onlyAnswer(await post(bodyLimitBytes)).status, 200)
+  isError(await post(bodyLimitBytes + 1), 413, 'PAYLOAD_TOO_LARGE')
 })
 
 test('a Content-Length over the limit is refused before the body is sent', async () => {
   const { port } = await open()
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   const output = readToEnd(socket)
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 52428800\r\n\r\n')
   const [first] = await once(socket, 'data')
@@ -320,7 +320,7 @@ test('a connection stays open after a small unread body, and is closed after a l
   )
   const post = (length: number) =>
     `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'a'.repeat(length)}`
-  const answers = parseAnswers(await say(port, `${post(2000)}${post(20)}${post(100_000)}`))
+  const answers = parseResponses(await sendRaw(port, `${post(2000)}${post(20)}${post(100_000)}`))
   assert.deepEqual(
     answers.map(({ status, headers }) => [status, headers['connection']]),
     [
@@ -346,7 +346,7 @@ test('a client that sends 50 MB regardless can still read the response', async (
 
 test('chunks over the limit are refused while they arrive', async () => {
   const { port } = await open()
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   const output = readToEnd(socket)
   socket.write('POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n')
   socket.write(`400\r\n${'a'.repeat(1024)}\r\n`)
@@ -359,14 +359,14 @@ test('Expect: 100-continue gets a 100 only if the body will be read', async () =
   const { port } = await open()
   const expect = (length: number) =>
     `POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: ${length}\r\nConnection: close\r\n\r\n`
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   const output = readToEnd(socket)
   socket.write(expect(2))
   const [first] = await once(socket, 'data')
   assert.match(String(first), /^HTTP\/1\.1 100 /)
   socket.write('ab')
   assert.match(await output, /HTTP\/1\.1 200 /)
-  const large = await dial(port)
+  const large = await openConnection(port)
   const refusal = readToEnd(large)
   large.write(expect(5000))
   const [refused] = await once(large, 'data')
@@ -377,20 +377,20 @@ test('Expect: 100-continue gets a 100 only if the body will be read', async () =
 
 test('HTTP/1.0 gets no 100 (RFC 9110, 10.1.1)', async () => {
   const { port } = await open()
-  const output = await say(port, 'POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab')
+  const output = await sendRaw(port, 'POST / HTTP/1.0\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\nab')
   assert.match(output, /^HTTP\/1\.1 200 /)
   assert.match(output, /"body":"ab"/)
 })
 
 test('headers that never end get a 408', async () => {
   const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 2 })
-  isError(await say(port, 'GET / HTTP/1.1\r\nHost: x\r\n'), 408, 'REQUEST_TIMEOUT')
+  isError(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n'), 408, 'REQUEST_TIMEOUT')
 })
 
 test('a body that never ends gets a 408', async () => {
   const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 1 })
   isError(
-    await say(port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc'),
+    await sendRaw(port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc'),
     408,
     'REQUEST_TIMEOUT',
   )
@@ -398,13 +398,13 @@ test('a body that never ends gets a 408', async () => {
 
 test('an incomplete body does not reach the transport', async () => {
   const { port, sent } = await open()
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   socket.write('POST /cut HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc')
   socket.end()
   socket.on('error', () => {})
   socket.resume()
   await once(socket, 'close')
-  assert.equal(onlyAnswer(await say(port, `GET / HTTP/1.1\r\n${tail}`)).status, 200)
+  assert.equal(onlyAnswer(await sendRaw(port, `GET / HTTP/1.1\r\n${tail}`)).status, 200)
   assert.equal(sent.filter(({ exchange, status }) => exchange.path === '/cut' && status < 400).length, 0)
 })
 
@@ -420,7 +420,7 @@ for (const [name, body, leave] of [
       await read.promise
       return echo(exchange)
     })
-    const socket = await dial(port)
+    const socket = await openConnection(port)
     socket.write(`POST /gone HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n${body}`)
     const { req } = await came.promise
     const closed = new Promise(resolve => req.once('close', resolve))
@@ -459,7 +459,7 @@ test('a well-formed X-Request-Id is adopted; otherwise a unique one is generated
   const { port } = await open()
   const idFor = async (sent?: string) => {
     const header = sent === undefined ? '' : `X-Request-Id: ${sent}\r\n`
-    return onlyAnswer(await say(port, `GET / HTTP/1.1\r\n${header}${tail}`)).headers['x-request-id'] ?? ''
+    return onlyAnswer(await sendRaw(port, `GET / HTTP/1.1\r\n${header}${tail}`)).headers['x-request-id'] ?? ''
   }
   assert.equal(await idFor('a.B-c_9'), 'a.B-c_9')
   assert.equal(await idFor('x'.repeat(128)), 'x'.repeat(128))
@@ -481,7 +481,7 @@ test('errors become replies, and only internal ones are reported as faults', asy
     if (exchange.path === '/later') return Promise.reject(new ApiError('CONFLICT'))
     throw new Error('secret detail')
   })
-  const ask = (path: string) => say(port, `GET ${path} HTTP/1.1\r\n${tail}`)
+  const ask = (path: string) => sendRaw(port, `GET ${path} HTTP/1.1\r\n${tail}`)
   isError(await ask('/known'), 404, 'NOT_FOUND')
   isError(await ask('/later'), 409, 'CONFLICT')
   assert.equal(faults.length, 0)
@@ -493,7 +493,7 @@ test('errors become replies, and only internal ones are reported as faults', asy
 
 test('a reply whose headers cannot be written is a 500', async () => {
   const { port, server } = await open(() => ({ status: 200, headers: ['A', 'b\r\nC: d'], body: 'x' }))
-  isError(await say(port, `GET / HTTP/1.1\r\n${tail}`), 500, 'INTERNAL_ERROR')
+  isError(await sendRaw(port, `GET / HTTP/1.1\r\n${tail}`), 500, 'INTERNAL_ERROR')
   assert.equal(server.running(), 0)
 })
 
@@ -511,10 +511,10 @@ test('a streamed body is sent in parts, and ends when the client disconnects', a
     yield 'two'
   }
   const { port } = await open(exchange => ok(exchange.path === '/endless' ? endless() : parts()))
-  const output = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+  const output = await sendRaw(port, `GET / HTTP/1.1\r\n${tail}`)
   assert.match(output, /transfer-encoding: chunked/i)
   assert.ok(output.includes('one,') && output.includes('two'))
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   socket.on('error', () => {})
   socket.write(`GET /endless HTTP/1.1\r\n${tail}`)
   await once(socket, 'data')
@@ -577,7 +577,7 @@ test('a silent stream goes on while a client that has half-closed its connection
 test('a silent stream soon ends when the client has gone', async () => {
   const { body, left } = silentBody()
   const { port } = await open(() => ok(body))
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   socket.write(`GET / HTTP/1.1\r\n${tail}`)
   await once(socket, 'data')
   const leftAt = performance.now()
@@ -593,7 +593,7 @@ test('a streamed body that fails closes the connection, and the fault is reporte
     throw new Error('broken')
   }
   const { port, faults } = await open(() => ok(brokenBody()))
-  const output = await say(port, `GET / HTTP/1.1\r\n${tail}`)
+  const output = await sendRaw(port, `GET / HTTP/1.1\r\n${tail}`)
   assert.doesNotMatch(output, /\r\n0\r\n\r\n$/)
   assert.deepEqual(faults.map(String), ['Error: broken'])
 })
@@ -601,25 +601,27 @@ test('a streamed body that fails closes the connection, and the fault is reporte
 test('browsers on other origins can read responses unless CORS is off', async () => {
   const { port } = await open()
   const ask = `OPTIONS /x HTTP/1.1\r\nOrigin: https://app.example\r\nAccess-Control-Request-Method: PATCH\r\n${tail}`
-  const preflight = onlyAnswer(await say(port, ask))
+  const preflight = onlyAnswer(await sendRaw(port, ask))
   assert.equal(preflight.status, 204)
   assert.equal(preflight.headers['access-control-allow-origin'], '*')
   assert.match(preflight.headers['access-control-allow-methods'] ?? '', /PATCH/)
   const allowed = preflight.headers['access-control-allow-headers'] ?? ''
   assert.match(allowed, /Authorization.*X-API-Key.*If-Match.*Idempotency-Key/)
-  const otherAnswer = onlyAnswer(await say(port, `GET /x HTTP/1.1\r\nOrigin: https://app.example\r\n${tail}`))
+  const otherAnswer = onlyAnswer(
+    await sendRaw(port, `GET /x HTTP/1.1\r\nOrigin: https://app.example\r\n${tail}`),
+  )
   // Including `Idempotent-Replayed`.
   assert.equal(otherAnswer.headers['access-control-expose-headers'], '*')
   assert.equal(preflight.headers['access-control-allow-credentials'], undefined)
   const closed = await open(echo, { cors: false })
-  const echoed = onlyAnswer(await say(closed.port, ask))
+  const echoed = onlyAnswer(await sendRaw(closed.port, ask))
   assert.equal(echoed.headers['access-control-allow-origin'], undefined)
   assert.equal(JSON.parse(echoed.body).method, 'OPTIONS')
 })
 
 test('a forged X-Forwarded-For has no effect unless a proxy is trusted', async () => {
   const ask = async (port: number, forwarded: string) => {
-    const output = await say(port, `GET / HTTP/1.1\r\nX-Forwarded-For: ${forwarded}\r\n${tail}`)
+    const output = await sendRaw(port, `GET / HTTP/1.1\r\nX-Forwarded-For: ${forwarded}\r\n${tail}`)
     return JSON.parse(onlyAnswer(output).body).address
   }
   const direct = await open()
@@ -640,17 +642,17 @@ test('a stop finishes running requests, accepts no new ones, and closes idle con
     }
     return ok('done')
   })
-  const idle = await dial(port)
+  const idle = await openConnection(port)
   const idleSaid = readToEnd(idle)
   idle.write('GET /idle HTTP/1.1\r\nHost: x\r\n\r\n')
   await once(idle, 'data')
-  const slow = await dial(port)
+  const slow = await openConnection(port)
   const slowSaid = readToEnd(slow)
   slow.write('GET /slow HTTP/1.1\r\nHost: x\r\n\r\n')
   await started.promise
   const closed = server.close()
   await idleSaid
-  await assert.rejects(dial(port), { code: 'ECONNREFUSED' })
+  await assert.rejects(openConnection(port), { code: 'ECONNREFUSED' })
   release.resolve()
   const answer = onlyAnswer(await slowSaid)
   assert.equal(answer.body, 'done')
@@ -668,7 +670,7 @@ test('a stop waits at most shutdownGrace for requests that never end', async () 
     },
     { shutdownGrace: 0 },
   )
-  const output = say(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  const output = sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await started.promise
   await server.close()
   assert.equal(await output, '')
@@ -720,14 +722,14 @@ test('a socket whose client keeps its side open after the last response is close
 
 test('a keep-alive connection carries many requests', async () => {
   const { port } = await open()
-  const socket = await dial(port)
+  const socket = await openConnection(port)
   const output = readToEnd(socket)
   socket.write('GET /1 HTTP/1.1\r\nHost: x\r\n\r\n')
   await once(socket, 'data')
   socket.write('POST /2 HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\nab')
   await once(socket, 'data')
   socket.write(`GET /3 HTTP/1.1\r\n${tail}`)
-  const paths = parseAnswers(await output).map(answer => JSON.parse(answer.body).path)
+  const paths = parseResponses(await output).map(answer => JSON.parse(answer.body).path)
   assert.deepEqual(paths, ['/1', '/2', '/3'])
 })
 

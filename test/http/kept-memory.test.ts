@@ -10,12 +10,12 @@ import { runInNewContext } from 'node:vm'
 import { WebSocket } from 'ws'
 import type { GivenSettings } from '../../src/config.ts'
 import { type TestService, withService } from '../serve/service.ts'
-import { dial } from './wire.ts'
+import { openConnection } from './raw-client.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-const MIB = 1024 * 1024
+const mebibyte = 1024 * 1024
 const big = 900_000
 
 /** Bytes of live objects, inside and outside the heap of this process. */
@@ -30,42 +30,46 @@ async function live(): Promise<number> {
 
 interface Socket {
   readonly socket: WebSocket
-  say(message: unknown): void
+  send(message: unknown): void
   hear(): Promise<Readonly<Record<string, never>>>
 }
 
 async function open({ port, key }: TestService, payload: object = {}): Promise<Socket> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/graphql`, ['graphql-transport-ws'])
-  const heard: string[] = []
-  socket.on('message', data => heard.push(String(data)))
+  const received: string[] = []
+  socket.on('message', data => received.push(String(data)))
   // An unawaited message rejects.
   socket.on('close', code => socket.emit('error', new Error(`closed with ${code}`)))
   socket.on('error', () => {})
   await once(socket, 'open')
   const opened: Socket = {
     socket,
-    say: message => socket.send(JSON.stringify(message)),
+    send: message => socket.send(JSON.stringify(message)),
     async hear() {
-      if (heard.length === 0) await once(socket, 'message')
-      return JSON.parse(heard.shift() ?? '')
+      if (received.length === 0) await once(socket, 'message')
+      return JSON.parse(received.shift() ?? '')
     },
   }
-  opened.say({ type: 'connection_init', payload: { ...payload, Authorization: `Bearer ${key}` } })
+  opened.send({ type: 'connection_init', payload: { ...payload, Authorization: `Bearer ${key}` } })
   await opened.hear()
   return opened
 }
 
 /** Subscribes, and waits for the response to a later message, so that the subscription has been read. */
-async function subscribe({ say, hear }: Socket, id: string, payload: object): Promise<readonly object[]> {
-  say({ type: 'subscribe', id, payload })
-  say({ type: 'subscribe', id: `${id} after`, payload: { query: '{ __typename }' } })
-  const heard: object[] = []
+async function subscribe(
+  { send: sendRaw, hear }: Socket,
+  id: string,
+  payload: object,
+): Promise<readonly object[]> {
+  sendRaw({ type: 'subscribe', id, payload })
+  sendRaw({ type: 'subscribe', id: `${id} after`, payload: { query: '{ __typename }' } })
+  const received: object[] = []
   for (;;) {
     const message: { readonly id?: string; readonly type?: string } = await hear()
-    if (message.id === `${id} after` && message.type === 'complete') say({ type: 'ping' })
+    if (message.id === `${id} after` && message.type === 'complete') sendRaw({ type: 'ping' })
     // An error may arrive slightly later than the response to the later message.
-    if (message.type === 'pong') return heard
-    if (message.id === id) heard.push(message)
+    if (message.type === 'pong') return received
+    if (message.id === id) received.push(message)
   }
 }
 
@@ -80,7 +84,7 @@ async function growth(once: (nth: number) => Promise<void>): Promise<number> {
 }
 
 /** A third of what twenty-five of them would hold. */
-const maxGrowth = 7 * MIB
+const maxGrowth = 7 * mebibyte
 
 const text = (nth: number) => `${nth} ${'x'.repeat(big)}`
 
@@ -101,13 +105,13 @@ suite('a subscription over WebSocket does not keep', () => {
   }
   for (const [what, payload] of Object.entries(rows)) {
     test(what, async () => {
-      await withService(quiet, async it => {
-        const socket = await open(it)
+      await withService(quiet, async service => {
+        const socket = await open(service)
         const grown = await growth(async nth => {
           assert.deepEqual(await subscribe(socket, String(nth), payload(nth)), [])
         })
         assert.ok(grown < maxGrowth, `${grown} bytes more`)
-        const { text: metrics } = await it.call('/metrics')
+        const { text: metrics } = await service.call('/metrics')
         assert.match(metrics, /^portico_graphql_subscriptions 30$/m)
         socket.socket.terminate()
       })
@@ -115,9 +119,9 @@ suite('a subscription over WebSocket does not keep', () => {
   }
 
   test('the payload of connection_init', async () => {
-    await withService(quiet, async it => {
+    await withService(quiet, async service => {
       const sockets: Socket[] = []
-      const grown = await growth(async nth => void sockets.push(await open(it, { other: text(nth) })))
+      const grown = await growth(async nth => void sockets.push(await open(service, { other: text(nth) })))
       assert.ok(grown < maxGrowth, `${grown} bytes more`)
       for (const { socket } of sockets) socket.terminate()
     })
@@ -138,18 +142,18 @@ async function stream({ port, key }: TestService, payload: object): Promise<Inco
 }
 
 test('an event stream keeps neither the body nor undeclared variables', async () => {
-  await withService(quiet, async it => {
+  await withService(quiet, async service => {
     const streams: ByteSocket[] = []
     const grown = await growth(async nth => {
       const query = 'subscription { newPost { id } }'
       const body = JSON.stringify({ query, variables: { other: text(nth) } })
-      const socket = await dial(it.port)
+      const socket = await openConnection(service.port)
       const head = [
         'POST /graphql HTTP/1.1',
         'Host: x',
         'Content-Type: application/json',
         'Accept: text/event-stream',
-        `X-API-Key: ${it.key}`,
+        `X-API-Key: ${service.key}`,
         `Content-Length: ${body.length}`,
       ]
       socket.write(`${head.join('\r\n')}\r\n\r\n${body}`)
@@ -169,15 +173,15 @@ test('a cached plan does not keep the variables of its operation', async () => {
     'query ($a: String!) { posts(filter: { and: [{ title: { eq: $a } }] }) { id } }',
     'mutation ($a: String!) { updatePost(id: "99", body: $a) { id } }',
   ]
-  await withService({ ...quiet, cacheBytes: 0 }, async it => {
+  await withService({ ...quiet, cacheBytes: 0 }, async service => {
     for (const [at, document] of documents.entries()) {
       const grown = await growth(async nth => {
         // A different document each time, so that each has its own plan.
         const query = document.replace('{ id }', `{ a${at}_${nth}: id }`)
         const variables = { a: text(nth) }
-        const { json } = await it.call('/graphql', {
+        const { json } = await service.call('/graphql', {
           method: 'POST',
-          key: it.key,
+          key: service.key,
           body: { query, variables },
         })
         assert.ok(json.data !== undefined || json.errors !== undefined)
@@ -199,57 +203,61 @@ suite('the memory of subscriptions is limited over both transports', () => {
   })
 
   test('a subscription that would keep too much is refused with the size and the limit', async () => {
-    await withService({ rateLimit: 'off', graphql: bounds }, async it => {
+    await withService({ rateLimit: 'off', graphql: bounds }, async service => {
       const refusal = /would retain \d+ bytes, for its document and its arguments; at most 60000 are allowed/
-      const [heard] = await subscribe(await open(it), '1', ask(30_000))
-      assert.match(JSON.stringify(heard), refusal)
-      assert.match(JSON.stringify(heard), /"code":"PAYLOAD_TOO_LARGE"/)
-      const answer = await stream(it, ask(30_000))
+      const [received] = await subscribe(await open(service), '1', ask(30_000))
+      assert.match(JSON.stringify(received), refusal)
+      assert.match(JSON.stringify(received), /"code":"PAYLOAD_TOO_LARGE"/)
+      const answer = await stream(service, ask(30_000))
       assert.equal(answer.statusCode, 413)
       assert.match(Buffer.concat(await answer.toArray()).toString(), refusal)
-      assert.deepEqual(await subscribe(await open(it), '1', ask(10)), [])
+      assert.deepEqual(await subscribe(await open(service), '1', ask(10)), [])
     })
   })
 
   test('subscriptions of one caller are limited in total, and share their document', async () => {
-    await withService({ rateLimit: 'off', graphql: bounds }, async it => {
-      const [one, other] = [await open(it), await open(it)]
+    await withService({ rateLimit: 'off', graphql: bounds }, async service => {
+      const [one, other] = [await open(service), await open(service)]
       // About 10 kB for the document, and 20 kB for the arguments of each.
       for (const id of ['1', '2']) assert.deepEqual(await subscribe(one, id, ask(10_000, id)), [])
-      const kept = await stream(it, ask(10_000, '3'))
+      const kept = await stream(service, ask(10_000, '3'))
       assert.equal(kept.statusCode, 200)
       const refusal = /open subscriptions would retain \d+ bytes; at most 100000 are allowed/
       for (const id of ['4', '5']) {
-        const [heard] = await subscribe(id === '4' ? one : other, id, ask(15_000, id))
-        assert.match(JSON.stringify(heard), refusal)
-        assert.match(JSON.stringify(heard), /"code":"RATE_LIMITED"/)
+        const [received] = await subscribe(id === '4' ? one : other, id, ask(15_000, id))
+        assert.match(JSON.stringify(received), refusal)
+        assert.match(JSON.stringify(received), /"code":"RATE_LIMITED"/)
       }
-      assert.equal((await stream(it, ask(15_000, '6'))).statusCode, 429)
+      assert.equal((await stream(service, ask(15_000, '6'))).statusCode, 429)
       // Another caller has their own limit.
       const headers = { 'Content-Type': 'application/json', Accept: 'text/event-stream' }
-      const anonymous = await fetch(`${it.url}/graphql`, {
+      const anonymous = await fetch(`${service.url}/graphql`, {
         method: 'POST',
         headers,
         body: JSON.stringify({ query: 'subscription { newPost { id } }' }),
       })
       assert.equal(anonymous.status, 200)
       await anonymous.body?.cancel()
-      one.say({ type: 'complete', id: '1' })
+      one.send({ type: 'complete', id: '1' })
       assert.deepEqual(await subscribe(one, '7', ask(15_000, '7')), [])
       kept.destroy()
     })
   })
 
   test('subscriptions to the same document get the event each, with or without undeclared variables', async () => {
-    await withService({ rateLimit: 'off', graphql: bounds }, async it => {
-      const socket = await open(it)
+    await withService({ rateLimit: 'off', graphql: bounds }, async service => {
+      const socket = await open(service)
       const query = 'subscription { newPost { title } }'
       await subscribe(socket, '1', { query })
       await subscribe(socket, '2', { query, variables: { other: 1 }, extensions: {} })
       await subscribe(socket, '3', { query: 'subscription { newPost { title id } }' })
-      await it.call('/api/v1/posts', { method: 'POST', key: it.key, body: { title: 'new', body: 'text' } })
-      const heard = [await socket.hear(), await socket.hear(), await socket.hear()]
-      assert.deepEqual(heard.map(({ id }) => id).toSorted(), ['1', '2', '3'])
+      await service.call('/api/v1/posts', {
+        method: 'POST',
+        key: service.key,
+        body: { title: 'new', body: 'text' },
+      })
+      const received = [await socket.hear(), await socket.hear(), await socket.hear()]
+      assert.deepEqual(received.map(({ id }) => id).toSorted(), ['1', '2', '3'])
     })
   })
 })

@@ -111,8 +111,8 @@ for (const workers of ['1', '2']) {
 
 test('a process with a low limit of open files serves with fewer sockets', () =>
   withFile(async file => {
-    const under = ['sh', '-c', 'ulimit -n 64 && exec "$@"', 'sh']
-    const service = await startProcess({ under, environment: { DATABASE_URL: file } })
+    const wrapper = ['sh', '-c', 'ulimit -n 64 && exec "$@"', 'sh']
+    const service = await startProcess({ wrapper, environment: { DATABASE_URL: file } })
     try {
       const answers = await Promise.all([1, 2, 3, 4].map(() => service.call('/healthz')))
       assert.deepEqual(

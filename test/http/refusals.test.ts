@@ -9,7 +9,7 @@ import { AdmissionControl } from '../../src/http/admission.ts'
 import { createHttp, type Exchange } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
 import { workFor } from './busy-loop.ts'
-import { dial } from './wire.ts'
+import { openConnection } from './raw-client.ts'
 
 class Connection {
   isRead = true
@@ -106,7 +106,7 @@ test('every request of clients that retry immediately gets a response', async ()
     onFault: error => assert.fail(String(error)),
   })
   await server.listen()
-  const sockets = await Promise.all(Array.from({ length: 400 }, () => dial(server.port())))
+  const sockets = await Promise.all(Array.from({ length: 400 }, () => openConnection(server.port())))
   try {
     const statuses = (await Promise.all(sockets.map(socket => requestRepeatedly(socket, 25)))).flat()
     const countOf = (status: string) => statuses.filter(line => line === status).length

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import { type TestService, withService } from '../serve/service.ts'
-import { parseAnswers, say, type WireAnswer } from './wire.ts'
+import { parseResponses, type RawResponse, sendRaw } from './raw-client.ts'
 
 const registrationToken = 'a-registration-token-of-32-chars'
 
-let it: TestService
+let testService: TestService
 let close = () => {}
 let ended: Promise<void>
 
 before(async () => {
   await new Promise<void>(ready => {
     ended = withService({ rateLimit: 'off', oauth: { registrationToken } }, async service => {
-      it = service
+      testService = service
       ready()
       await new Promise<void>(resolve => {
         close = resolve
@@ -26,8 +26,10 @@ after(() => {
   return ended
 })
 
-async function ask(...lines: readonly string[]): Promise<WireAnswer> {
-  const answers = parseAnswers(await say(it.port, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`))
+async function sendLines(...lines: readonly string[]): Promise<RawResponse> {
+  const answers = parseResponses(
+    await sendRaw(testService.port, `${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`),
+  )
   const [answer] = answers
   assert.ok(answer && answers.length === 1, JSON.stringify(answers))
   return answer
@@ -58,18 +60,18 @@ suite('the absolute form is equivalent to the origin form', () => {
   for (const [name, metadata] of bad) {
     test(`${name} is refused at registration in every form of the target`, async () => {
       for (const target of targets) {
-        const [answer] = parseAnswers(await say(it.port, register(target, metadata)))
+        const [answer] = parseResponses(await sendRaw(testService.port, register(target, metadata)))
         assert.equal(answer?.status, 400, target)
       }
-      const { json } = await it.call('/api/v1/oauth_apps', { key: it.key })
+      const { json } = await testService.call('/api/v1/oauth_apps', { key: testService.key })
       assert.deepEqual(json.data, [])
     })
   }
 
   test('valid metadata can be registered in every form of the target', async () => {
     for (const target of targets) {
-      const [answer] = parseAnswers(
-        await say(it.port, register(target, { redirect_uris: ['https://app.example/cb'] })),
+      const [answer] = parseResponses(
+        await sendRaw(testService.port, register(target, { redirect_uris: ['https://app.example/cb'] })),
       )
       assert.equal(answer?.status, 201, `${target} ${answer?.body}`)
     }
@@ -85,13 +87,17 @@ suite('the absolute form is equivalent to the origin form', () => {
       ['http://x?a=/b', 200],
     ] as const
     for (const [target, status] of rows) {
-      const { status: actual } = await ask(`GET ${target} HTTP/1.1`, 'Host: x', `X-API-Key: ${it.key}`)
+      const { status: actual } = await sendLines(
+        `GET ${target} HTTP/1.1`,
+        'Host: x',
+        `X-API-Key: ${testService.key}`,
+      )
       assert.equal(actual, status, target)
     }
   })
 
   test('an authorization request reaches its app, and a WebSocket opens', async () => {
-    const page = await ask('GET http://x/oauth/authorize?client_id=no HTTP/1.1', 'Host: x')
+    const page = await sendLines('GET http://x/oauth/authorize?client_id=no HTTP/1.1', 'Host: x')
     assert.equal(page.status, 400)
     assert.match(page.body, /client/)
     const handshake = [
@@ -104,7 +110,7 @@ suite('the absolute form is equivalent to the origin form', () => {
     const opening = `GET http://x/graphql HTTP/1.1\r\n${handshake.join('\r\n')}\r\n\r\n`
     // The server waits half a minute for the close frame of a WebSocket.
     const end = Buffer.from([0x88, 0x80, 0, 0, 0, 0])
-    const output = await say(it.port, Buffer.concat([Buffer.from(opening), end]))
+    const output = await sendRaw(testService.port, Buffer.concat([Buffer.from(opening), end]))
     assert.match(output, /^HTTP\/1\.1 101 /)
   })
 })
@@ -133,7 +139,7 @@ suite('a target is refused', () => {
   ]
   for (const row of rows) {
     test(row, async () => {
-      const answer = await ask(`${row} HTTP/1.1`, 'Host: x')
+      const answer = await sendLines(`${row} HTTP/1.1`, 'Host: x')
       assert.equal(answer.status, 400, answer.body)
       assert.equal(JSON.parse(answer.body).error.code, 'BAD_REQUEST')
     })
@@ -141,7 +147,7 @@ suite('a target is refused', () => {
 
   test('a path that begins with two slashes is not found', async () => {
     for (const target of ['//x/api/v1/posts', 'http://x//oauth/token', '//oauth/register']) {
-      const { status } = await ask(`GET ${target} HTTP/1.1`, 'Host: x')
+      const { status } = await sendLines(`GET ${target} HTTP/1.1`, 'Host: x')
       assert.equal(status, 404, target)
     }
   })
@@ -172,7 +178,7 @@ suite('Host', () => {
   for (const [name, headers] of bad) {
     for (const target of ['/api/v1/posts', 'http://x/api/v1/posts']) {
       test(`${name} with ${target} is a 400`, async () => {
-        const answer = await ask(`GET ${target} HTTP/1.1`, ...headers)
+        const answer = await sendLines(`GET ${target} HTTP/1.1`, ...headers)
         assert.equal(answer.status, 400)
         assert.match(JSON.parse(answer.body).error.message, /`Host`/)
         assert.ok(answer.headers['x-request-id'])
@@ -190,12 +196,12 @@ suite('Host', () => {
     'h%20x',
   ]) {
     test(`${host} is accepted`, async () => {
-      assert.equal((await ask('GET /healthz HTTP/1.1', `Host: ${host}`)).status, 200)
+      assert.equal((await sendLines('GET /healthz HTTP/1.1', `Host: ${host}`)).status, 200)
     })
   }
   test('HTTP/1.0 needs no Host, but a Host that is sent must be valid', async () => {
-    assert.equal((await ask('GET /healthz HTTP/1.0')).status, 200)
-    assert.equal((await ask('GET http://x/healthz HTTP/1.0')).status, 200)
-    assert.equal((await ask('GET /healthz HTTP/1.0', 'Host: a b')).status, 400)
+    assert.equal((await sendLines('GET /healthz HTTP/1.0')).status, 200)
+    assert.equal((await sendLines('GET http://x/healthz HTTP/1.0')).status, 200)
+    assert.equal((await sendLines('GET /healthz HTTP/1.0', 'Host: a b')).status, 400)
   })
 })

@@ -14,8 +14,8 @@ import type { Run } from '../../src/plan/run.ts'
 import { type Principal, user } from '../../src/principal.ts'
 import { createRest, errorReply } from '../../src/rest/rest.ts'
 import { createRun } from '../../src/serve/store.ts'
-import { seedItem, toCall } from '../contract/rest/bench.ts'
-import { type Kind, kinds, postgres } from '../contract/rest/databases.ts'
+import { type DatabaseKind, databaseKinds, postgres } from '../contract/rest/databases.ts'
+import { seedItem, toCall } from '../contract/rest/harness.ts'
 import blog from '../models/blog.ts'
 
 const model = checkModel(blog)
@@ -32,10 +32,10 @@ type NodeOptions = Partial<Pick<IdempotencyParts, 'counters' | 'now'>> & {
 
 /** Runs `use` with a database, a function that opens nodes on it, and the user who writes. */
 async function withNodes(
-  kind: Kind,
+  kind: DatabaseKind,
   use: (open: (options?: NodeOptions) => Promise<Node>, url: string, ann: Principal) => Promise<void>,
 ): Promise<void> {
-  const database = await kind.make(model)
+  const database = await kind.create(model)
   const stores: { close(): Promise<void> }[] = []
   const first = await database.open(model)
   stores.push(first)
@@ -89,7 +89,7 @@ function after(fate: (outcome: Promise<unknown>) => Promise<never>) {
   return (run: Run): Run => ({ ...run, write: (...args) => fate(run.write(...args)) })
 }
 
-for (const kind of kinds) {
+for (const kind of databaseKinds) {
   suite(`retries on ${kind.name}`, () => {
     test('an unconfirmed commit is found by its record', async () => {
       await withNodes(kind, async open => {
@@ -188,8 +188,8 @@ for (const kind of kinds) {
         await yesterday.post('a', { title: 'One' })
         const created = await yesterday.post('a', { title: 'Another' })
         assert.deepEqual([created.status, headerOf(created, 'Idempotent-Replayed')], [201, undefined])
-        const hour = 60 * 60 * 1000
-        const recent = await open({ now: () => Date.now() - 23 * hour })
+        const hourMs = 60 * 60 * 1000
+        const recent = await open({ now: () => Date.now() - 23 * hourMs })
         await recent.post('b', { title: 'One' })
         assert.equal(headerOf(await recent.post('b', { title: 'One' }), 'Idempotent-Replayed'), 'true')
       })

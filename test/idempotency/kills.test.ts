@@ -108,10 +108,10 @@ class Load {
 
 for (const setup of nodeSetups) {
   test(`${keys} keys, sent ${sends} times each during ${kills} kills, have one effect each, on ${setup.name}`, async context => {
-    const place = await setup.open()
+    const deployment = await setup.open()
     const key = generateKey()
     const cluster = await startCluster({
-      settings: { rateLimit: 'off', ...place.settings },
+      settings: { rateLimit: 'off', ...deployment.settings },
       environment: { PORTICO_ADMIN_API_KEY: key },
     })
     try {
@@ -149,7 +149,7 @@ for (const setup of nodeSetups) {
       context.diagnostic(`${load.replays} replays, ${load.retries} sent again, ${restarts.length} kills`)
     } finally {
       await cluster.close()
-      await place.close()
+      await deployment.close()
     }
   })
 }

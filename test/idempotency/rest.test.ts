@@ -198,7 +198,7 @@ for (const setup of nodeSetups) {
         const secret = String(created.json.key)
         assert.match(secret, /^pk_/)
         sameAnswer(await write('/api_keys', create), created)
-        assert.ok(!(await fixture.place.dump()).includes(secret))
+        assert.ok(!(await fixture.deployment.dump()).includes(secret))
         await write(`/api_keys/${created.json.id}`, { method: 'DELETE' })
         assert.deepEqual((await write('/api_keys', create)).json, { id: created.json.id })
       })

@@ -14,17 +14,17 @@ import { createRun } from '../../src/serve/store.ts'
 import { administrationActions } from '../../src/serve/transports/administration.ts'
 import { cheapHash } from '../auth/cheap-hash.ts'
 import blog from '../models/blog.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 import { idempotencyOf } from './of-store.ts'
 
 const model = checkModel(blog)
 const collection = model.collections.get('users') ?? assert.fail()
 const action = builtinActions.get('users')?.find(({ name }) => name === 'set_password') ?? assert.fail()
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`a password that was set before a crash is not set again by the retry, which is replayed (${name})`, async () => {
-    await within(async place => {
-      const store = await place.open(model)
+    await within(async database => {
+      const store = await database.open(model)
       const died = Promise.withResolvers<void>()
       let dies = true
       const inner = createRun(createGuard(model), store)

@@ -16,24 +16,24 @@ import { createRun } from '../../src/serve/store.ts'
 import { accountSubresources } from '../../src/serve/transports/administration.ts'
 import { cheapHash } from '../auth/cheap-hash.ts'
 import blog from '../models/blog.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 import { idempotencyOf } from './of-store.ts'
 
 const model = checkModel(blog)
 const collection = model.collections.get('users') ?? assert.fail()
-const day = 24 * 60 * 60 * 1000
+const dayMs = 24 * 60 * 60 * 1000
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`a session or grant that was ended before a crash is ended with 204 by the retry, which is then replayed (${name})`, async () => {
-    await within(async place => {
-      const store = await place.open(model)
+    await within(async database => {
+      const store = await database.open(model)
       const { records } = store
-      let dies = false
+      let crashes = false
       const inner = createRun(createGuard(model), store)
       const run: Run = {
         ...inner,
         async transaction(program) {
-          if (dies) throw new Error('died')
+          if (crashes) throw new Error('crashed')
           return inner.transaction(program)
         },
       }
@@ -60,7 +60,7 @@ for (const { name, within } of databases) {
       try {
         const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
         const owner = String(id)
-        const expiresAt = Date.now() + day
+        const expiresAt = Date.now() + dayMs
         const session = { uid: 'a-session', accountId: owner, loginTs: Math.floor(Date.now() / 1000) }
         const payload = JSON.stringify(session)
         await records.put({ kind: 'Session', id: 'a hash', alias: session.uid, payload, expiresAt, owner })
@@ -75,9 +75,9 @@ for (const { name, within } of databases) {
           ['sessions', session.uid],
           ['grants', 'tool'],
         ] as const) {
-          dies = true
-          await assert.rejects(end(name, id, key, name), /died/)
-          dies = false
+          crashes = true
+          await assert.rejects(end(name, id, key, name), /crashed/)
+          crashes = false
           assert.deepEqual(await end(name, id, key, name), [204, false], name)
           assert.deepEqual(await end(name, id, key, name), [204, true], name)
           const isGone = (error: unknown) => error instanceof ApiError && error.code === 'NOT_FOUND'

@@ -161,17 +161,17 @@ const overWebSocket: Connect = (received, { url, key }, connection) => {
   const topic = topics[kind]
   const query = `subscription ($after: ID) { ${topic}(after: $after) { id version } }`
   const socket = new WebSocket(`${url().replace('http', 'ws')}/graphql`, 'graphql-transport-ws')
-  const say = (message: object) => socket.send(JSON.stringify(message))
+  const send = (message: object) => socket.send(JSON.stringify(message))
   connection.setClose(() => socket.terminate())
   const { promise, resolve } = Promise.withResolvers<void>()
   socket.on('error', () => {}).on('close', () => resolve())
-  socket.on('open', () => say({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } }))
+  socket.on('open', () => send({ type: 'connection_init', payload: { Authorization: `Bearer ${key}` } }))
   socket.on('message', text => {
     const { type, payload }: Message = JSON.parse(String(text))
     const item = payload?.data?.[topic]
     if (type === 'connection_ack') {
-      say({ id: '1', type: 'subscribe', payload: { query, variables: { after: String(received.last) } } })
-    } else if (type === 'ping') say({ type: 'pong' })
+      send({ id: '1', type: 'subscribe', payload: { query, variables: { after: String(received.last) } } })
+    } else if (type === 'ping') send({ type: 'pong' })
     else if (type === 'next' && item) {
       const id = Number(payload?.extensions?.eventId)
       received.add({ id, kind, item: Number(item.id), version: item.version })
@@ -180,14 +180,14 @@ const overWebSocket: Connect = (received, { url, key }, connection) => {
   return promise
 }
 
-const connects = {
+const connectors = {
   'event stream': overEventStream,
   'long poll': overLongPoll,
   WebSocket: overWebSocket,
 } as const
 
-export type Over = keyof typeof connects
+export type StreamTransport = keyof typeof connectors
 
-export function listen(over: Over, received: ReceivedEvents, nodes: Nodes): Listener {
-  return new ResumingListener(received, nodes, connects[over])
+export function listen(transport: StreamTransport, received: ReceivedEvents, nodes: Nodes): Listener {
+  return new ResumingListener(received, nodes, connectors[transport])
 }

@@ -21,7 +21,7 @@ for (const database of ['SQLite', 'PostgreSQL'] as const) {
       cuts: 24,
       kills: 3,
       writers: 8,
-      patienceMs: 60_000,
+      idleTimeoutMs: 60_000,
     })
     context.diagnostic(JSON.stringify(report))
     assert.deepEqual([report.faultCount, report.faults], [0, []])

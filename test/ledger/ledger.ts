@@ -13,7 +13,7 @@ import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import type { Node } from '../nodes/node.ts'
 import { secretKey } from '../setups/postgres.ts'
 import { type AcknowledgedWrite, compareLog, type EntryEvent, type Kind, ReceivedEvents } from './checker.ts'
-import { entryEvent, type Listener, listen, type Nodes, type Over } from './connections.ts'
+import { entryEvent, type Listener, listen, type Nodes, type StreamTransport } from './connections.ts'
 import { Receiver } from './receiver.ts'
 import { Writer } from './writers.ts'
 
@@ -28,7 +28,7 @@ export interface LedgerOptions {
   readonly kills: number
   readonly writers: number
   /** The time without new events at the end, in milliseconds, after which missing events count as lost. */
-  readonly patienceMs: number
+  readonly idleTimeoutMs: number
   readonly onProgress?: (text: string) => void
 }
 
@@ -44,7 +44,7 @@ export interface LedgerReport {
   readonly transports: Readonly<Record<string, { listeners: number; received: number; repeated: number }>>
 }
 
-export type Transport = Over | 'webhook'
+export type Transport = StreamTransport | 'webhook'
 
 const allKinds: readonly Kind[] = ['created', 'updated', 'deleted']
 /**
@@ -53,7 +53,7 @@ const allKinds: readonly Kind[] = ['created', 'updated', 'deleted']
 const ofOneKind: readonly Transport[] = ['WebSocket', 'webhook']
 
 /** A deployment of nodes, each of which can be killed and restarted separately. */
-interface Place {
+interface Deployment {
   readonly cluster: NodeCluster
   close(): Promise<void>
 }
@@ -64,7 +64,7 @@ const unlimited: GivenSettings = {
   graphql: { maxSubscriptions: 100_000, maxConnections: 100_000 },
 }
 
-async function openPlace(database: LedgerOptions['database'], key: string): Promise<Place> {
+async function openDeployment(database: LedgerOptions['database'], key: string): Promise<Deployment> {
   const model = join(import.meta.dirname, 'model.ts')
   const environment = { PORTICO_ADMIN_API_KEY: key }
   if (database === 'SQLite') {
@@ -97,7 +97,7 @@ async function openPlace(database: LedgerOptions['database'], key: string): Prom
   }
 }
 
-async function makeWebhook({ url, key }: Nodes, target: string, kinds: readonly Kind[]): Promise<void> {
+async function createWebhook({ url, key }: Nodes, target: string, kinds: readonly Kind[]): Promise<void> {
   const answer = await fetch(`${url()}/api/v1/webhooks`, {
     method: 'POST',
     headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' },
@@ -120,7 +120,7 @@ async function openListeners(
     const received = new ReceivedEvents(transport, kinds)
     if (transport === 'webhook') {
       const { url, listener } = receiver.add(received)
-      await makeWebhook(nodes, url, kinds)
+      await createWebhook(nodes, url, kinds)
       listeners.push(listener)
     } else listeners.push(listen(transport, received, nodes))
   }
@@ -134,12 +134,12 @@ async function killAndStart(node: Node): Promise<void> {
 }
 
 /** Calls `act` `times` times, distributed evenly over the writes. */
-function evenly(times: number, events: number, act: () => void): (written: number) => void {
+function distributed(times: number, events: number, action: () => void): (written: number) => void {
   let completed = 0
   return written => {
     while (completed < times && written > ((completed + 1) * events) / (times + 1)) {
       completed += 1
-      act()
+      action()
     }
   }
 }
@@ -167,13 +167,13 @@ async function readLog({ url, key }: Nodes): Promise<readonly EntryEvent[]> {
 async function untilReceived(
   listeners: readonly Listener[],
   log: readonly EntryEvent[],
-  patienceMs: number,
+  idleTimeoutMs: number,
 ): Promise<void> {
   const waiting = new Set(listeners.map(({ received }) => received))
   const expected = Map.groupBy(log, ({ kind }) => kind)
   let count = 0
   let changedAt = performance.now()
-  while (waiting.size > 0 && performance.now() - changedAt < patienceMs) {
+  while (waiting.size > 0 && performance.now() - changedAt < idleTimeoutMs) {
     for (const received of waiting) if (received.isComplete(expected)) waiting.delete(received)
     const now = listeners.reduce((sum, { received }) => sum + received.count, 0)
     if (now !== count) changedAt = performance.now()
@@ -214,17 +214,17 @@ interface Disturbance {
 async function writeWithDisturbance(
   options: LedgerOptions,
   { nodes }: NodeCluster,
-  where: Nodes,
+  target: Nodes,
   listeners: readonly Listener[],
 ): Promise<Disturbance> {
   const written: AcknowledgedWrite[] = []
   const counts = { repeated: 0, cuts: 0, kills: 0 }
   let killing: Promise<void> = Promise.resolve()
-  const cut = evenly(options.cuts, options.events, () => {
+  const cut = distributed(options.cuts, options.events, () => {
     listeners[randomInt(listeners.length)]?.cut()
     counts.cuts += 1
   })
-  const kill = evenly(options.kills, options.events, () => {
+  const kill = distributed(options.kills, options.events, () => {
     killing = killing.then(async () => {
       const node = nodes[randomInt(nodes.length)]
       if (node === undefined) return
@@ -234,7 +234,7 @@ async function writeWithDisturbance(
   })
   let begun = 0
   const work = async () => {
-    const writer = new Writer(where, counts, event => {
+    const writer = new Writer(target, counts, event => {
       written.push(event)
       cut(written.length)
       kill(written.length)
@@ -253,19 +253,19 @@ async function writeWithDisturbance(
 /** Runs everything. Faults are in the report; throws if something could not be tested. */
 export async function runLedger(options: LedgerOptions): Promise<LedgerReport> {
   const key = generateKey()
-  const { cluster, close } = await openPlace(options.database, key)
+  const { cluster, close } = await openDeployment(options.database, key)
   const receiver = new Receiver()
   await receiver.start()
   let turn = 0
-  const where = { key, url: () => cluster.node(turn++).url }
+  const target = { key, url: () => cluster.node(turn++).url }
   let listeners: readonly Listener[] = []
   try {
-    listeners = await openListeners(options, where, receiver)
+    listeners = await openListeners(options, target, receiver)
     const start = performance.now()
-    const { written, repeated, cuts, kills } = await writeWithDisturbance(options, cluster, where, listeners)
-    const log = await readLog(where)
+    const { written, repeated, cuts, kills } = await writeWithDisturbance(options, cluster, target, listeners)
+    const log = await readLog(target)
     options.onProgress?.(`${log.length} events in the log`)
-    await untilReceived(listeners, log, options.patienceMs)
+    await untilReceived(listeners, log, options.idleTimeoutMs)
     const seconds = (performance.now() - start) / 1000
     await Promise.all(listeners.map(listener => listener.end()))
     const faults = [compareLog(log, written), ...listeners.map(({ received }) => received.compare(log))]

@@ -3,7 +3,7 @@
  * is terminated.
  */
 import { on } from '../../src/index.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 import { handler, type LooseContext, within } from './fixture.ts'
 
 const events: string[] = []
@@ -20,7 +20,7 @@ async function stuck({ event, signal, data }: LooseContext) {
   if (title === 'never') await new Promise(() => signal.addEventListener('abort', () => aborted.push(title)))
 }
 
-const [sqlite] = databases
+const [sqlite] = databaseKinds
 if (sqlite === undefined) throw new Error('there is no database')
 await within(sqlite, { reactions: { stuck: on('task.created', handler(stuck)) } }, async fixture => {
   const { task, runner, until, failures } = fixture

@@ -18,7 +18,7 @@ import type { Store } from '../../src/store/store.ts'
 import { createTimeLimit } from '../../src/time-limit.ts'
 import { type FakeClock, fakeClock } from '../events/webhooks/clock.ts'
 import { Client } from '../store/blog.ts'
-import type { Place, TestDatabase } from '../store/databases.ts'
+import type { DatabaseKind, TestDatabase } from '../store/databases.ts'
 
 export const logic = (declared: LogicDeclaration): Model =>
   checkModel(
@@ -69,19 +69,19 @@ export interface Fixture {
 
 /** Runs `use` on a database, then stops the runners that it started. `now`: the initial time. */
 export function within(
-  database: TestDatabase,
+  kind: DatabaseKind,
   declared: LogicDeclaration,
-  use: (fixture: Fixture, place: Place) => Promise<void>,
+  use: (fixture: Fixture, database: TestDatabase) => Promise<void>,
   now: number = Date.now(),
 ) {
   return () =>
-    database.within(async place => {
+    kind.within(async database => {
       const model = logic(declared)
-      const store = await place.open(model)
+      const store = await database.open(model)
       const node = open(model, store, now)
       await registerRuns(model, { records: store.records, log: store.changes, now })
       try {
-        await use(node.fixture, place)
+        await use(node.fixture, database)
         assert.deepEqual(node.fixture.faults, [])
       } finally {
         await node.close()

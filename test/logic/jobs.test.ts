@@ -5,22 +5,22 @@ import { every, job, string } from '../../src/index.ts'
 import { enqueueJob } from '../../src/logic/jobs/later.ts'
 import { positionKey, type RunnerPosition } from '../../src/logic/runs/position.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 import { within } from './fixture.ts'
 
 /** A timeout that is not reached even though the clock jumps while handlers run. */
 const patient = { timeoutMs: 1_000_000_000 }
-const hour = 3_600_000
-const noon = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 12 * hour
+const hourMs = 3_600_000
+const noon = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 12 * hourMs
 const iso = (time: number) => new Date(time).toISOString()
 
-for (const database of databases) {
-  describe(`jobs on ${database.name}`, () => {
+for (const databaseKind of databaseKinds) {
+  describe(`jobs on ${databaseKind.name}`, () => {
     const due: string[] = []
     it(
       'run once for each due time across all nodes',
       within(
-        database,
+        databaseKind,
         { jobs: { hourly: every('hour', ({ scheduledFor }) => void due.push(scheduledFor ?? '')) } },
         async ({ runner, until, missed }) => {
           const nodes = [runner(patient), runner(patient), runner(patient)]
@@ -30,7 +30,7 @@ for (const database of databases) {
           await nodes.find(({ state }) => state.isRunning)?.stop()
           await until(() => due.length === 5, 'another node takes over', 300_000)
           // The clock may jump over a due time while a node is busy; it is then missed and reported.
-          const times = due.map(time => (Date.parse(time) - noon) / hour)
+          const times = due.map(time => (Date.parse(time) - noon) / hourMs)
           assert.ok(times.every(Number.isInteger), String(times))
           const skips = times.filter((time, index) => time !== (times[index - 1] ?? 0) + 1)
           assert.equal(skips.length, missed.length)
@@ -44,7 +44,7 @@ for (const database of databases) {
     it(
       'that missed several due times run once, for the last one',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             hourly: every('hour', ({ scheduledFor }) => void missed.push(scheduledFor ?? '')),
@@ -57,8 +57,8 @@ for (const database of databases) {
           await until(() => !first.state.isRunning, 'the first node has stopped')
           await stopping
           const [before, reportedBefore, stoppedAt] = [missed.length, reported.length, clock.now()]
-          await clock.jump(10 * hour + 60_000)
-          const last = Math.floor(clock.now() / hour) * hour
+          await clock.jump(10 * hourMs + 60_000)
+          const last = Math.floor(clock.now() / hourMs) * hourMs
           runner(patient)
           await until(() => missed.includes(iso(last)), 'the second node runs the last due time')
           // A run that was due before the stop may have been stored and not started.
@@ -78,7 +78,7 @@ for (const database of databases) {
     it(
       'that fail are retried with the same key, and no other due time is lost',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             nightly: every('day at 03:00', { timeZone: 'UTC' }, ({ scheduledFor, idempotencyKey }) => {
@@ -105,7 +105,7 @@ for (const database of databases) {
     it(
       'are no longer retried when the next run is due',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             often: every('minute', ({ scheduledFor }) => {
@@ -131,7 +131,7 @@ for (const database of databases) {
     it(
       'that were enqueued run at their time with their input, even if another process enqueued them',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             remind: job({
@@ -145,9 +145,9 @@ for (const database of databases) {
           const enqueue = (dueMs: number, text: string) =>
             enqueueJob(iso(dueMs), 'remind', { text }, { model, now, depth: 0 })
           for (const [dueMs, text] of [
-            [now + 2 * hour, 'second'],
-            [now + hour, 'first'],
-            [now - hour, 'at once'],
+            [now + 2 * hourMs, 'second'],
+            [now + hourMs, 'first'],
+            [now - hourMs, 'at once'],
           ] as const) {
             const step = enqueue(dueMs, text)
             assert.equal(step.kind, 'put')
@@ -175,7 +175,7 @@ for (const database of databases) {
     it(
       'run although many runs of a slow one are due before them, and although the clock is set back',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             slow: job({
@@ -202,7 +202,7 @@ for (const database of databases) {
           runner(patient)
           await until(() => quick.length === 1, 'the quick job has run')
           assert.ok(slowRuns > 0)
-          clock.setBack(hour)
+          clock.setBack(hourMs)
           await enqueue('quick', { text: 'second' })
           await until(() => quick.length === 2, 'it has run again')
           release()
@@ -216,7 +216,7 @@ for (const database of databases) {
     it(
       'that the model no longer has are removed on request, with their due times',
       within(
-        database,
+        databaseKind,
         { jobs: { hourly: every('hour', () => undefined) } },
         async ({ runner, until, store: { records } }) => {
           const { kind, id } = positionKey
@@ -239,7 +239,7 @@ for (const database of databases) {
     it(
       'running on a killed node are run again by another',
       within(
-        database,
+        databaseKind,
         {
           jobs: {
             long: every('hour', ({ scheduledFor }) => {

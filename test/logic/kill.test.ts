@@ -13,7 +13,7 @@ import { describe, it } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { registerRuns } from '../../src/logic/runner.ts'
 import { Client } from '../store/blog.ts'
-import { databases, type Place } from '../store/databases.ts'
+import { databaseKinds, type TestDatabase } from '../store/databases.ts'
 import { killedModel } from './killed-node.ts'
 
 const kills = Number(process.env['PORTICO_KILLS'] ?? 5)
@@ -54,11 +54,11 @@ function requireOrder(item: number, handled: readonly number[], logged: readonly
   assert.equal(reached, logged.length, `item ${item} lacks event ${logged[reached]}`)
 }
 
-async function run(place: Place, folder: string, started: ChildProcess[]): Promise<void> {
+async function run(database: TestDatabase, folder: string, started: ChildProcess[]): Promise<void> {
   const file = join(folder, 'lines')
   writeFileSync(file, '')
   const model = killedModel(() => undefined, 0)
-  const store = await place.open(model)
+  const store = await database.open(model)
   const base = Date.now()
   await registerRuns(model, { records: store.records, log: store.changes, now: base })
   const client = new Client(store, model)
@@ -75,7 +75,7 @@ async function run(place: Place, folder: string, started: ChildProcess[]): Promi
   const start = (chance: number) => {
     const parameters = [
       join(import.meta.dirname, 'killed-node.ts'),
-      place.url,
+      database.url,
       file,
       String(base),
       String(chance),
@@ -140,14 +140,14 @@ const handledIn = ({ events, ticks }: Lines) =>
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
-for (const database of databases.slice(0, 2)) {
-  describe(`reactions and jobs under kill -9 on ${database.name}`, () => {
+for (const databaseKind of databaseKinds.slice(0, 2)) {
+  describe(`reactions and jobs under kill -9 on ${databaseKind.name}`, () => {
     it(`${kills} kills lose no event, job or due time`, { timeout: deadlineMs + 60_000 }, () =>
-      database.within(async place => {
+      databaseKind.within(async database => {
         const folder = mkdtempSync(join(tmpdir(), 'portico-kill-'))
         const started: ChildProcess[] = []
         try {
-          await run(place, folder, started)
+          await run(database, folder, started)
         } finally {
           // After a failure too, since a remaining node would keep the test from ending.
           for (const node of started) node.kill('SIGKILL')

@@ -14,7 +14,7 @@ import type { Plan, WriteShape } from '../../src/plan/plan.ts'
 import { createPlan, deleteShape, updateShape } from '../../src/plan/system-plans.ts'
 import { user } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
-import { databases, type Place } from '../store/databases.ts'
+import { databaseKinds, type TestDatabase } from '../store/databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const perGroup = 2
@@ -205,8 +205,11 @@ function membersAfter(
   }
 }
 
-async function checkBatches(place: Place, batches: readonly (readonly Operation[])[]): Promise<void> {
-  const nodes = [await place.open(limited), await place.open(limited)] as const
+async function checkBatches(
+  database: TestDatabase,
+  batches: readonly (readonly Operation[])[],
+): Promise<void> {
+  const nodes = [await database.open(limited), await database.open(limited)] as const
   try {
     for (let n = 0; n < teams; n++) await nodes[0].write(guard(createPlan('teams', { n }, {}), caller))
     const refusals: Refusal[] = []
@@ -235,10 +238,10 @@ const batches = fc.array(fc.array(operations, { minLength: 1, maxLength: 12 }), 
   maxLength: 6,
 })
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`limits are never exceeded, and no item within them is refused (${name})`, () =>
     fc.assert(
-      fc.asyncProperty(batches, all => within(place => checkBatches(place, all))),
+      fc.asyncProperty(batches, all => within(database => checkBatches(database, all))),
       { numRuns: name === 'SQLite' ? 60 : 12, endOnFailure: true },
     ))
 }

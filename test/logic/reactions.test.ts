@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { integer, job, on } from '../../src/index.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { maxDepth } from '../../src/logic/runs/results.ts'
-import { databases } from '../store/databases.ts'
+import { databaseKinds } from '../store/databases.ts'
 import { handler, type LooseContext, within } from './fixture.ts'
 
 /** Records the events that the handlers of a test get, in order, and runs `act` for each. */
@@ -19,34 +19,30 @@ function recorder(act: (context: LooseContext, events: readonly string[]) => unk
   return { seen: events, contexts, run }
 }
 
-for (const database of databases) {
-  describe(`reactions on ${database.name}`, () => {
+for (const kind of databaseKinds) {
+  describe(`reactions on ${kind.name}`, () => {
     const all = recorder()
     it(
       'get every event of their types, complete',
-      within(
-        database,
-        { reactions: { all: on(['task.created', 'task.updated'], all.run) } },
-        async fixture => {
-          const { task, rename, client, runner, until } = fixture
-          const id = await task('one')
-          await rename(id, 'two')
-          await client.create('notes', { body: 'unwanted' })
-          runner()
-          await until(() => all.seen.length === 2, 'both events are handled')
-          assert.deepEqual(all.seen, ['one', 'two'])
-          const [created, updated] = all.contexts.map(({ event }) => event)
-          assert.ok(created && updated)
-          assert.deepEqual(
-            [created.type, created.item_id, created.changed, created.previous, created.actor],
-            ['task.created', id, null, null, null],
-          )
-          assert.deepEqual([updated.type, updated.changed], ['task.updated', ['title']])
-          assert.equal(updated.previous?.['title'], 'one')
-          const keys = new Set(all.contexts.map(({ idempotencyKey }) => idempotencyKey))
-          assert.equal(keys.size, 2)
-        },
-      ),
+      within(kind, { reactions: { all: on(['task.created', 'task.updated'], all.run) } }, async fixture => {
+        const { task, rename, client, runner, until } = fixture
+        const id = await task('one')
+        await rename(id, 'two')
+        await client.create('notes', { body: 'unwanted' })
+        runner()
+        await until(() => all.seen.length === 2, 'both events are handled')
+        assert.deepEqual(all.seen, ['one', 'two'])
+        const [created, updated] = all.contexts.map(({ event }) => event)
+        assert.ok(created && updated)
+        assert.deepEqual(
+          [created.type, created.item_id, created.changed, created.previous, created.actor],
+          ['task.created', id, null, null, null],
+        )
+        assert.deepEqual([updated.type, updated.changed], ['task.updated', ['title']])
+        assert.equal(updated.previous?.['title'], 'one')
+        const keys = new Set(all.contexts.map(({ idempotencyKey }) => idempotencyKey))
+        assert.equal(keys.size, 2)
+      }),
     )
 
     let failures = 3
@@ -55,7 +51,7 @@ for (const database of databases) {
     })
     it(
       'retry an event with the same key and delay the later ones of its item, but not of others',
-      within(database, { reactions: { failing: on('task.*', failing.run) } }, async fixture => {
+      within(kind, { reactions: { failing: on('task.*', failing.run) } }, async fixture => {
         const { task, rename, runner, until, failures: reported } = fixture
         const running = runner()
         const a = await task('a1')
@@ -87,7 +83,7 @@ for (const database of databases) {
     })
     it(
       'stop retrying an event after three days, keep it, and retry or drop it on request',
-      within(database, { reactions: { broken: on('task.created', broken.run) } }, async fixture => {
+      within(kind, { reactions: { broken: on('task.created', broken.run) } }, async fixture => {
         const { task, runner, until, dead, store } = fixture
         const running = runner({ timeoutMs: 1_000_000_000 })
         await task('first')
@@ -112,7 +108,7 @@ for (const database of databases) {
     })
     it(
       'that start each other in a chain are stopped at the maximum depth, and reported',
-      within(database, { reactions: { chained: on('task.*', chained.run) } }, async fixture => {
+      within(kind, { reactions: { chained: on('task.*', chained.run) } }, async fixture => {
         const { task, runner, until, dead, failures: reported } = fixture
         runner()
         await task('x')
@@ -132,7 +128,7 @@ for (const database of databases) {
     it(
       'store the jobs that they enqueue only if they succeed',
       within(
-        database,
+        kind,
         {
           reactions: { enqueuing: on('task.created', enqueuing.run) },
           jobs: {
@@ -155,7 +151,7 @@ for (const database of databases) {
     const takeover = recorder()
     it(
       'continue at the position of a node that was stopped or killed',
-      within(database, { reactions: { taken: on('task.*', takeover.run) } }, async fixture => {
+      within(kind, { reactions: { taken: on('task.*', takeover.run) } }, async fixture => {
         const { task, runner, until, store } = fixture
         const first = runner()
         await task('one')
@@ -189,7 +185,7 @@ for (const database of databases) {
     })
     it(
       'are settled once every run has succeeded or waits for a retry',
-      within(database, { reactions: { settled: on('task.created', settled.run) } }, async fixture => {
+      within(kind, { reactions: { settled: on('task.created', settled.run) } }, async fixture => {
         const { task, runner, clock } = fixture
         // The lease uses the same clock, which stands still; in real time it could expire on a busy machine.
         const running = runner({ elapsed: () => clock.now() })

@@ -47,7 +47,7 @@ async function send(line: string, options: { as?: number; body?: unknown } = { a
   return { status, json: text === '' ? null : JSON.parse(text) }
 }
 const runs = async (query = ''): Promise<Run[]> => (await send(`GET ${path}${query}`)).json.data
-const act = (action: string, ...ids: string[]) =>
+const callAction = (action: string, ...ids: string[]) =>
   send(`POST ${path}/${action}`, { as: admin, body: { runs: ids } })
 
 test('only administrators can list, retry and skip runs', async () => {
@@ -108,8 +108,8 @@ test('waiting and dead runs are listed in pages, and can be retried and skipped'
   const [first, second, third] = waiting.map(({ id }) => id)
   assert.ok(first && second && third)
 
-  assert.equal((await act('retry', first, 'notified/999')).status, 404)
-  assert.deepEqual(await act('skip', first), { status: 202, json: { runs: [first] } })
+  assert.equal((await callAction('retry', first, 'notified/999')).status, 404)
+  assert.deepEqual(await callAction('skip', first), { status: 202, json: { runs: [first] } })
   await service.clock.advance({ seconds: 1 })
   await service.settled()
   assert.deepEqual(
@@ -133,8 +133,8 @@ test('waiting and dead runs are listed in pages, and can be retried and skipped'
   assert.deepEqual([next.json.data[0].id, next.json.meta.next_after], [third, null])
 
   state.isMended = true
-  assert.equal((await act('retry', second, second)).status, 202)
-  assert.equal((await act('skip', third)).status, 202)
+  assert.equal((await callAction('retry', second, second)).status, 202)
+  assert.equal((await callAction('skip', third)).status, 202)
   await service.clock.advance({ seconds: 1 })
   await service.settled()
   assert.deepEqual(state.notified, ['two'])
@@ -143,7 +143,7 @@ test('waiting and dead runs are listed in pages, and can be retried and skipped'
     jobs.map(({ state, item_id }) => [state, item_id]),
     [['waiting', null]],
   )
-  assert.equal((await act('retry', jobs[0]?.id ?? '')).status, 202)
+  assert.equal((await callAction('retry', jobs[0]?.id ?? '')).status, 202)
   await service.clock.advance({ seconds: 1 })
   await service.settled()
   assert.deepEqual(state.noted, ['two'])

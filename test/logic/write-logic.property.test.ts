@@ -13,7 +13,7 @@ import { listShape } from '../../src/plan/system-plans.ts'
 import { system, user } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
-import { databases, type Place } from '../store/databases.ts'
+import { databaseKinds, type TestDatabase } from '../store/databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 type Values = Readonly<Record<string, JsonValue>>
@@ -144,8 +144,8 @@ async function itemsOf(store: Store): Promise<readonly (LogicItem & { readonly i
   return JSON.parse(answer.text ?? '[]')
 }
 
-async function checkAll(place: Place, all: readonly Operation[]): Promise<void> {
-  const store = await place.open(prepared)
+async function checkAll(database: TestDatabase, all: readonly Operation[]): Promise<void> {
+  const store = await database.open(prepared)
   try {
     const stored: StoredItems = new Map()
     for (const operation of all) {
@@ -173,11 +173,11 @@ async function checkAll(place: Place, all: readonly Operation[]): Promise<void> 
   }
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`writes with prepare and check equal those of the reference (${name})`, () =>
     fc.assert(
       fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 30 }), all =>
-        within(place => checkAll(place, all)),
+        within(database => checkAll(database, all)),
       ),
       { numRuns: name === 'SQLite' ? 100 : 10, endOnFailure: true },
     ))

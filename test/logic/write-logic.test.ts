@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import tasks from '../models/tasks.ts'
 import { call } from '../serve/service.ts'
-import { locked, postgres } from '../setups/postgres.ts'
+import { postgres, postgresRowSecurity } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 
-const setups: readonly Setup[] = [sqlite, postgres, locked]
+const setups: readonly Setup[] = [sqlite, postgres, postgresRowSecurity]
 const path = '/api/v1/tasks'
 
 type Json = Readonly<Record<string, unknown>>
@@ -24,7 +24,7 @@ class Client {
     return call(this.fixture.url + at, { method, key: this.fixture.ann.key, body, headers })
   }
 
-  async made(body: Json): Promise<Json> {
+  async create(body: Json): Promise<Json> {
     const answer = await this.ask('POST', path, body)
     assert.equal(answer.status, 201, answer.text)
     return answer.json
@@ -48,7 +48,7 @@ function onEach(name: string, use: (client: Client, fixture: Fixture) => Promise
 }
 
 onEach('`prepare` runs for every kind of write over REST and GraphQL', async client => {
-  const created = await client.made({ title: ' A Task ', status: 'done' })
+  const created = await client.create({ title: ' A Task ', status: 'done' })
   assert.deepEqual([created.title, created.slug], ['A Task', 'a-task'])
   assert.equal(typeof created.done_at, 'string')
   const at = `${path}/${created.id}`
@@ -76,15 +76,15 @@ onEach('`prepare` runs for every kind of write over REST and GraphQL', async cli
     results.map(({ body }) => body.slug),
     ['f-g', 'g-h'],
   )
-  const made = await client.graphql('mutation { createTask(title: "H I") { id slug } }')
-  const { id, slug } = (made.data as { readonly createTask: Json }).createTask
+  const task = await client.graphql('mutation { createTask(title: "H I") { id slug } }')
+  const { id, slug } = (task.data as { readonly createTask: Json }).createTask
   assert.equal(slug, 'h-i')
   const changed = await client.graphql(`mutation { updateTask(id: ${id}, title: "I J") { slug } }`)
   assert.deepEqual(changed.data, { updateTask: { slug: 'i-j' } })
 })
 
 onEach('events, entity tags and searches include the fields set by `prepare`', async client => {
-  const { id } = await client.made({ title: 'Alpha' })
+  const { id } = await client.create({ title: 'Alpha' })
   const first = await client.ask('GET', `${path}/${id}`)
   const tag = first.headers.get('etag') ?? ''
   const changed = await client.ask(
@@ -104,13 +104,13 @@ onEach('events, entity tags and searches include the fields set by `prepare`', a
     ['task.created', undefined],
     ['task.updated', ['done_at', 'slug', 'status', 'title', 'updated_at']],
   ])
-  const found = async (q: string) =>
+  const search = async (q: string) =>
     ((await client.ask('GET', `${path}?q=${q}`)).json.data as unknown[]).length
-  assert.deepEqual([await found('alpha'), await found('beta')], [0, 1])
+  assert.deepEqual([await search('alpha'), await search('beta')], [0, 1])
 })
 
 onEach('a change reverted by `prepare` is no change', async client => {
-  const { id, updated_at } = await client.made({ title: 'Same' })
+  const { id, updated_at } = await client.create({ title: 'Same' })
   const answer = await client.ask('PATCH', `${path}/${id}`, { title: ' Same ' })
   assert.deepEqual([answer.status, answer.json.title, answer.json.updated_at], [200, 'Same', updated_at])
   assert.equal((await client.events()).length, 1)
@@ -121,9 +121,9 @@ onEach(
   async (client, { ann }) => {
     const refused = await client.ask('POST', path, { title: 'Mine', points: 5 })
     assert.equal(refused.status, 403)
-    const made = await client.made({ title: 'Mine', note: 'many points' })
-    assert.equal(made.points, 1000)
-    const seen = (await client.made({ title: 'Seen', note: 'who?', secret: 's' })).seen_by as Json
+    const mine = await client.create({ title: 'Mine', note: 'many points' })
+    assert.equal(mine.points, 1000)
+    const seen = (await client.create({ title: 'Seen', note: 'who?', secret: 's' })).seen_by as Json
     assert.deepEqual(seen.caller, { id: ann.id, role: 'user', scopes: 'all' })
     assert.equal(seen.previous, null)
     const names = seen.next as readonly string[]
@@ -148,7 +148,7 @@ onEach('faults of `check` are reported like those of the schema', async client =
   assert.match(whole.text, /"field":"\[0\]"/)
   const graphql = await client.graphql('mutation { createTask(title: "wrong") { id } }')
   assert.match(JSON.stringify(graphql.errors), /VALIDATION_FAILED.*"field":"title"/)
-  const { id } = await client.made({ title: 'fixed', fixed: true })
+  const { id } = await client.create({ title: 'fixed', fixed: true })
   const fixed = await client.ask('PATCH', `${path}/${id}`, { note: 'x' })
   assert.match(fixed.text, /A fixed task does not change/)
   // An update without changes is not checked.
@@ -163,11 +163,11 @@ const faultyTitles = [
 ]
 
 onEach('failing code refuses its write without details and does not affect other writes', async client => {
-  const { id } = await client.made({ title: 'Good' })
+  const { id } = await client.create({ title: 'Good' })
   for (const title of faultyTitles) {
     const answers = await Promise.all([
       client.ask('POST', path, { title }),
-      client.made({ title: `Beside ${title}` }),
+      client.create({ title: `Beside ${title}` }),
       client.ask('PATCH', `${path}/${id}`, { title }),
     ])
     const [create, , patch] = answers
@@ -189,13 +189,13 @@ onEach('a reference set by `prepare` must point to an existing item', async clie
 
 onEach('an endless loop is stopped, and concurrent writes are stored', async client => {
   const answers = await Promise.all([
-    client.made({ title: 'Before' }),
+    client.create({ title: 'Before' }),
     client.ask('POST', path, { title: 'loop!' }),
-    client.made({ title: 'After' }),
+    client.create({ title: 'After' }),
   ])
   assert.equal(answers[1].status, 500)
   assert.equal(answers[1].code, 'INTERNAL_ERROR')
-  const { id } = await client.made({ title: 'Later' })
+  const { id } = await client.create({ title: 'Later' })
   assert.equal((await client.ask('PATCH', `${path}/${id}`, { title: 'loop!' })).status, 500)
   const { json } = await client.ask('GET', path)
   assert.equal((json.meta as Json).total, 3)
@@ -204,14 +204,14 @@ onEach('an endless loop is stopped, and concurrent writes are stored', async cli
 onEach('clearing a reference by a deletion applies `prepare` and `check`', async client => {
   const project = await client.ask('POST', '/api/v1/projects', { name: 'P' })
   const ids = [project.json.id]
-  const { id } = await client.made({ title: 'Free', project_id: ids[0], note: 'who?' })
-  const gone = await client.ask('DELETE', `/api/v1/projects/${ids[0]}`)
-  assert.equal(gone.status, 204, gone.text)
+  const { id } = await client.create({ title: 'Free', project_id: ids[0], note: 'who?' })
+  const deleted = await client.ask('DELETE', `/api/v1/projects/${ids[0]}`)
+  assert.equal(deleted.status, 204, deleted.text)
   const cleared = (await client.ask('GET', `${path}/${id}`)).json
   const seen = cleared.seen_by as { readonly previous: Json }
   assert.deepEqual([cleared.project_id, seen.previous.project_id], [null, ids[0]])
   const other = await client.ask('POST', '/api/v1/projects', { name: 'Q' })
-  await client.made({ title: 'Fixed', project_id: other.json.id, fixed: true })
+  await client.create({ title: 'Fixed', project_id: other.json.id, fixed: true })
   const kept = await client.ask('DELETE', `/api/v1/projects/${other.json.id}`)
   assert.equal(kept.status, 409)
   assert.match(kept.text, /Items of tasks may not lose what they refer to by project_id/)
@@ -233,9 +233,9 @@ onEach('a limit holds for creates, updates and moves over every transport', asyn
     [full.status, full.json],
     [409, { error: { code: 'CONFLICT', message: 'Too many open tasks.' } }],
   )
-  const done = await client.made({ title: 'e', status: 'done', ...open })
+  const done = await client.create({ title: 'e', status: 'done', ...open })
   assert.equal((await client.ask('PATCH', `${path}/${done.id}`, { status: 'open' })).status, 409)
-  const moved = await client.made({ title: 'f', project_id: other })
+  const moved = await client.create({ title: 'f', project_id: other })
   assert.equal((await client.ask('PATCH', `${path}/${moved.id}`, open)).status, 409)
   const graphql = await client.graphql(
     `mutation { updateTask(id: ${moved.id}, projectId: ${project}) { id } }`,
@@ -248,15 +248,15 @@ onEach('a limit holds for creates, updates and moves over every transport', asyn
   assert.equal((await client.ask('PATCH', `${path}/${moved.id}`, open)).status, 200)
   assert.equal((await client.ask('PATCH', `${path}/${first?.id}`, { status: 'open' })).status, 409)
   // Items without a project are not limited.
-  for (const n of [1, 2, 3, 4]) await client.made({ title: `free ${n}` })
+  for (const n of [1, 2, 3, 4]) await client.create({ title: `free ${n}` })
 })
 
 onEach('a limit without `per` counts all items', async client => {
   const at = '/api/v1/slots'
-  const made = await Promise.all([1, 2, 3, 4, 5].map(n => client.ask('POST', at, { name: `s${n}` })))
-  assert.deepEqual(made.map(({ status }) => status).sort(), [201, 201, 409, 409, 409])
+  const answers = await Promise.all([1, 2, 3, 4, 5].map(n => client.ask('POST', at, { name: `s${n}` })))
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 201, 409, 409, 409])
   const message = 'There can be at most 2 slots, and this limit is reached.'
-  const errors = made.flatMap(({ status, json }) => (status === 409 ? [json.error] : []))
+  const errors = answers.flatMap(({ status, json }) => (status === 409 ? [json.error] : []))
   assert.deepEqual(errors[0], { code: 'CONFLICT', message })
   const off = await client.ask('POST', at, { name: 'off', on: false })
   assert.equal((await client.ask('PATCH', `${at}/${off.json.id}`, { on: true })).status, 409)

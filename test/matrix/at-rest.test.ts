@@ -11,6 +11,7 @@ import { recordsBeside } from '../auth/encryption/other-process.ts'
 import { Browser, type Departure, type Page } from '../conformance/oauth/browser.ts'
 import {
   authorizationUrl,
+  clientCredentials,
   consentOf,
   type Fixture,
   formWith,
@@ -18,7 +19,6 @@ import {
   type Person,
   post,
   redirectUri,
-  secretOf,
   withFixture,
 } from '../conformance/oauth/server.ts'
 import blog from '../models/blog.ts'
@@ -68,7 +68,7 @@ function spellings(secret: string): readonly string[] {
   ]
 }
 
-/** The files that a thief of the disk has, except the key file. */
+/** The files on a stolen disk, except the key file. */
 function bytesOf(file: string): string {
   return [file, `${file}-wal`, `${file}-journal`]
     .filter(existsSync)
@@ -131,17 +131,17 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
       note('ID token', tokens.id_token)
     }
     const pushed = await post(`${url}/oauth/par`, {
-      ...secretOf(app),
+      ...clientCredentials(app),
       redirect_uri: redirectUri,
       scope: 'read:post',
       response_type: 'code',
       login_hint: 'somebody@example.com',
     })
     note('pushed request', String(pushed.json.request_uri).split(':').at(-1))
-    const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+    const device = await post(`${url}/oauth/device`, { ...clientCredentials(app), scope: 'read:post' })
     note('device code', device.json.device_code)
     note('user code', device.json.user_code)
-    const otherAnswer = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+    const otherAnswer = await post(`${url}/oauth/device`, { ...clientCredentials(app), scope: 'read:post' })
     note('user code', String(otherAnswer.json.user_code).replaceAll('-', ''))
     note('user code', otherAnswer.json.user_code)
     const verify = await browser.open(`/oauth/device?user_code=${otherAnswer.json.user_code}`)
@@ -190,10 +190,10 @@ test('no secret is contained in the database, in any encoding', async t => {
   await withFixture({}, async fixture => {
     const secrets: Secrets = new Map()
     await useEverything(fixture, secrets)
-    const during = bytesOf(fixture.place.database)
-    await privateKeys(fixture.place.database, secrets)
+    const during = bytesOf(fixture.deployment.database)
+    await privateKeys(fixture.deployment.database, secrets)
     await fixture.restart()
-    const bytes = during + bytesOf(fixture.place.database)
+    const bytes = during + bytesOf(fixture.deployment.database)
     // Texts that are not secret are found, so a secret would be.
     for (const open of [
       fixture.ann.email,
@@ -228,7 +228,7 @@ test('the device flow, consent and one-time codes work with encrypted records ac
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const { url, ann } = fixture
-    const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+    const device = await post(`${url}/oauth/device`, { ...clientCredentials(app), scope: 'read:post' })
     const browser = fixture.browser()
     const secrets: Secrets = new Map()
     const collector = new SecretCollector(url, secrets)
@@ -251,7 +251,7 @@ test('the device flow, consent and one-time codes work with encrypted records ac
     )
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
     const device_code = String(device.json.device_code)
-    const token = await post(`${url}/oauth/token`, { ...secretOf(app), grant_type, device_code })
+    const token = await post(`${url}/oauth/token`, { ...clientCredentials(app), grant_type, device_code })
     assert.equal(token.status, 200, token.text)
     const [recovery = ''] = [...secrets]
       .filter(([name]) => name.startsWith('recovery code'))

@@ -7,10 +7,10 @@ import { createGuard } from '../../src/plan/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { system } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
-import { dumpCollection } from '../contract/rest/bench.ts'
+import { dumpCollection } from '../contract/rest/harness.ts'
 import rich from '../models/rich.ts'
 import type { Data, Row } from '../plan/reference.ts'
-import type { Place } from '../setups/setup.ts'
+import type { Deployment } from '../setups/setup.ts'
 
 export const model: Model = checkModel(rich)
 
@@ -26,7 +26,7 @@ export interface Secrets {
   readonly text: string
 }
 
-export const oneSecret: Secrets = {
+export const defaultSecrets: Secrets = {
   phone: '+1 111',
   budget: 111,
   passphrase: 'correct horse',
@@ -116,8 +116,8 @@ const assignmentsOf = (names: readonly string[], from = 0) =>
   names.map((field, index) => ({ field, param: from + index }))
 
 /** Opens the database as another process would. */
-export async function openContext(place: Place): Promise<Context> {
-  const store = await place.openStore(model)
+export async function openContext(deployment: Deployment): Promise<Context> {
+  const store = await deployment.openStore(model)
   const run = createRun(createGuard(model), store)
   /** Changes with every commit that changes a collection, by any process. */
   const version = async () => {

@@ -4,11 +4,11 @@ import { anonymous, app as ofApp, type Principal, user } from '../../src/princip
 import { sameOrigin, signedInCookie } from '../auth/own-page.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   newTokens,
   type Person,
   post,
-  secretOf,
 } from '../conformance/oauth/server.ts'
 import { model } from './context.ts'
 
@@ -129,7 +129,7 @@ export async function clientTokens(
     const answer = await post(`${fixture.url}/oauth/token`, {
       grant_type: 'client_credentials',
       scope: scopes.join(' '),
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     assert.equal(answer.status, 200, answer.text)
     credentials.push({

@@ -13,7 +13,7 @@ for (const { name, setup, credentials, isOfUsers } of graphqlRows()) {
     const schema = schemaOf()
     const { counts } = await matrix(
       credentials,
-      (bench, credential) => checkGraphql({ ...bench, schema }, credential),
+      (harness, credential) => checkGraphql({ ...harness, schema }, credential),
       setup,
     )
     t.diagnostic(JSON.stringify([...counts]))

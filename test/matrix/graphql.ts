@@ -19,12 +19,9 @@ import { type Data, writeReference } from '../plan/reference.ts'
 import { type Context, equalData, model } from './context.ts'
 import type { Credential } from './credentials.ts'
 import { opaque, operations, type PlannedRequest, requestsOf } from './operations.ts'
-import { parents, type Send, type Tally, undo } from './rest.ts'
+import { type MatrixRun, parents, undo } from './rest.ts'
 
-interface Bench {
-  readonly context: Context
-  readonly send: Send
-  readonly tally: Tally
+interface GraphqlRun extends MatrixRun {
   readonly schema: GraphQLSchema
 }
 
@@ -124,7 +121,7 @@ export function queries(schema: GraphQLSchema, collection: Collection, data: Dat
   ]
 }
 
-async function reply({ send }: Bench, { source, variables }: Document, credential: Credential) {
+async function reply({ send }: GraphqlRun, { source, variables }: Document, credential: Credential) {
   const sent = await send(
     { method: 'POST', path: '/graphql', body: { query: source, variables } },
     credential.headers,
@@ -137,17 +134,17 @@ async function reply({ send }: Bench, { source, variables }: Document, credentia
 }
 
 async function checkQueries(
-  bench: Bench,
+  run: GraphqlRun,
   collection: Collection,
   data: Data,
   credential: Credential,
 ): Promise<void> {
-  for (const request of queries(bench.schema, collection, data)) {
-    const { sent, data: actual, errors } = await reply(bench, request, credential)
-    const expected = naiveReply({ model, data, schema: bench.schema, who: credential.who }, request)
+  for (const request of queries(run.schema, collection, data)) {
+    const { sent, data: actual, errors } = await reply(run, request, credential)
+    const expected = naiveReply({ model, data, schema: run.schema, who: credential.who }, request)
     const details = `${credential.name}: ${request.source} ${JSON.stringify(request.variables)} → ${sent.status} ${sent.text}`
     assert.deepEqual({ errors, data: actual }, expected, details)
-    bench.tally.add(expected.errors.length > 0 ? 'refused' : 'read')
+    run.tally.add(expected.errors.length > 0 ? 'refused' : 'read')
   }
 }
 
@@ -175,16 +172,20 @@ function mutationOf(
   return { source: `mutation(${declared}) { done: ${name}(${args}) ${inner} }`, variables: values }
 }
 
-async function checkMutation(bench: Bench, request: PlannedRequest, credential: Credential): Promise<void> {
-  const data = await bench.context.snapshot()
+async function checkMutation(
+  run: GraphqlRun,
+  request: PlannedRequest,
+  credential: Credential,
+): Promise<void> {
+  const data = await run.context.snapshot()
   const plan = request.plan as Plan<WriteShape>
   const expected = writeReference(model, data, credential.who, plan)
   const allowed = !('errors' in expected)
   if (allowed && plan.shape.kind === 'delete' && parents.has(request.collection.name)) return
-  const mutation = mutationOf(bench.schema, request)
+  const mutation = mutationOf(run.schema, request)
   if (!mutation) return
-  const { sent, data: actual, errors } = await reply(bench, mutation, credential)
-  const after = await bench.context.snapshot()
+  const { sent, data: actual, errors } = await reply(run, mutation, credential)
+  const after = await run.context.snapshot()
   const details = `${credential.name}: ${mutation.source} ${JSON.stringify(mutation.variables)} → ${sent.status} ${sent.text}`
   if (!allowed) {
     const [error] = errors
@@ -193,7 +194,7 @@ async function checkMutation(bench: Bench, request: PlannedRequest, credential: 
       `${details}: ${[...expected.errors]}`,
     )
     assert.ok(after === data || equalData(after, data), `${details}: something has changed`)
-    bench.tally.add('write refused')
+    run.tally.add('write refused')
     return
   }
   const before = new Set((data[request.collection.name] ?? []).map(({ id }) => id))
@@ -210,19 +211,19 @@ async function checkMutation(bench: Bench, request: PlannedRequest, credential: 
   )
   const returnedId = (actual as { done?: { id?: string } } | null)?.done?.id
   if (returnedId !== undefined) assert.equal(returnedId, String(id), details)
-  await undo(bench.context, request, data, Number(id))
-  bench.tally.add('written')
+  await undo(run.context, request, data, Number(id))
+  run.tally.add('written')
 }
 
 const kinds = new Set(['create', 'merge', 'delete'])
 
 /** Sends every query of every collection, and every mutation of every row. */
-export async function checkGraphql(bench: Bench, credential: Credential): Promise<void> {
+export async function checkGraphql(run: GraphqlRun, credential: Credential): Promise<void> {
   for (const collection of model.collections.values())
-    await checkQueries(bench, collection, await bench.context.snapshot(), credential)
+    await checkQueries(run, collection, await run.context.snapshot(), credential)
   for (const operation of operations()) {
     if (!kinds.has(operation.kind) || opaque.has(operation.collection.name)) continue
-    for (const request of requestsOf(operation, await bench.context.snapshot(), credential.who))
-      await checkMutation(bench, request, credential)
+    for (const request of requestsOf(operation, await run.context.snapshot(), credential.who))
+      await checkMutation(run, request, credential)
   }
 }

@@ -125,7 +125,7 @@ export function sampleOf(collection: Collection, { name, type }: Field, referenc
   return values[values.length - 1] ?? null
 }
 
-function takes(field: Field, existing: boolean): boolean {
+function isWritable(field: Field, existing: boolean): boolean {
   return field.name !== 'id' && !field.readOnly && !field.internal && !(existing && field.immutable)
 }
 
@@ -138,7 +138,7 @@ function bodies(
   row: Row | undefined,
 ): readonly Values[] {
   const existing = kind !== 'create'
-  const open = fieldsOf(collection).filter(field => takes(field, existing))
+  const open = fieldsOf(collection).filter(field => isWritable(field, existing))
   const needed = (field: Field) => !field.optional && field.default === undefined
   const all = (reference: number, expected: (field: Field) => boolean): Values =>
     Object.fromEntries(
@@ -171,7 +171,7 @@ function bodies(
 }
 
 /** Whether a hook of the collection sets the field. */
-function isMade({ name, readOnly, internal, optional, default: standard }: Field): boolean {
+function isSetByHook({ name, readOnly, internal, optional, default: standard }: Field): boolean {
   return name !== 'id' && (readOnly || internal) && !optional && standard === undefined
 }
 
@@ -184,7 +184,9 @@ function writePlan(
   const set = Object.keys(body).map((field, index) => ({ field, param: index + 1 }))
   const args = [id, ...Object.values(body)]
   if (kind === 'create') {
-    const computedFields = fieldsOf(collection).filter(field => opaque.has(collection.name) && isMade(field))
+    const computedFields = fieldsOf(collection).filter(
+      field => opaque.has(collection.name) && isSetByHook(field),
+    )
     const computed = computedFields.map(({ name }, index) => ({ field: name, param: args.length + index }))
     const shape = { kind, collection: collection.name, set, computed, select: [] } as const
     return { shape, args: [...args, ...computedFields.map(unique)] }

@@ -112,7 +112,8 @@ export async function undo(
   await context.insert(request.collection.name, values)
 }
 
-interface Bench {
+/** The service that a check sends its requests to, and the count of the outcomes. */
+export interface MatrixRun {
   readonly context: Context
   readonly send: Send
   readonly tally: Tally
@@ -122,12 +123,12 @@ interface Bench {
 export const parents = new Set(['users', 'projects', 'tasks', 'labels', 'oauth_apps'])
 
 async function checkWrite(
-  bench: Bench,
+  run: MatrixRun,
   request: PlannedRequest,
   data: Data,
   credential: Credential,
 ): Promise<void> {
-  const { context, send, tally } = bench
+  const { context, send, tally } = run
   const plan = request.plan as Plan<WriteShape>
   const expected = writeReference(model, data, credential.who, plan)
   const allowed = !('errors' in expected)
@@ -176,16 +177,16 @@ function assertAsExpected(
 }
 
 /** Checks every operation on every row. */
-export async function checkRest(bench: Bench, credential: Credential): Promise<void> {
+export async function checkRest(run: MatrixRun, credential: Credential): Promise<void> {
   for (const operation of operations()) {
-    const data = await bench.context.snapshot()
+    const data = await run.context.snapshot()
     for (const request of requestsOf(operation, data, credential.who)) {
       if (request.method !== 'GET') {
-        await checkWrite(bench, request, await bench.context.snapshot(), credential)
+        await checkWrite(run, request, await run.context.snapshot(), credential)
         continue
       }
-      const sent = await bench.send(request, credential.headers)
-      bench.tally.add(
+      const sent = await run.send(request, credential.headers)
+      run.tally.add(
         checkRead(
           request,
           data,

@@ -4,25 +4,25 @@
  * and most setups test the other kinds for one user. `PORTICO_MATRIX=whole` tests every combination.
  */
 import type { Fixture } from '../conformance/oauth/server.ts'
-import { locked, lockedNodes, postgres, postgresNodes } from '../setups/postgres.ts'
+import { postgres, postgresNodes, postgresRowSecurity, rowSecurityNodes } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, sessions, tokens } from './credentials.ts'
 import { isWhole } from './service.ts'
 
-type Make = (fixture: Fixture) => Promise<readonly Credential[]>
+type CreateCredentials = (fixture: Fixture) => Promise<readonly Credential[]>
 
 export interface MatrixRow {
   readonly name: string
   readonly setup: Setup
-  readonly credentials: Make
+  readonly credentials: CreateCredentials
   /** False for apps without a user: they own nothing, so they may write nothing. */
   readonly isOfUsers: boolean
 }
 
 /** One credential of each kind. */
 const oneOfEach =
-  (...kinds: readonly ('none' | 'key' | 'opaque' | 'jwt' | 'app' | 'session')[]): Make =>
+  (...kinds: readonly ('none' | 'key' | 'opaque' | 'jwt' | 'app' | 'session')[]): CreateCredentials =>
   async fixture => {
     const people = [fixture.ann]
     const creators = {
@@ -40,7 +40,7 @@ const oneOfEach =
 
 /** Every kind of credential. `sets`: the scope sets of user credentials. */
 function everyKind(setup: Setup, sets: readonly string[]): readonly MatrixRow[] {
-  const kinds: Readonly<Record<string, Make>> = {
+  const kinds: Readonly<Record<string, CreateCredentials>> = {
     'no credential and keys': async fixture => [none(), ...(await keys(fixture, sets))],
     'opaque tokens': fixture => tokens(fixture, 'opaque', sets),
     'JWT access tokens': fixture => tokens(fixture, 'jwt', isWhole ? sets : ['some']),
@@ -56,9 +56,10 @@ function everyKind(setup: Setup, sets: readonly string[]): readonly MatrixRow[] 
 }
 
 const everySet = Object.keys(scopeSets)
-const everywhere = () => [sqlite, postgresNodes, lockedNodes].flatMap(setup => everyKind(setup, everySet))
+const everywhere = () =>
+  [sqlite, postgresNodes, rowSecurityNodes].flatMap(setup => everyKind(setup, everySet))
 
-const rowOf = (name: string, setup: Setup, credentials: Make): MatrixRow => ({
+const rowOf = (name: string, setup: Setup, credentials: CreateCredentials): MatrixRow => ({
   name,
   setup,
   credentials,
@@ -83,6 +84,6 @@ export function graphqlRows(): readonly MatrixRow[] {
     rowOf('no credential and keys', sqlite, async fixture => [none(), ...(await keys(fixture, ['some']))]),
     rowOf('one of each other kind', sqlite, oneOfEach('opaque', 'jwt', 'app')),
     // REST covers PostgreSQL without row security. Row locks are set per connection, so one node is enough.
-    rowOf('opaque tokens', locked, fixture => tokens(fixture, 'opaque', ['some'])),
+    rowOf('opaque tokens', postgresRowSecurity, fixture => tokens(fixture, 'opaque', ['some'])),
   ]
 }

@@ -8,11 +8,11 @@ import { test } from 'node:test'
 import type { Collection } from '../../src/model/model.ts'
 import type { Fixture } from '../conformance/oauth/server.ts'
 import type { Data } from '../plan/reference.ts'
-import { type Context, model, oneSecret, people, type Secrets } from './context.ts'
+import { type Context, defaultSecrets, model, people, type Secrets } from './context.ts'
 import { queries, schemaOf } from './graphql.ts'
 import { withContext } from './service.ts'
 
-const anotherSecret: Secrets = {
+const otherSecrets: Secrets = {
   phone: '+9 999',
   budget: 999,
   passphrase: 'wrong donkey',
@@ -41,7 +41,7 @@ interface Question {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-const secretValues = [oneSecret, anotherSecret].flatMap(secrets => Object.values(secrets).map(String))
+const secretValues = [defaultSecrets, otherSecrets].flatMap(secrets => Object.values(secrets).map(String))
 
 function listQuestions(collection: Collection): string[] {
   const names = [...collection.fields.keys(), 'no_such_field']
@@ -124,18 +124,18 @@ async function compareResponses(
   const refusal = a.status >= 400 && /"(message|details)"/.test(a.text)
   // A refusal may repeat the value that was sent.
   if (!refusal)
-    for (const value of [oneSecret.text, anotherSecret.text]) assert.ok(!a.text.includes(value), details)
+    for (const value of [defaultSecrets.text, otherSecrets.text]) assert.ok(!a.text.includes(value), details)
   return a.status
 }
 
-async function withTwo(
+async function withTwoServices(
   secrets: Secrets,
   use: (sides: readonly [Side, Side]) => Promise<void>,
 ): Promise<void> {
   await withContext(async (fixture, context) => {
-    equalize(fixture.place.database)
+    equalize(fixture.deployment.database)
     await withContext(async (otherFixture, otherContext) => {
-      equalize(otherFixture.place.database)
+      equalize(otherFixture.deployment.database)
       await use([
         { fixture, context },
         { fixture: otherFixture, context: otherContext },
@@ -144,7 +144,7 @@ async function withTwo(
   })
 }
 
-async function differing([first, second]: readonly [Side, Side]): Promise<string[]> {
+async function differingFields([first, second]: readonly [Side, Side]): Promise<string[]> {
   const [a, b] = [await first.context.snapshot(), await second.context.snapshot()]
   return Object.keys(a).flatMap(name => {
     const pairs = (a[name] ?? []).flatMap((row, index) =>
@@ -173,8 +173,8 @@ async function compareEverything(
 }
 
 test('no response reveals the hidden rows of others', async t => {
-  await withTwo(anotherSecret, async sides => {
-    const differences = await differing(sides)
+  await withTwoServices(otherSecrets, async sides => {
+    const differences = await differingFields(sides)
     for (const field of [
       'users.phone',
       'projects.budget',
@@ -194,9 +194,9 @@ test('no response reveals the hidden rows of others', async t => {
 })
 
 test('no response reveals write-only or internal fields, even to an administrator', async () => {
-  const { passphrase, ticket } = anotherSecret
-  await withTwo({ ...oneSecret, passphrase, ticket }, async sides => {
-    assert.deepEqual((await differing(sides)).filter(field => !/hash/.test(field)).sort(), [
+  const { passphrase, ticket } = otherSecrets
+  await withTwoServices({ ...defaultSecrets, passphrase, ticket }, async sides => {
+    assert.deepEqual((await differingFields(sides)).filter(field => !/hash/.test(field)).sort(), [
       'contacts.passphrase',
       'tasks.ticket',
     ])

@@ -4,9 +4,9 @@ import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import rich from '../models/rich.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
-import { type Context, fill, oneSecret, openContext, type Secrets } from './context.ts'
+import { type Context, defaultSecrets, fill, openContext, type Secrets } from './context.ts'
 import type { Credential } from './credentials.ts'
-import { type Send, Tally } from './rest.ts'
+import { type MatrixRun, type Send, Tally } from './rest.ts'
 
 /** `PORTICO_MATRIX=whole` tests every scope set on every setup, as before a release. */
 export const isWhole = process.env.PORTICO_MATRIX === 'whole'
@@ -36,13 +36,13 @@ export function sender(url: string): Send {
 /** Runs `use` with a service of the rich model whose rows contain the secrets. */
 export async function withContext(
   use: (fixture: Fixture, context: Context) => Promise<void>,
-  secrets: Secrets = oneSecret,
+  secrets: Secrets = defaultSecrets,
   setup: Setup = sqlite,
 ): Promise<void> {
   await withFixture(
     settings,
     async fixture => {
-      const context = await openContext(fixture.place)
+      const context = await openContext(fixture.deployment)
       try {
         await fill(context, secrets)
         await use(fixture, context)
@@ -55,23 +55,17 @@ export async function withContext(
   )
 }
 
-interface Bench {
-  readonly context: Context
-  readonly send: Send
-  readonly tally: Tally
-}
-
 /** Runs the check with each of the credentials; returns the number of each outcome. */
 export async function matrix(
   credentials: (fixture: Fixture) => Promise<readonly Credential[]>,
-  check: (bench: Bench, credential: Credential) => Promise<void>,
+  check: (run: MatrixRun, credential: Credential) => Promise<void>,
   setup: Setup = sqlite,
 ): Promise<Tally> {
   const tally = new Tally()
   const checkAll = async (fixture: Fixture, context: Context) => {
-    const bench = { context, send: sender(fixture.url), tally }
-    for (const credential of await credentials(fixture)) await check(bench, credential)
+    const run = { context, send: sender(fixture.url), tally }
+    for (const credential of await credentials(fixture)) await check(run, credential)
   }
-  await withContext(checkAll, oneSecret, setup)
+  await withContext(checkAll, defaultSecrets, setup)
   return tally
 }

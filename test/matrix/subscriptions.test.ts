@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Fixture, post, secretOf } from '../conformance/oauth/server.ts'
+import { clientCredentials, type Fixture, post } from '../conformance/oauth/server.ts'
 import type { Data } from '../plan/reference.ts'
-import { lockedNodes } from '../setups/postgres.ts'
+import { rowSecurityNodes } from '../setups/postgres.ts'
 import { setups } from '../setups/setups.ts'
 import { sqlite } from '../setups/sqlite.ts'
-import { type Context, oneSecret, people, rowsOf, type Secrets, type Values } from './context.ts'
+import { type Context, defaultSecrets, people, rowsOf, type Secrets, type Values } from './context.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { schemaOf } from './graphql.ts'
 import { isWhole, withContext } from './service.ts'
@@ -138,7 +138,7 @@ async function openSubscribers(
   const subscribers: Subscriber[] = []
   for (const credential of credentials)
     for (const transport of transports)
-      subscribers.push(await subscribe(fixture, { schema, data, credential }, all, transport))
+      subscribers.push(await subscribe(fixture.url, { schema, data, credential }, all, transport))
   // An SSE subscription starts shortly after its response headers.
   await wait(300)
   return subscribers
@@ -157,7 +157,8 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
 }
 
 /** The test consists mostly of waiting: on PostgreSQL one kind of credential is enough. */
-const setupsOf = (name: string) => (isWhole || name === 'opaque tokens' ? [...setups, lockedNodes] : [sqlite])
+const setupsOf = (name: string) =>
+  isWhole || name === 'opaque tokens' ? [...setups, rowSecurityNodes] : [sqlite]
 
 for (const [name, credentials] of Object.entries(rows)) {
   for (const setup of setupsOf(name)) {
@@ -184,7 +185,7 @@ for (const [name, credentials] of Object.entries(rows)) {
           for (const { close } of subscribers) close()
         }
       }
-      await withContext(check, oneSecret, setup)
+      await withContext(check, defaultSecrets, setup)
     })
   }
 }
@@ -200,7 +201,7 @@ test('a forbidden field gets the error of a query, at the start or with the firs
         const refused = refusedFields({ schema, data, credential }, topic)
         const differing = new Map(refused.map(refusal => [refusal[1], refusal]))
         for (const refusal of differing.values())
-          streams.push(await subscribeToRefused(fixture, credential, topic, refusal))
+          streams.push(await subscribeToRefused(fixture.url, credential, topic, refusal))
       }
     }
     try {
@@ -250,7 +251,7 @@ test('revoking a credential ends all its subscriptions, and no event follows', a
     const own = await post(`${fixture.url}/oauth/token`, {
       grant_type: 'client_credentials',
       scope: 'read:label',
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     const who = none().who
     const bearer = (token: unknown) => ({ Authorization: `Bearer ${token}` })
@@ -271,7 +272,11 @@ test('revoking a credential ends all its subscriptions, and no event follows', a
       ],
       [
         { name: "an app's token that it revokes", headers: bearer(own.json.access_token), who },
-        () => post(`${fixture.url}/oauth/revoke`, { token: String(own.json.access_token), ...secretOf(app) }),
+        () =>
+          post(`${fixture.url}/oauth/revoke`, {
+            token: String(own.json.access_token),
+            ...clientCredentials(app),
+          }),
       ],
       [{ ...opaque, name: 'an opaque token of an app that is deleted' }, () => remove('Matrix opaque')],
       [{ ...jwt, name: 'a JWT of an app that is deleted' }, () => remove('Matrix jwt')],
@@ -284,7 +289,7 @@ test('revoking a credential ends all its subscriptions, and no event follows', a
       // Anyone may read labels, so only the credential decides.
       const view = { schema, data, credential: { ...credential, who: none().who } }
       for (const transport of ['WebSocket', 'SSE'] as const)
-        subscribers.push(await subscribe(fixture, view, labels, transport))
+        subscribers.push(await subscribe(fixture.url, view, labels, transport))
       await wait(300)
       const id = await context.insert('labels', { name: `label ${name++}`, shade: null })
       expectEvents(subscribers, schema, await context.snapshot(), {

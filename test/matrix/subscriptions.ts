@@ -56,7 +56,7 @@ interface View {
   readonly credential: Credential
 }
 
-/** What a query for the item returns; `seen` is undefined if the item is not visible. */
+/** The response to a query for the item: undefined if the item is not visible. */
 function itemAt(
   { schema, data, credential }: View,
   { item }: Topic,
@@ -99,8 +99,8 @@ export interface Subscriber {
   close(): void
 }
 
-/** Stands for the response to an update that hides the item, if the selection needs values. */
-export const departure = 'no values of it may be told'
+/** Replaces an update that hides the item from a subscriber who has selected required values. */
+export const departure = 'the item is no longer visible, and its values are withheld'
 
 interface Payload {
   readonly data?: { readonly seen?: unknown } | null
@@ -117,16 +117,8 @@ function document({ root }: Topic, fields: readonly string[]): string {
   return `subscription { seen: ${root} { ${fields.join(' ')} } }`
 }
 
-interface Place {
-  readonly url: string
-}
-
 /** One WebSocket with an operation for each topic. */
-async function byWebSocket(
-  { url }: Place,
-  credential: Credential,
-  feeds: readonly Feed[],
-): Promise<Subscriber> {
+async function byWebSocket(url: string, credential: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws', {
     headers: credential.headers,
   })
@@ -185,7 +177,7 @@ async function readEvents(response: Response, feed: Feed): Promise<void> {
 }
 
 /** A stream of server-sent events for each topic. */
-async function byEvents({ url }: Place, credential: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
+async function byEvents(url: string, credential: Credential, feeds: readonly Feed[]): Promise<Subscriber> {
   const stop = new AbortController()
   let isClosed = false
   const streams = await Promise.all(
@@ -210,7 +202,7 @@ async function byEvents({ url }: Place, credential: Credential, feeds: readonly 
 
 /** Subscribes to those of the topics that the credential may see. */
 export async function subscribe(
-  place: Place,
+  url: string,
   view: View,
   all: readonly Topic[],
   transport: Transport,
@@ -220,8 +212,8 @@ export async function subscribe(
     return fields.length === 0 ? [] : [{ topic, fields, received: [], expected: [] }]
   })
   return transport === 'SSE'
-    ? byEvents(place, view.credential, feeds)
-    : byWebSocket(place, view.credential, feeds)
+    ? byEvents(url, view.credential, feeds)
+    : byWebSocket(url, view.credential, feeds)
 }
 
 interface Change {
@@ -269,7 +261,7 @@ export interface ErrorStream {
 
 /** Subscribes to a field that the credential may not select, and collects the text of the stream. */
 export async function subscribeToRefused(
-  { url }: Place,
+  url: string,
   credential: Credential,
   topic: Topic,
   [field, code]: readonly [field: string, code: string],

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
 import type { Collection } from '../../src/model/model.ts'
 import { testService } from '../../src/testing.ts'
-import { ordinaryDatabase } from '../databases/ordinary.ts'
+import { newOrdinaryDatabase } from '../databases/ordinary.ts'
 import { newDatabase } from '../databases/postgres.ts'
 import tracker from '../models/tracker.ts'
 import {
@@ -32,7 +32,7 @@ const setups: Readonly<Record<string, Start>> = {
     return { service, close: () => service.close() }
   },
   PostgreSQL: () => onPostgres(newDatabase, false),
-  'PostgreSQL with row security': () => onPostgres(ordinaryDatabase, true),
+  'PostgreSQL with row security': () => onPostgres(newOrdinaryDatabase, true),
 }
 
 async function onPostgres(make: typeof newDatabase, rowSecurity: boolean): ReturnType<Start> {
@@ -234,7 +234,7 @@ for (const [setup, start] of Object.entries(setups)) {
       const readers = [theirs.people.admin, theirs.people.reader, outsider.id, undefined]
       const graphql = await graphqlQueries(service, theirs.people.admin)
       const lines = own.flatMap(linesOf)
-      const look = () =>
+      const readEverything = () =>
         Promise.all(
           readers.map(async id => {
             const send = sender(service, id)
@@ -244,12 +244,12 @@ for (const [setup, start] of Object.entries(setups)) {
             return answers
           }),
         )
-      const before = await look()
+      const before = await readEverything()
       const last = await service.request('GET /api/v1/events?after=0&limit=1000', { as: theirs.people.admin })
       const ours = await organizationOf(service, secret)
       await service.as(ours.people.admin).projects.archive(ours.items.projects ?? 0)
       await service.as(ours.people.admin).tasks.trash(ours.items.tasks ?? 0)
-      assert.deepEqual(await look(), before)
+      assert.deepEqual(await readEverything(), before)
       for (const as of readers.slice(0, 3) as number[]) {
         const events = await service.request(
           `GET /api/v1/events?after=${last.body.meta.next_after}&limit=1000`,

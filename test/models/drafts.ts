@@ -50,7 +50,7 @@ export default model({
       }),
       extra: json({ optional: true }),
       stamp: json({ optional: true, access: adminOnly }),
-      sealed: json({ optional: true, access: { read: role('admin') } }),
+      restricted: json({ optional: true, access: { read: role('admin') } }),
     },
     access: { read: signedIn, create: signedIn, update: signedIn, delete: signedIn },
   }),

@@ -45,9 +45,9 @@ const misdeeds: Readonly<Record<string, () => unknown>> = {
   'function!': () => ({ extra: { run: () => 1 } }),
   'date!': () => ({ done_at: new Date() }),
   'cycle!': () => {
-    const ring: Record<string, unknown> = {}
-    ring.ring = ring
-    return { extra: ring }
+    const cycle: Record<string, unknown> = {}
+    cycle.cycle = cycle
+    return { extra: cycle }
   },
   'large!': () => ({ extra: 'x'.repeat(2_000_000) }),
   'null-title!': () => ({ title: null }),

@@ -13,26 +13,26 @@ export interface Balancer {
 /** `ports`: those of the current nodes. A node that refuses a connection is skipped. */
 export async function openBalancer(ports: () => readonly number[]): Promise<Balancer> {
   const forwarded = new Map<number, number>()
-  const open = new Set<Duplex>()
-  let turn = 0
+  const openSockets = new Set<Duplex>()
+  let nextIndex = 0
   /** All nodes, the next one first. */
   const order = () => {
     const all = ports()
-    const first = all.length === 0 ? 0 : turn++ % all.length
+    const first = all.length === 0 ? 0 : nextIndex++ % all.length
     return [...all.slice(first), ...all.slice(0, first)]
   }
-  const reach = async (): Promise<Socket | undefined> => {
+  const connectToNext = async (): Promise<Socket | undefined> => {
     for (const port of order()) {
       const socket = await connectTo(port)
       if (!socket) continue
       forwarded.set(port, (forwarded.get(port) ?? 0) + 1)
-      keep(open, socket)
+      track(openSockets, socket)
       return socket
     }
     return undefined
   }
   const server = createServer((incoming, outgoing) => {
-    reach().then(
+    connectToNext().then(
       socket => (socket ? forward(incoming, outgoing, socket) : outgoing.writeHead(502).end()),
       () => outgoing.destroy(),
     )
@@ -40,9 +40,11 @@ export async function openBalancer(ports: () => readonly number[]): Promise<Bala
   // Long enough that no connection is closed while a delayed client sends its next request on it.
   server.keepAliveTimeout = 60_000
   server.on('upgrade', (incoming: IncomingMessage, client: Duplex, head: Buffer) => {
-    reach().then(socket => (socket ? join(incoming, client, head, socket) : client.destroy()))
+    connectToNext().then(socket =>
+      socket ? forwardUpgrade(incoming, client, head, socket) : client.destroy(),
+    )
   })
-  server.on('connection', socket => keep(open, socket))
+  server.on('connection', socket => track(openSockets, socket))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -50,14 +52,14 @@ export async function openBalancer(ports: () => readonly number[]): Promise<Bala
     close: () =>
       new Promise(resolve => {
         server.close(() => resolve())
-        for (const socket of open) socket.destroy()
+        for (const socket of openSockets) socket.destroy()
       }),
   }
 }
 
-function keep(open: Set<Duplex>, socket: Duplex): void {
-  open.add(socket)
-  socket.once('close', () => open.delete(socket))
+function track(openSockets: Set<Duplex>, socket: Duplex): void {
+  openSockets.add(socket)
+  socket.once('close', () => openSockets.delete(socket))
 }
 
 function connectTo(port: number): Promise<Socket | undefined> {
@@ -87,7 +89,7 @@ function forward(incoming: IncomingMessage, outgoing: ServerResponse, socket: So
   incoming.pipe(sent)
 }
 
-function join(
+function forwardUpgrade(
   { method, url, rawHeaders }: IncomingMessage,
   client: Duplex,
   head: Buffer,

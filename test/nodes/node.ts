@@ -7,8 +7,8 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { inheritedEnvironment } from '../processes/environment.ts'
 
 const bin = resolve(import.meta.dirname, '../../src/bin.ts')
-const START = 90_000
-const STOP = 40_000
+const startTimeoutMs = 90_000
+const stopTimeoutMs = 40_000
 
 export interface NodeOptions {
   /** The working directory, whose `portico.config.json` has the settings. */
@@ -64,7 +64,7 @@ export class Node {
   }
 
   /** Resolves when `/readyz` is 200. */
-  async ready(milliseconds = START): Promise<void> {
+  async ready(milliseconds = startTimeoutMs): Promise<void> {
     const end = performance.now() + milliseconds
     let last = 'nothing'
     while (performance.now() < end) {
@@ -106,7 +106,7 @@ export class Node {
 
   async #listening(): Promise<void> {
     const from = this.log.length
-    const end = performance.now() + START
+    const end = performance.now() + startTimeoutMs
     while (performance.now() < end) {
       const match = /listening on http:\/\/127\.0\.0\.1:(\d+)/.exec(this.log.slice(from))
       if (match) {
@@ -130,9 +130,9 @@ export class Node {
     const child = this.#child
     if (!child) return
     child.kill('SIGTERM')
-    const late = setTimeout(() => child.kill('SIGKILL'), STOP)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), stopTimeoutMs)
     await this.#exit
-    clearTimeout(late)
+    clearTimeout(killTimer)
   }
 
   /** Sends SIGSTOP, like a machine that hangs. */

@@ -6,11 +6,11 @@ import { type Fixture, sharedFixtures, withFixture } from '../conformance/oauth/
 import { isWhole } from '../matrix/service.ts'
 import blog from '../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
-import { lockedNodes } from '../setups/postgres.ts'
+import { rowSecurityNodes } from '../setups/postgres.ts'
 import { replicatedNodes } from '../setups/replicated.ts'
 import { nodeSetups } from '../setups/setups.ts'
 
-const ROUNDS = isWhole ? 60 : 30
+const rounds = isWhole ? 60 : 30
 const writerCount = 4
 
 interface Post {
@@ -83,7 +83,7 @@ class Writer {
   }
 
   async run(): Promise<void> {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       await this.#write(round)
       await this.#look(true)
       await this.#look(false)
@@ -108,7 +108,7 @@ async function countWhileWriting(fixture: Fixture): Promise<void> {
   const before = await totalAt(fixture.url, fixture)
   let createdCount = 0
   const writing = urls.map(async (url, writer) => {
-    for (let round = 0; round < ROUNDS; round++) {
+    for (let round = 0; round < rounds; round++) {
       const body = { title: `${round}`, body: '' }
       const posted = await call(`${url}/api/v1/posts`, { method: 'POST', key: ann.key, body })
       assert.equal(posted.status, 201)
@@ -118,10 +118,10 @@ async function countWhileWriting(fixture: Fixture): Promise<void> {
     }
   })
   await Promise.all(writing)
-  for (const url of urls) assert.equal(await totalAt(url, fixture), before + urls.length * ROUNDS)
+  for (const url of urls) assert.equal(await totalAt(url, fixture), before + urls.length * rounds)
 }
 
-for (const setup of [...nodeSetups, lockedNodes, replicatedNodes]) {
+for (const setup of [...nodeSetups, rowSecurityNodes, replicatedNodes]) {
   suite(setup.name, () => {
     const withShared = sharedFixtures(setup)
     test(`each of ${writerCount} writers reads its writes on every node`, () => withShared(writeAndRead))

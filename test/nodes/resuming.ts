@@ -3,7 +3,7 @@ import { createClient as createSseClient } from 'graphql-sse'
 import { createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
 
-export type Over = 'WebSocket' | 'server-sent events'
+export type Transport = 'WebSocket' | 'server-sent events'
 
 export interface ReceivedPost {
   readonly event: number
@@ -21,12 +21,12 @@ const query = 'subscription ($after: ID) { newPost(after: $after) { title } }'
 export class ResumingListener {
   readonly received: ReceivedPost[] = []
   readonly faults: unknown[] = []
-  readonly #over: Over
+  readonly #over: Transport
   readonly #key: string
   #cut: () => void = () => {}
 
-  constructor(over: Over, key: string) {
-    this.#over = over
+  constructor(transport: Transport, key: string) {
+    this.#over = transport
     this.#key = key
   }
 

@@ -5,11 +5,11 @@ import { postJson, sameOrigin, signedInCookie } from '../auth/own-page.ts'
 import type { Browser } from '../conformance/oauth/browser.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   formWith,
   newTokens,
   post,
-  secretOf,
   sharedFixtures,
 } from '../conformance/oauth/server.ts'
 import { call } from '../serve/service.ts'
@@ -70,7 +70,7 @@ const ways: Readonly<Record<string, (fixture: Fixture) => Promise<RevokedCredent
   'an opaque token revoked by its app': async fixture => {
     const { app, token } = await issue(fixture, 'opaque')
     const revoke = async (url: string) =>
-      assert.equal((await post(`${url}/oauth/revoke`, { token, ...secretOf(app) })).status, 200)
+      assert.equal((await post(`${url}/oauth/revoke`, { token, ...clientCredentials(app) })).status, 200)
     return { token, revoke }
   },
   'a JWT of an app that the user disconnects': async fixture => {

@@ -4,16 +4,19 @@ import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
 import { createGuard } from '../../src/plan/guard.ts'
 import { createRun } from '../../src/serve/store.ts'
-import { dumpCollection } from '../contract/rest/bench.ts'
+import { dumpCollection } from '../contract/rest/harness.ts'
 import blog from '../models/blog.ts'
 import { call } from '../serve/service.ts'
-import type { Place } from '../setups/setup.ts'
+import type { Deployment } from '../setups/setup.ts'
 import { nodeSetups } from '../setups/setups.ts'
 import { startCluster } from './cluster.ts'
 
-async function rowsOf(place: Place, collection: string): Promise<readonly Record<string, unknown>[]> {
+async function rowsOf(
+  deployment: Deployment,
+  collection: string,
+): Promise<readonly Record<string, unknown>[]> {
   const model = checkModel(blog)
-  const store = await place.openStore(model)
+  const store = await deployment.openStore(model)
   try {
     const text = await dumpCollection(model, createRun(createGuard(model), store), collection)
     return JSON.parse(text.slice(text.indexOf(' ')))
@@ -29,19 +32,19 @@ async function keysAt(url: string): Promise<readonly string[]> {
 
 for (const setup of nodeSetups) {
   test(`three nodes that start at once create one administrator, one API key and one set of signing keys (${setup.name})`, async () => {
-    const place = await setup.open()
+    const deployment = await setup.open()
     try {
-      const cluster = await startCluster({ settings: place.settings })
+      const cluster = await startCluster({ settings: deployment.settings })
       try {
         const printed = cluster.nodes.map(({ log }) => /API key +(pk_\S+)/.exec(log)?.[1])
         const keys = printed.filter(key => key !== undefined)
         assert.equal(keys.length, 1, `printed by ${keys.length} nodes`)
-        const users = await rowsOf(place, 'users')
+        const users = await rowsOf(deployment, 'users')
         assert.deepEqual(
           users.map(({ email, role }) => [email, role]),
           [['admin@example.com', 'admin']],
         )
-        assert.equal((await rowsOf(place, 'api_keys')).length, 1)
+        assert.equal((await rowsOf(deployment, 'api_keys')).length, 1)
         const [first = [], ...others] = await Promise.all(cluster.nodes.map(({ url }) => keysAt(url)))
         assert.ok(first.length > 0)
         for (const other of others) assert.deepEqual(other, first)
@@ -53,7 +56,7 @@ for (const setup of nodeSetups) {
         await cluster.close()
       }
     } finally {
-      await place.close()
+      await deployment.close()
     }
   })
 }

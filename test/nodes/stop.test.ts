@@ -10,9 +10,9 @@ import { listen, stream } from './listeners.ts'
 const maxStopMs = 5000
 
 test('stopping a node ends subscriptions at once, over WebSockets and server-sent events', async () => {
-  const place = await sqlite.open()
+  const deployment = await sqlite.open()
   const key = generateKey()
-  const { database } = place
+  const { database } = deployment
   const cluster = await startCluster({
     nodes: 1,
     settings: { database, shutdownGrace: 60 },
@@ -29,6 +29,6 @@ test('stopping a node ends subscriptions at once, over WebSockets and server-sen
     assert.match(await end, /event: complete/)
   } finally {
     await cluster.close()
-    await place.close()
+    await deployment.close()
   }
 })

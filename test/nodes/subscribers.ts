@@ -13,7 +13,7 @@ export interface Subscriber {
   end(): void
 }
 
-const first = 'warm-up'
+const warmUpTitle = 'warm-up'
 
 /** Starts to subscribe; `untilAllListen` waits until subscriptions are active. */
 export function subscribe(url: string, key: string): Subscriber {
@@ -30,7 +30,7 @@ export function subscribe(url: string, key: string): Subscriber {
   )
   return {
     faults,
-    titles: () => received.filter(title => title !== first),
+    titles: () => received.filter(title => title !== warmUpTitle),
     hasReceived: () => received.length > 0,
     end() {
       stop()
@@ -52,7 +52,7 @@ export async function untilAllListen(
 ): Promise<void> {
   for (let round = 0; !subscribers.every(subscriber => subscriber.hasReceived()); round++) {
     assert.ok(round < 100, 'a subscriber receives nothing')
-    await write(url, key, first)
+    await write(url, key, warmUpTitle)
     await wait(50)
   }
 }

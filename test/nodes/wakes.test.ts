@@ -13,12 +13,12 @@ import { RedisServer } from '../databases/redis.ts'
 import blog from '../models/blog.ts'
 import { call } from '../serve/service.ts'
 
-interface Place {
+interface Backend {
   readonly settings: GivenSettings
   remove(): Promise<void>
 }
 
-const places: Readonly<Record<string, () => Promise<Place>>> = {
+const backends: Readonly<Record<string, () => Promise<Backend>>> = {
   async SQLite() {
     const folder = mkdtempSync(join(tmpdir(), 'portico-wakes-'))
     return {
@@ -59,19 +59,19 @@ async function untilReceived(url: string, key: string, wakes: number): Promise<v
 }
 
 async function withNodes(
-  open: () => Promise<Place>,
+  open: () => Promise<Backend>,
   use: (urls: readonly [string, string], key: string) => Promise<void>,
 ): Promise<void> {
   const key = generateKey()
   const redis = await RedisServer.start()
-  const place = await open()
+  const backend = await open()
   const settings = {
     port: 0,
     host: '127.0.0.1',
     logLevel: 'silent',
     adminApiKey: key,
     redis: { url: redis.url, timeout: 5000 },
-    ...place.settings,
+    ...backend.settings,
   } as const
   const writer = await serve(blog, settings)
   const otherService = await serve(blog, settings)
@@ -79,12 +79,12 @@ async function withNodes(
     await use([writer.url, otherService.url], key)
   } finally {
     await Promise.all([writer.close(), otherService.close()])
-    await place.remove()
+    await backend.remove()
     await redis.remove()
   }
 }
 
-for (const [name, open] of Object.entries(places)) {
+for (const [name, open] of Object.entries(backends)) {
   test(`${name}: a node that is woken does not wake other nodes`, async () => {
     await withNodes(open, async ([writer, other], key) => {
       const before = { writer: await wakesOf(writer, key), other: await wakesOf(other, key) }

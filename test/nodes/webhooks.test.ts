@@ -215,14 +215,14 @@ test('on three nodes with PostgreSQL, no webhook is lost when the sending node i
   ))
 
 test('on SQLite, no webhook is lost when the service is killed while it sends', async () => {
-  const place = await sqlite.open()
+  const deployment = await sqlite.open()
   try {
-    await within(place.database, 1, async fixture => {
+    await within(deployment.database, 1, async fixture => {
       await killWhileSending(fixture)
       await killAtRandom(fixture, 1)
     })
   } finally {
-    await place.close()
+    await deployment.close()
   }
 })
 
@@ -244,7 +244,7 @@ test('a stopping node completes its delivery and lets another node send at once'
   ))
 
 test('only one of two workers sends webhooks, whichever stored the event', async () => {
-  const place = await sqlite.open()
+  const deployment = await sqlite.open()
   const use = async ({ cluster, receiver, write, secret }: Fixture) => {
     await senderOf(cluster)
     const titles = Array.from({ length: 20 }, (_, index) => `post ${index}`)
@@ -254,8 +254,8 @@ test('only one of two workers sends webhooks, whichever stored the event', async
     check(receiver, secret)
   }
   try {
-    await within(place.database, 1, use, 2)
+    await within(deployment.database, 1, use, 2)
   } finally {
-    await place.close()
+    await deployment.close()
   }
 })

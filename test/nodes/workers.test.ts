@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { GivenSettings } from '../../src/config.ts'
 import { earlyInMinute } from '../cluster/window.ts'
-import { withOrdinary } from '../databases/ordinary.ts'
+import { withOrdinaryDatabase } from '../databases/ordinary.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { startStandbys } from '../databases/replicated.ts'
 import { call } from '../serve/service.ts'
@@ -24,7 +24,8 @@ const postgres: Within = use => withPostgres(database => use({ database }))
 
 const databases: Readonly<Record<string, Within>> = {
   PostgreSQL: postgres,
-  'PostgreSQL with row security': use => withOrdinary(({ url }) => use({ database: url, rowSecurity: true })),
+  'PostgreSQL with row security': use =>
+    withOrdinaryDatabase(({ url }) => use({ database: url, rowSecurity: true })),
   'PostgreSQL with a read replica': async use => {
     const servers = await startStandbys(1)
     try {

@@ -180,7 +180,7 @@ const without = ['--import', join(import.meta.dirname, 'without-packages.mjs')]
 describe('a service', () => {
   it('loads nothing for traces unless they are enabled', () =>
     withFile(async file => {
-      const service = await startProcess({ environment: environmentOf(file), node: without })
+      const service = await startProcess({ environment: environmentOf(file), nodeOptions: without })
       assert.equal((await service.call('/api/v1/posts')).status, 200)
       assert.equal(await service.end(), 0)
     }))
@@ -188,7 +188,7 @@ describe('a service', () => {
   it('names the missing packages when traces are enabled without them', () =>
     withFile(async file => {
       const environment = environmentOf(file, 'http://127.0.0.1:9')
-      await assert.rejects(startProcess({ environment, node: without }), error => {
+      await assert.rejects(startProcess({ environment, nodeOptions: without }), error => {
         assert.match(String(error), /exited with 1.*npm i @opentelemetry\/api/s)
         assert.doesNotMatch(String(error), /\n +at [^s]/)
         return true

@@ -28,8 +28,8 @@ const response = await fetch(service.url.replace('localhost', '127.0.0.1') + '/a
   headers: { 'content-type': 'application/json', authorization: 'Bearer ' + service.firstAdministrator?.key },
   body: JSON.stringify(input),
 })
-const made = (await response.json()) as Item<typeof model, 'trees'>
-const name: string = made.name
+const tree = (await response.json()) as Item<typeof model, 'trees'>
+const name: string = tree.name
 console.log(response.status, name)
 await service.close()
 `

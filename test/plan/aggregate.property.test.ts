@@ -25,10 +25,10 @@ import type { Store } from '../../src/store/store.ts'
 import { seededStores } from '../databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'
 import { choices, datas, type Name, principals, readPlans } from './random.ts'
-import { type Data, MOMENT } from './reference.ts'
+import { type Data, requestTimeMs } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
-const PLANS = 25
+const plansPerModel = 25
 
 /** Some fields are hidden from some callers, some from all, and some have no order. */
 const fields: Record<Name, readonly string[]> = {
@@ -182,7 +182,10 @@ function aggregateBy(groups: readonly GroupKey[], measures: readonly Measure[]):
 
 for (const { name, within } of seededStores) {
   test(`aggregates on ${name} equal those of the reference`, async () => {
-    const requests = fc.array(fc.tuple(principals, aggregatePlans), { minLength: PLANS, maxLength: PLANS })
+    const requests = fc.array(fc.tuple(principals, aggregatePlans), {
+      minLength: plansPerModel,
+      maxLength: plansPerModel,
+    })
     const property = fc.asyncProperty(choices.map(smallModel), datas, requests, async (model, rows, all) => {
       await within(
         model,
@@ -190,7 +193,7 @@ for (const { name, within } of seededStores) {
         async ({ store }) => {
           for (const [who, plan] of all) await check(model, rows, store, who, plan)
         },
-        () => MOMENT,
+        () => requestTimeMs,
       )
     })
     await fc.assert(property, { numRuns: name === 'SQLite' ? 150 : 6 })

@@ -1,4 +1,4 @@
-/** For random rules, rows, callers and plans, the guard allows exactly what the reference allows. */
+/** The guard allows exactly what the reference allows, for random rules, rows, callers and plans. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
@@ -10,7 +10,7 @@ import { interpretRead, interpretWrite } from './interpreter.ts'
 import { datas, models, principals, readPlans, writePlans } from './random.ts'
 import { readReference, writeReference } from './reference.ts'
 
-const RUNS = 2000
+const runs = 2000
 
 function attempt<T>(run: () => T): T | { readonly refused: ErrorCode } {
   try {
@@ -37,8 +37,8 @@ test('reads return exactly what the reference returns, or are refused as it refu
       assert.deepEqual(outcome.result, expected)
     }
   })
-  fc.assert(property, { numRuns: RUNS })
-  assert.ok(answeredCount > RUNS / 8 && refused > RUNS / 20, `${answeredCount} answered, ${refused} refused`)
+  fc.assert(property, { numRuns: runs })
+  assert.ok(answeredCount > runs / 8 && refused > runs / 20, `${answeredCount} answered, ${refused} refused`)
 })
 
 test('consecutive pages by cursor equal those of the reference', () => {
@@ -58,7 +58,7 @@ test('consecutive pages by cursor equal those of the reference', () => {
       pagePlan = { shape, args: [...plan.args, ...result.next] }
     }
   })
-  fc.assert(walked, { numRuns: RUNS / 2 })
+  fc.assert(walked, { numRuns: runs / 2 })
 })
 
 test('writes store exactly what the reference stores, or are refused as it refuses them', () => {
@@ -76,25 +76,25 @@ test('writes store exactly what the reference stores, or are refused as it refus
       assert.deepEqual(outcome, expected)
     }
   })
-  fc.assert(property, { numRuns: RUNS })
-  assert.ok(written > RUNS / 10 && refused > RUNS / 10, `${written} written, ${refused} refused`)
+  fc.assert(property, { numRuns: runs })
+  assert.ok(written > runs / 10 && refused > runs / 10, `${written} written, ${refused} refused`)
 })
 
 test('an answer depends only on the collections and the user that the guarded plan declares', () => {
   const property = fc.property(models, datas, principals, readPlans, (model, data, who, plan) => {
     const guarded = attempt((): GuardedRead => createGuard(model)(plan as Plan<ListShape>, who))
     if ('refused' in guarded) return
-    const { touched, askedForUser, askedForMore } = interpretRead(data, guarded)
+    const { collectionsRead, usesCaller, usesTimeOrClaims } = interpretRead(data, guarded)
     const { reads, personal, volatile } = guarded.shape
     assert.deepEqual(
-      [...touched].filter(name => !reads.includes(name)),
+      [...collectionsRead].filter(name => !reads.includes(name)),
       [],
     )
-    assert.ok(personal || !askedForUser)
-    assert.ok(volatile || !askedForMore)
+    assert.ok(personal || !usesCaller)
+    assert.ok(volatile || !usesTimeOrClaims)
     assert.deepEqual(reads, [...new Set(reads)].sort())
   })
-  fc.assert(property, { numRuns: RUNS / 2 })
+  fc.assert(property, { numRuns: runs / 2 })
 })
 
 test('a guard shared by several callers allows each what a guard of its own would allow', () => {
@@ -110,5 +110,5 @@ test('a guard shared by several callers allows each what a guard of its own woul
       )
     }
   })
-  fc.assert(property, { numRuns: RUNS / 4 })
+  fc.assert(property, { numRuns: runs / 4 })
 })

@@ -12,9 +12,9 @@ import type { Principal } from '../../src/principal.ts'
 import { interpretRead } from './interpreter.ts'
 import { datas, models, type Name, names, principals, readPlans } from './random.ts'
 import type { Data, Row } from './reference.ts'
-import { mayRead, maySee } from './reference.ts'
+import { canRead, maySee } from './reference.ts'
 
-const RUNS = 1500
+const runs = 1500
 
 /** The exact answer or error that a caller gets. */
 function answerTo(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): unknown {
@@ -81,7 +81,7 @@ function withHiddenReplaced(model: Model, data: Data, other: Data, who: Principa
     assert.ok(collection)
     const secret = columns[name].filter(column => {
       const isReadable =
-        mayRead(model, data, who, collection, row) && maySee(model, data, who, collection, row, column)
+        canRead(model, data, who, collection, row) && maySee(model, data, who, collection, row, column)
       return (
         strange && !usedByRules.has(`${name}.${column}`) && !isReadable && strange[column] !== row[column]
       )
@@ -113,8 +113,8 @@ test('values hidden from a caller do not influence the answers', () => {
       }
     },
   )
-  fc.assert(property, { numRuns: RUNS })
-  assert.ok(compared > RUNS / 2, `${compared} pairs compared`)
+  fc.assert(property, { numRuns: runs })
+  assert.ok(compared > runs / 2, `${compared} pairs compared`)
 })
 
 test('a field that the caller may not read behaves like an unknown field everywhere', () => {
@@ -127,8 +127,8 @@ test('a field that the caller may not read behaves like an unknown field everywh
     if (JSON.stringify(hidden) !== JSON.stringify(never)) compared++
     assert.equal(answers[0]?.replaceAll('password_hash', 'nothing'), answers[1])
   })
-  fc.assert(property, { numRuns: RUNS })
-  assert.ok(compared > RUNS / 50, `${compared} pairs compared`)
+  fc.assert(property, { numRuns: runs })
+  assert.ok(compared > runs / 50, `${compared} pairs compared`)
 })
 
 /** Renames a field. Only names of fields are affected: `"field":"…"` occurs nowhere else in a shape. */

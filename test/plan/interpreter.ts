@@ -27,18 +27,18 @@ import type {
   VisibleField,
 } from '../../src/plan/guarded-conditions.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
-import { CURRENT } from './random.ts'
+import { currentTag } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
-import { caseless, fitting, MOMENT, TIME, words } from './reference.ts'
+import { caseless, claimValue, requestTime, requestTimeMs, termsOf } from './reference.ts'
 
 class Run {
   readonly data: Data
   readonly plan: GuardedPlan
   /** Every collection that was read. */
-  readonly touched = new Set<string>()
-  askedForUser = false
+  readonly collectionsRead = new Set<string>()
+  usesCaller = false
   /** Whether the time or a claim was used. */
-  askedForMore = false
+  usesTimeOrClaims = false
 
   constructor(data: Data, plan: GuardedPlan) {
     this.data = data
@@ -46,7 +46,7 @@ class Run {
   }
 
   rows(name: string): readonly Row[] {
-    this.touched.add(name)
+    this.collectionsRead.add(name)
     return this.data[name] ?? []
   }
 
@@ -54,15 +54,15 @@ class Run {
     if (operand.kind === 'param') return this.plan.args[operand.param] ?? null
     if (operand.kind === 'literal') return operand.value
     if (operand.kind === 'now') {
-      this.askedForMore = true
-      return new Date(MOMENT + operand.shiftMs).toISOString()
+      this.usesTimeOrClaims = true
+      return new Date(requestTimeMs + operand.shiftMs).toISOString()
     }
     if (operand.kind === 'claim') {
-      this.askedForMore = true
+      this.usesTimeOrClaims = true
       const claim = this.plan.principal.claims?.values.get(operand.claim)
-      return claim === undefined || field === undefined ? null : fitting(claim, field)
+      return claim === undefined || field === undefined ? null : claimValue(claim, field)
     }
-    this.askedForUser = true
+    this.usesCaller = true
     const { userId } = this.plan.principal
     if (operand.kind === 'userId') return userId
     const caller = this.rows(operand.users.name).find(row => row.id === userId)
@@ -106,7 +106,7 @@ class Run {
       case 'nullness':
         return (this.read(condition.field, row) === null) === this.plan.args[condition.param]
       case 'related':
-        return this.along(condition.path, row).some(related => this.holds(condition.rows, related))
+        return this.relatedRows(condition.path, row).some(related => this.holds(condition.rows, related))
       case 'search':
         return this.finds(condition, row)
       case 'and':
@@ -119,12 +119,12 @@ class Run {
   }
 
   finds({ fields, param }: Condition & { kind: 'search' }, row: Row): boolean {
-    const expected = words(this.plan.args[param] ?? null)
-    const there = fields.flatMap(field => words(row[field.name] ?? null))
-    return expected.length > 0 && expected.every(word => there.includes(word))
+    const expected = termsOf(this.plan.args[param] ?? null)
+    const found = fields.flatMap(field => termsOf(row[field.name] ?? null))
+    return expected.length > 0 && expected.every(word => found.includes(word))
   }
 
-  along(path: RelationPath, row: Row): readonly Row[] {
+  relatedRows(path: RelationPath, row: Row): readonly Row[] {
     const { relation } = path
     const targets = this.rows(path.target.name)
     if (relation.kind === 'one') return targets.filter(target => target.id === row[relation.field])
@@ -137,14 +137,14 @@ class Run {
   }
 
   show(select: readonly GuardedSelected[], row: Row): JsonValue {
-    return Object.fromEntries(select.map(selection => [selection.key, this.showOne(selection, row)]))
+    return Object.fromEntries(select.map(selection => [selection.key, this.showSelected(selection, row)]))
   }
 
-  showOne(selection: GuardedSelected, row: Row): JsonValue {
+  showSelected(selection: GuardedSelected, row: Row): JsonValue {
     if (selection.kind === 'constant') return selection.value
     if (selection.kind === 'field') return this.read(selection.field, row)
     const rows = this.holds(selection.when, row)
-      ? this.along(selection.path, row).filter(related => this.holds(selection.rows, related))
+      ? this.relatedRows(selection.path, row).filter(related => this.holds(selection.rows, related))
       : []
     if (!selection.list) return rows[0] ? this.show(selection.select, rows[0]) : null
     const limit = Number(this.plan.args[selection.list.limit])
@@ -154,7 +154,9 @@ class Run {
   }
 
   sorted(rows: readonly Row[], sort: readonly GuardedSort[], search?: Condition): Row[] {
-    return [...rows].sort((a, b) => this.place(this.keys(sort, a, search), this.keys(sort, b, search), sort))
+    return [...rows].sort((a, b) =>
+      this.compareKeys(this.keys(sort, a, search), this.keys(sort, b, search), sort),
+    )
   }
 
   /** `of`: the condition that contains the search for ranking by `q`. */
@@ -173,7 +175,7 @@ class Run {
     return ranks.reduce((sum, rank) => sum + rank, 0)
   }
 
-  place(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly GuardedSort[]): number {
+  compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], sort: readonly GuardedSort[]): number {
     for (const [i, key] of sort.entries()) {
       const result = order(a[i] ?? null, b[i] ?? null)
       if (result !== 0) return key.descending ? -result : result
@@ -184,9 +186,9 @@ class Run {
 
 export interface Interpreted {
   readonly result: ReadResult
-  readonly touched: ReadonlySet<string>
-  readonly askedForUser: boolean
-  readonly askedForMore: boolean
+  readonly collectionsRead: ReadonlySet<string>
+  readonly usesCaller: boolean
+  readonly usesTimeOrClaims: boolean
 }
 
 export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
@@ -194,8 +196,8 @@ export function interpretRead(data: Data, plan: GuardedRead): Interpreted {
   const { shape } = plan
   if (shape.kind === 'aggregate') throw new TypeError('aggregates are interpreted in `aggregates.ts`')
   const result = shape.kind === 'item' ? item(run, shape) : list(run, shape)
-  const { touched, askedForUser, askedForMore } = run
-  return { result, touched, askedForUser, askedForMore }
+  const { collectionsRead, usesCaller, usesTimeOrClaims } = run
+  return { result, collectionsRead, usesCaller, usesTimeOrClaims }
 }
 
 function item(run: Run, shape: GuardedItem): ReadResult {
@@ -213,7 +215,7 @@ function list(run: Run, shape: GuardedList): ReadResult {
       .rows(within.collection.name)
       .find(row => row.id === run.plan.args[within.id] && run.holds(within.rows, row))
     if (!parent) return { list: null }
-    rows = run.along(within.path, parent)
+    rows = run.relatedRows(within.path, parent)
   }
   const matching = run.sorted(
     rows.filter(row => run.holds(shape.rows, row)),
@@ -231,7 +233,8 @@ function list(run: Run, shape: GuardedList): ReadResult {
   }
   const after = window.after?.map(param => run.plan.args[param] ?? null)
   const following = matching.filter(
-    row => after === undefined || run.place(run.keys(shape.sort, row, shape.rows), after, shape.sort) > 0,
+    row =>
+      after === undefined || run.compareKeys(run.keys(shape.sort, row, shape.rows), after, shape.sort) > 0,
   )
   const last = following[limit - 1]
   const next = last && following.length > limit ? run.keys(shape.sort, last, shape.rows) : null
@@ -254,7 +257,7 @@ export function interpretWrite(data: Data, plan: GuardedWrite): { readonly data:
 
 function match({ plan }: Run, ifMatch: number | undefined): void {
   const expected = ifMatch === undefined ? '*' : plan.args[ifMatch]
-  if (expected !== '*' && !(Array.isArray(expected) && expected.includes(CURRENT))) {
+  if (expected !== '*' && !(Array.isArray(expected) && expected.includes(currentTag))) {
     throw new ApiError('PRECONDITION_FAILED')
   }
 }
@@ -264,7 +267,7 @@ function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly
   const id = Math.max(0, ...run.rows(name).map(row => Number(row.id))) + 1
   const row = { id, ...assign(run, shape.set) }
   const data = { ...run.data, [name]: [...run.rows(name), row] }
-  refer(run, shape.references)
+  checkReferences(run, shape.references)
   checkResult(run, data, shape.after, row)
   return { data, id }
 }
@@ -284,7 +287,7 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
     throw new ApiError('VALIDATION_FAILED')
   }
   const data = { ...run.data, [name]: run.rows(name).map(other => (other === before ? row : other)) }
-  refer(run, shape.references.filter(isWritten))
+  checkReferences(run, shape.references.filter(isWritten))
   checkResult(run, data, shape.after, row)
   return data
 }
@@ -297,15 +300,15 @@ function remove(run: Run, shape: GuardedDelete, row: Row): Data {
 function assign(run: Run, set: readonly GuardedAssignment[], before: Row = {}): Row {
   return Object.fromEntries(
     set.map(({ field, value, merges }) => {
-      const initial = value.kind === 'default' ? starting(run, value.default) : run.value(value)
+      const initial = value.kind === 'default' ? defaultValue(run, value.default) : run.value(value)
       return [field.name, merges ? mergePatch(before[field.name], initial) : initial]
     }),
   )
 }
 
-function starting(run: Run, standard: NonNullable<GuardedAssignment['field']['default']>): JsonValue {
+function defaultValue(run: Run, standard: NonNullable<GuardedAssignment['field']['default']>): JsonValue {
   if (standard.kind === 'value') return standard.value
-  return standard.kind === 'currentUser' ? run.plan.principal.userId : TIME
+  return standard.kind === 'currentUser' ? run.plan.principal.userId : requestTime
 }
 
 function check(run: Run, checks: readonly Check[], row: Row): void {
@@ -318,7 +321,7 @@ function checkResult(run: Run, data: Data, checks: readonly Check[], row: Row): 
   check(new Run(data, run.plan), checks, row)
 }
 
-function refer(run: Run, references: readonly ReferenceCheck[]): void {
+function checkReferences(run: Run, references: readonly ReferenceCheck[]): void {
   for (const { value, target, rows, self } of references) {
     const id = run.value(value)
     if (id === null || (self && id === run.plan.principal.userId)) continue
@@ -329,14 +332,14 @@ function refer(run: Run, references: readonly ReferenceCheck[]): void {
 
 function compares(value: JsonValue, operator: ConditionOperator, other: JsonValue): boolean {
   if (value === null || other === null) return false
-  const place = order(value, other)
+  const ordering = order(value, other)
   const answers: Record<ConditionOperator, () => boolean> = {
     eq: () => value === other,
     ne: () => value !== other,
-    gt: () => place > 0,
-    gte: () => place >= 0,
-    lt: () => place < 0,
-    lte: () => place <= 0,
+    gt: () => ordering > 0,
+    gte: () => ordering >= 0,
+    lt: () => ordering < 0,
+    lte: () => ordering <= 0,
     in: () => Array.isArray(other) && other.includes(value),
     contains: () => String(value).includes(String(other)),
     icontains: () => caseless(String(other)).test(String(value)),

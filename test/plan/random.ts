@@ -9,7 +9,7 @@ import type { Assignment, Filter, Plan, ReadShape, Selected, WriteShape } from '
 import { anonymous, app, type Principal, system, user } from '../../src/principal.ts'
 import { declaredModel } from './declared-model.ts'
 import type { Data, Row } from './reference.ts'
-import { MOMENT, TIME } from './reference.ts'
+import { requestTime, requestTimeMs } from './reference.ts'
 import { type Choices, smallModel } from './small-model.ts'
 
 export const names = ['users', 'posts', 'tags', 'post_tags'] as const
@@ -75,7 +75,7 @@ function value(name: string): fc.Arbitrary<JsonValue> {
 
 // --- rules
 
-const still: fc.Arbitrary<Rule> = fc.oneof(
+const constantRule: fc.Arbitrary<Rule> = fc.oneof(
   { weight: 4, arbitrary: fc.constant<Rule>({ kind: 'anyone' }) },
   { weight: 2, arbitrary: fc.constant<Rule>({ kind: 'signedIn' }) },
   { weight: 1, arbitrary: fc.constant<Rule>({ kind: 'nobody' }) },
@@ -117,11 +117,13 @@ function comparison(name: Name): fc.Arbitrary<Rule> {
       )
     }),
   )
-  const beside = besides(name)
-  return owners[name].length > 0 ? fc.oneof(ownRules, literal, beside) : fc.oneof(literal, beside)
+  const otherComparisons = otherComparison(name)
+  return owners[name].length > 0
+    ? fc.oneof(ownRules, literal, otherComparisons)
+    : fc.oneof(literal, otherComparisons)
 }
 
-type Kind = 'number' | 'text' | 'user' | 'truth' | 'time'
+type Kind = 'number' | 'text' | 'user' | 'boolean' | 'time'
 
 /** Fields, and paths along to-one relations, with values of one kind. */
 const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = {
@@ -135,7 +137,7 @@ const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = 
     number: ['rank', 'author.level', 'author.boss.level'],
     text: ['title', 'note', 'author.name'],
     user: ['author_id', 'author.id', 'author.boss_id'],
-    truth: ['public'],
+    boolean: ['public'],
     time: ['created_at', 'author.created_at'],
   },
   tags: { text: ['label'], time: ['created_at'] },
@@ -143,7 +145,7 @@ const paths: Readonly<Record<Name, Partial<Record<Kind, readonly string[]>>>> = 
     number: ['post.rank', 'post.author.level'],
     text: ['post.note', 'tag.label'],
     user: ['post.author_id', 'post.author.boss_id'],
-    truth: ['post.public'],
+    boolean: ['post.public'],
     time: ['created_at', 'post.created_at'],
   },
 }
@@ -158,13 +160,13 @@ const callerFields: Partial<Record<Kind, readonly string[]>> = {
 const orders: readonly Comparison[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte']
 
 /** Comparisons with other fields, fields of the caller, claims and the time, and of paths with literals. */
-function besides(collection: Name): fc.Arbitrary<Rule> {
+function otherComparison(collection: Name): fc.Arbitrary<Rule> {
   return fc.constantFrom(...(Object.keys(paths[collection]) as Kind[])).chain(kind => {
     const field = fc.constantFrom(...(paths[collection][kind] ?? []))
     const equal = fc.constantFrom(...equalities)
     const among: fc.Arbitrary<Rule>[] = [
       fc
-        .tuple(field, kind === 'truth' ? equal : fc.constantFrom(...orders), field)
+        .tuple(field, kind === 'boolean' ? equal : fc.constantFrom(...orders), field)
         .map(([operand, how, right]) => compareRule(operand, how, { kind: 'field', field: right })),
       fc.tuple(field, equal).map(([left, how]) => compareRule(left, how, { kind: 'literal', value: null })),
     ]
@@ -184,13 +186,13 @@ function besides(collection: Name): fc.Arbitrary<Rule> {
           .map(([left, how, shiftMs]) => compareRule(left, how, { kind: 'now', shiftMs })),
       )
     } else {
-      const claims = fc.constantFrom('number', 'text', 'truth', 'missing')
+      const claims = fc.constantFrom('number', 'text', 'boolean', 'missing')
       among.push(
         fc
           .tuple(field, equal, claims)
           .map(([left, how, claim]) => compareRule(left, how, { kind: 'claim', claim })),
         fc
-          .tuple(field, equal, kind === 'text' ? texts : kind === 'truth' ? fc.boolean() : ids)
+          .tuple(field, equal, kind === 'text' ? texts : kind === 'boolean' ? fc.boolean() : ids)
           .map(([left, how, value]) => compareRule(left, how, { kind: 'literal', value })),
       )
     }
@@ -208,11 +210,11 @@ function compareRule(field: string, comparison: Comparison, operand: RuleOperand
 }
 
 export function rule(name: Name, depth = 2): fc.Arbitrary<Rule> {
-  if (depth === 0) return fc.oneof(still, comparison(name))
+  if (depth === 0) return fc.oneof(constantRule, comparison(name))
   const inner = rule(name, depth - 1)
   const several = fc.array(inner, { minLength: 1, maxLength: 3 })
   return fc.oneof(
-    { weight: 4, arbitrary: still },
+    { weight: 4, arbitrary: constantRule },
     { weight: 4, arbitrary: comparison(name) },
     { weight: 2, arbitrary: several.map((rules): Rule => ({ kind: 'or', rules })) },
     { weight: 1, arbitrary: several.map((rules): Rule => ({ kind: 'and', rules })) },
@@ -245,7 +247,7 @@ function fieldChoice(collection: Name, name: string): fc.Arbitrary<Partial<Field
   const rules = fc.record({ read: kindRule(collection), write: kindRule(collection) })
   const seldom = fc.integer({ min: 0, max: 9 }).map(n => n === 0)
   const searchable = searchables.includes(name) ? fc.boolean() : fc.constant(false)
-  const parts = { access: rules, readOnly: seldom, immutable: seldom, searchable, open: still }
+  const parts = { access: rules, readOnly: seldom, immutable: seldom, searchable, open: constantRule }
   return fc.record(parts).map(choice => ({
     // A model may not have a searchable field that is hidden in some rows.
     access: choice.searchable ? { ...choice.access, read: choice.open } : choice.access,
@@ -277,11 +279,11 @@ const perhaps = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { freq: 
 function table(columns: Readonly<Record<string, fc.Arbitrary<JsonValue>>>): fc.Arbitrary<Row[]> {
   return fc
     .array(fc.record(columns), { minLength: 2, maxLength: 5 })
-    .map(rows => rows.map((row, i) => ({ id: i + 1, created_at: TIME, ...row })))
+    .map(rows => rows.map((row, i) => ({ id: i + 1, created_at: requestTime, ...row })))
 }
 
 /** An hour before every request, at its time, and an hour after. */
-const times = fc.constantFrom(-3_600_000, 0, 1).map(shift => new Date(MOMENT + shift).toISOString())
+const times = fc.constantFrom(-3_600_000, 0, 1).map(shift => new Date(requestTimeMs + shift).toISOString())
 
 /** References point to existing rows. */
 export const datas: fc.Arbitrary<Data> = fc
@@ -335,7 +337,7 @@ const claimed = fc
   .record({
     number: fc.oneof<fc.Arbitrary<string | number | boolean>[]>(ids, fc.constantFrom(1.5, '1', true)),
     text: texts,
-    truth: fc.boolean(),
+    boolean: fc.boolean(),
   })
   .map(claims => ({ key: JSON.stringify(claims), values: new Map(Object.entries(claims)) }))
 
@@ -574,11 +576,14 @@ const required: Readonly<Record<Name, readonly string[]>> = {
 }
 
 /** A placeholder for the current entity tag of the item, which is unknown until there is data. */
-export const CURRENT = 'current'
+export const currentTag = 'current'
 
 const matches = fc.oneof(
   { weight: 4, arbitrary: fc.constant(null) },
-  { weight: 1, arbitrary: fc.constantFrom<JsonValue>('*', [], ['"other"'], [CURRENT], ['"other"', CURRENT]) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<JsonValue>('*', [], ['"other"'], [currentTag], ['"other"', currentTag]),
+  },
 )
 
 export const writePlans: fc.Arbitrary<Plan<WriteShape>> = fc.constantFrom(...names).chain(collection =>

@@ -39,13 +39,13 @@ export type ReadResult =
     }
 export type WriteResult = Refused | { readonly data: Data; readonly id: number }
 
-export const TIME = '2026-01-01T00:00:00.000Z'
+export const requestTime = '2026-01-01T00:00:00.000Z'
 
 /** The time of every request. */
-export const MOMENT = Date.parse(TIME)
+export const requestTimeMs = Date.parse(requestTime)
 
 /** A claim if the field can have this value; otherwise null. */
-export function fitting(claim: string | number | boolean, { type }: Field): JsonValue {
+export function claimValue(claim: string | number | boolean, { type }: Field): JsonValue {
   const expected = { integer: 'number', text: 'string', string: 'string', boolean: 'boolean' }[type.name]
   // The ids of relations are integers too.
   if (typeof claim !== (expected ?? 'number')) return null
@@ -55,7 +55,7 @@ export function fitting(claim: string | number | boolean, { type }: Field): Json
 const never: Rule = { kind: 'nobody' }
 
 /** The words of a text, for the texts that the tests use. */
-export function words(text: JsonValue): readonly string[] {
+export function termsOf(text: JsonValue): readonly string[] {
   const plain = String(text ?? '')
     .toLowerCase()
     .replaceAll('é', 'e')
@@ -158,7 +158,7 @@ export class Evaluation {
       case 'userId':
         return userId
       case 'now':
-        return new Date(MOMENT + operand.shiftMs).toISOString()
+        return new Date(requestTimeMs + operand.shiftMs).toISOString()
       case 'field':
         return this.valueAt(operand.field, collection, row)[0]
       case 'caller':
@@ -167,7 +167,7 @@ export class Evaluation {
         return this.rows('users').find(row => userId !== null && row.id === userId)?.[operand.field] ?? null
       case 'claim': {
         const claim = claims?.values.get(operand.claim)
-        return claim === undefined ? null : fitting(claim, field)
+        return claim === undefined ? null : claimValue(claim, field)
       }
     }
   }
@@ -185,7 +185,7 @@ export class Evaluation {
   }
 
   /** The result of a rule if it is the same for every row; otherwise undefined. */
-  anyway(rule: Rule, collection: Collection): boolean | undefined {
+  constantResult(rule: Rule, collection: Collection): boolean | undefined {
     if (this.who.access.system) return true
     switch (rule.kind) {
       case 'compare': {
@@ -193,23 +193,23 @@ export class Evaluation {
         if (operand.kind === 'now' || operand.kind === 'field') return undefined
         if (operand.kind !== 'literal') return this.who.userId === null ? false : undefined
         if (operand.value === null) return comparison === 'eq' || comparison === 'ne' ? undefined : false
-        const useful = Array.isArray(operand.value) ? operand.value.some(value => value !== null) : true
-        return useful ? undefined : false
+        const canMatch = Array.isArray(operand.value) ? operand.value.some(value => value !== null) : true
+        return canMatch ? undefined : false
       }
       case 'related': {
         const target = this.collection(relationOf(collection, rule.relation).target)
-        return this.anyway(rule.rule, target) === false ? false : undefined
+        return this.constantResult(rule.rule, target) === false ? false : undefined
       }
       case 'and': {
-        const all = rule.rules.map(part => this.anyway(part, collection))
+        const all = rule.rules.map(part => this.constantResult(part, collection))
         return all.includes(false) ? false : all.includes(undefined) ? undefined : true
       }
       case 'or': {
-        const all = rule.rules.map(part => this.anyway(part, collection))
+        const all = rule.rules.map(part => this.constantResult(part, collection))
         return all.includes(true) ? true : all.includes(undefined) ? undefined : false
       }
       case 'not': {
-        const inner = this.anyway(rule.rule, collection)
+        const inner = this.constantResult(rule.rule, collection)
         return inner === undefined ? undefined : !inner
       }
       default:
@@ -235,7 +235,7 @@ export class Evaluation {
     const field = collection.fields.get(name)
     if (!field) return false
     if (this.who.access.system) return true
-    return !field.internal && !field.writeOnly && this.anyway(field.access.read, collection) !== false
+    return !field.internal && !field.writeOnly && this.constantResult(field.access.read, collection) !== false
   }
 
   valueOf(collection: Collection, row: Row, name: string): JsonValue {
@@ -275,7 +275,7 @@ export class Evaluation {
   }
 
   mustBePossible(rule: Rule, collection: Collection): void {
-    if (this.anyway(rule, collection) === false)
+    if (this.constantResult(rule, collection) === false)
       this.errors.add(this.isAnonymous() ? 'UNAUTHORIZED' : 'FORBIDDEN')
   }
 
@@ -392,48 +392,49 @@ export class Evaluation {
       .filter(
         name =>
           this.exists(collection, name) &&
-          this.anyway(collection.fields.get(name)?.access.read ?? never, collection),
+          this.constantResult(collection.fields.get(name)?.access.read ?? never, collection),
       )
   }
 
   /** Whether each search term is in one of the fields. */
   finds(search: number, collection: Collection, row: Row): boolean {
-    const there = this.searchFields(collection).flatMap(name => words(this.valueOf(collection, row, name)))
-    const expected = words(this.args[search] ?? null)
-    return expected.length > 0 && expected.every(word => there.includes(word))
+    const found = this.searchFields(collection).flatMap(name => termsOf(this.valueOf(collection, row, name)))
+    const expected = termsOf(this.args[search] ?? null)
+    return expected.length > 0 && expected.every(word => found.includes(word))
   }
 
-  pick(select: readonly Selected[], collection: Collection, row: Row): JsonValue {
-    const picked: Record<string, JsonValue> = {}
+  represent(select: readonly Selected[], collection: Collection, row: Row): JsonValue {
+    const representation: Record<string, JsonValue> = {}
     for (const selection of select) {
-      if (selection.kind === 'constant') picked[selection.key] = selection.value
-      if (selection.kind === 'field') picked[selection.key] = this.valueOf(collection, row, selection.field)
+      if (selection.kind === 'constant') representation[selection.key] = selection.value
+      if (selection.kind === 'field')
+        representation[selection.key] = this.valueOf(collection, row, selection.field)
       if (selection.kind !== 'relation') continue
       const relation = relationOf(collection, selection.relation)
       const target = this.collection(relation.target)
       const rows = this.readableRows(collection, relation, row)
       if (relation.kind === 'one') {
         const [only] = rows
-        picked[selection.key] = only ? this.pick(selection.select, target, only) : null
+        representation[selection.key] = only ? this.represent(selection.select, target, only) : null
       } else {
-        picked[selection.key] = this.sortRows(
+        representation[selection.key] = this.sortRows(
           rows.filter(row => this.fulfils(selection.list?.filter, target, row)),
           selection.list?.sort ?? [],
           target,
         )
           .slice(0, Number(this.args[selection.list?.limit ?? 0]))
-          .map(related => this.pick(selection.select, target, related))
+          .map(related => this.represent(selection.select, target, related))
       }
     }
-    return picked
+    return representation
   }
 
   /** The sum over the fields that contain all terms: the shorter the field, the more it adds. */
   rank(search: number | undefined, collection: Collection, row: Row): number {
-    const expected = words(this.args[search ?? -1] ?? null)
+    const expected = termsOf(this.args[search ?? -1] ?? null)
     const fields = this.searchFields(collection).map(name => this.valueOf(collection, row, name))
     return fields
-      .filter(text => expected.every(word => words(text).includes(word)))
+      .filter(text => expected.every(word => termsOf(text).includes(word)))
       .reduce<number>(
         (sum, text) => sum + Math.trunc(1_000_000_000 / (100 + Buffer.byteLength(String(text)))),
         0,
@@ -470,7 +471,7 @@ function readItem(evaluation: Evaluation, shape: ItemShape): ReadResult {
   evaluation.checkSelect(shape.select, collection)
   if (evaluation.errors.size > 0) return evaluation
   const row = evaluation.visible(collection).find(row => row.id === evaluation.args[shape.id])
-  return { item: row ? evaluation.pick(shape.select, collection, row) : null }
+  return { item: row ? evaluation.represent(shape.select, collection, row) : null }
 }
 
 function readList(evaluation: Evaluation, shape: ListShape): ReadResult {
@@ -501,7 +502,7 @@ function readList(evaluation: Evaluation, shape: ListShape): ReadResult {
   const sorted = evaluation.sortRows(matching, shape.sort, collection, search)
   const { window } = shape
   const limit = Number(evaluation.args[window.limit])
-  const show = (rows: Row[]) => rows.map(row => evaluation.pick(shape.select, collection, row))
+  const show = (rows: Row[]) => rows.map(row => evaluation.represent(shape.select, collection, row))
   if (window.kind === 'page') {
     const offset = Number(evaluation.args[window.offset])
     const list = show(sorted.slice(offset, offset + limit))
@@ -580,7 +581,7 @@ function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {
   evaluation.checkSelect(shape.select, collection)
   checkSet(evaluation, shape.set, collection, true)
   const always = (name: string) =>
-    evaluation.anyway(collection.fields.get(name)?.access.write ?? { kind: 'nobody' }, collection)
+    evaluation.constantResult(collection.fields.get(name)?.access.write ?? { kind: 'nobody' }, collection)
   const provided = new Set(shape.set.map(assignment => assignment.field))
   const reset =
     shape.mode === 'merge'
@@ -590,7 +591,7 @@ function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {
           return (
             isReset &&
             !provided.has(field.name) &&
-            evaluation.anyway(field.access.write, collection) !== false
+            evaluation.constantResult(field.access.write, collection) !== false
           )
         })
   const needed = reset.filter(
@@ -703,7 +704,7 @@ function checkSet(
       field.name === 'id' ||
       (!system && (field.internal || field.readOnly || (existing && field.immutable)))
     if (closed) evaluation.errors.add('VALIDATION_FAILED')
-    else if (evaluation.anyway(field.access.write, collection) !== false) continue
+    else if (evaluation.constantResult(field.access.write, collection) !== false) continue
     // An update may set an unwritable field to its current value, so this depends on the row.
     else if (!existing || !evaluation.exists(collection, field.name)) evaluation.errors.add('FORBIDDEN')
   }
@@ -721,7 +722,7 @@ function checkReferences(evaluation: Evaluation, set: readonly Assignment[], col
 
 function initialValue(evaluation: Evaluation, collection: Collection, name: string): JsonValue {
   const standard = collection.fields.get(name)?.default
-  if (name === 'created_at' || standard?.kind === 'now') return TIME
+  if (name === 'created_at' || standard?.kind === 'now') return requestTime
   if (standard?.kind === 'currentUser') return evaluation.who.userId
   return standard?.kind === 'value' ? standard.value : null
 }
@@ -777,7 +778,7 @@ export function compareKeys(a: readonly JsonValue[], b: readonly JsonValue[], so
 }
 
 /** Whether the caller may read the row. */
-export function mayRead(model: Model, data: Data, who: Principal, collection: Collection, row: Row): boolean {
+export function canRead(model: Model, data: Data, who: Principal, collection: Collection, row: Row): boolean {
   const evaluation = new Evaluation(model, data, who, [])
   return (
     evaluation.scope(`read:${collection.singular}`) &&

@@ -17,11 +17,19 @@ import { type Principal, system } from '../../src/principal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { type OpenSeededStore, seededStores } from '../databases/seeded-store.ts'
 import { blog, fields, listOfPosts } from '../store/blog.ts'
-import { CURRENT, choices, datas, principals, readPlans, writePlans } from './random.ts'
-import { type Data, MOMENT, mayRead, maySee, readReference, TIME, writeReference } from './reference.ts'
+import { choices, currentTag, datas, principals, readPlans, writePlans } from './random.ts'
+import {
+  canRead,
+  type Data,
+  maySee,
+  readReference,
+  requestTime,
+  requestTimeMs,
+  writeReference,
+} from './reference.ts'
 import { smallModel } from './small-model.ts'
 
-const PLANS = 25
+const plansPerModel = 25
 
 function parsed(answer: ReadAnswer): unknown {
   const value = answer.text === null ? null : JSON.parse(answer.text)
@@ -64,9 +72,9 @@ function withoutDangling(model: Model, data: Data): Data {
     for (const field of collection.fields.values()) {
       const target = field.reference?.target
       if (target === undefined) continue
-      const there = new Set(data[target]?.map(row => row.id))
+      const existing = new Set(data[target]?.map(row => row.id))
       const rows = data[collection.name] ?? []
-      const remaining = rows.filter(row => row[field.name] === null || there.has(row[field.name] ?? null))
+      const remaining = rows.filter(row => row[field.name] === null || existing.has(row[field.name] ?? null))
       if (remaining.length < rows.length)
         return withoutDangling(model, { ...data, [collection.name]: remaining })
     }
@@ -77,7 +85,7 @@ function withoutDangling(model: Model, data: Data): Data {
 function timeless(data: Data): unknown {
   return Object.entries(data).map(([name, rows]) => [
     name,
-    rows.map(row => Object.entries({ ...row, created_at: TIME }).sort()),
+    rows.map(row => Object.entries({ ...row, created_at: requestTime }).sort()),
   ])
 }
 
@@ -116,7 +124,7 @@ function isShown(
 ): boolean {
   const collection = model.collections.get(shape.collection)
   const row = after[shape.collection]?.find(row => row.id === id)
-  return collection !== undefined && row !== undefined && mayRead(model, after, who, collection, row)
+  return collection !== undefined && row !== undefined && canRead(model, after, who, collection, row)
 }
 
 /** Whether an update sets a field whose stored value is hidden from the caller. */
@@ -129,7 +137,7 @@ function setsUnseen(model: Model, data: Data, who: Principal, { shape, args }: P
   return row !== undefined && !names.every(name => maySee(model, data, who, collection, row, name))
 }
 
-/** The arguments of the plan, with `CURRENT` replaced by the entity tag of the item for this caller. */
+/** The arguments of the plan, with `currentTag` replaced by the entity tag of the item for this caller. */
 async function withTags(
   model: Model,
   store: Store,
@@ -147,7 +155,7 @@ async function withTags(
   )
   const text = 'answer' in read ? read.answer.text : null
   const tag = text === null ? '"none"' : entityTag(text)
-  const withTag = (value: JsonValue) => (value === CURRENT ? tag : value)
+  const withTag = (value: JsonValue) => (value === currentTag ? tag : value)
   return args.map((value, index) =>
     index === shape.ifMatch && Array.isArray(value) ? value.map(withTag) : value,
   )
@@ -193,7 +201,7 @@ const many = 10_003
 /** Adds posts that all match one word; the oldest has the shortest title. */
 async function addPosts({ admin }: OpenSeededStore): Promise<void> {
   const columns = '"id", "title", "author_id", "created_at"'
-  const values = `n, CASE n WHEN 1 THEN 'kite' WHEN ${many} THEN 'a long title with a kite' ELSE 'a kite' END, 1, '${TIME}'`
+  const values = `n, CASE n WHEN 1 THEN 'kite' WHEN ${many} THEN 'a long title with a kite' ELSE 'a kite' END, 1, '${requestTime}'`
   if (!admin.startsWith('postgres')) {
     const database = new DatabaseSync(admin, { enableForeignKeyConstraints: false })
     const numbers = `WITH RECURSIVE g(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM g WHERE n < ${many})`
@@ -257,7 +265,10 @@ for (const { name, within } of seededStores) {
   })
 
   test(`reads on ${name} equal those of the reference, for callers and plans in any order`, async () => {
-    const requests = fc.array(fc.tuple(principals, readPlans), { minLength: PLANS, maxLength: PLANS })
+    const requests = fc.array(fc.tuple(principals, readPlans), {
+      minLength: plansPerModel,
+      maxLength: plansPerModel,
+    })
     const property = fc.asyncProperty(choices.map(smallModel), datas, requests, async (model, data, all) => {
       await within(
         model,
@@ -265,14 +276,17 @@ for (const { name, within } of seededStores) {
         async ({ store }) => {
           for (const [who, plan] of all) await checkRead(model, data, store, who, plan)
         },
-        () => MOMENT,
+        () => requestTimeMs,
       )
     })
     await fc.assert(property, { numRuns: models(name) })
   })
 
   test(`writes on ${name} store what the reference stores; refused ones change nothing`, async () => {
-    const requests = fc.array(fc.tuple(principals, writePlans), { minLength: PLANS, maxLength: PLANS })
+    const requests = fc.array(fc.tuple(principals, writePlans), {
+      minLength: plansPerModel,
+      maxLength: plansPerModel,
+    })
     const property = fc.asyncProperty(choices.map(smallModel), datas, requests, async (model, data, all) => {
       await within(
         model,
@@ -280,7 +294,7 @@ for (const { name, within } of seededStores) {
         async seeded => {
           for (const [who, plan] of all) await checkWrite(model, seeded, who, plan)
         },
-        () => MOMENT,
+        () => requestTimeMs,
       )
     })
     await fc.assert(property, { numRuns: models(name) })

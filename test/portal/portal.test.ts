@@ -8,7 +8,7 @@ import type { Visitor } from '../../src/portal/frame.ts'
 import type { ShownGuides } from '../../src/portal/guides/catalogue.ts'
 import { createPortal } from '../../src/portal/portal.ts'
 import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
-import { type Request, toCall } from '../contract/rest/bench.ts'
+import { type Request, toCall } from '../contract/rest/harness.ts'
 import blog from '../models/blog.ts'
 
 const blogModel = checkModel(blog)
@@ -22,8 +22,8 @@ interface PortalOptions {
   readonly model?: typeof blogModel
 }
 
-function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...given }: PortalOptions = {}) {
-  const { name = 'Press', model = blogModel } = given
+function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...options }: PortalOptions = {}) {
+  const { name = 'Press', model = blogModel } = options
   const portal = createPortal({
     frame: { theme: { name, logo, colour: '#1f5fbf' }, explorer: true },
     model,

@@ -1,4 +1,4 @@
-/** Runs one command of the command line in a process of its own. */
+/** Runs a `portico` command in a process of its own. */
 
 import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
@@ -16,7 +16,7 @@ export interface CommandResult {
   readonly err: string
 }
 
-export interface Surroundings {
+export interface ProcessOptions {
   /** The working directory. */
   readonly folder?: string
   /** Added to PATH and the reference model. */
@@ -24,14 +24,14 @@ export interface Surroundings {
 }
 
 export function portico(
-  words: readonly string[],
-  { folder: cwd, environment }: Surroundings = {},
+  args: readonly string[],
+  { folder: cwd, environment }: ProcessOptions = {},
 ): Promise<CommandResult> {
   const env = { ...inheritedEnvironment, PORTICO_MODEL: blog, ...environment }
   return new Promise(resolve =>
     execFile(
       process.execPath,
-      ['--conditions=portico-source', bin, ...words],
+      ['--conditions=portico-source', bin, ...args],
       { cwd, env },
       (error, out, err) => resolve({ code: error?.code ?? 0, out, err }),
     ),

@@ -1,7 +1,9 @@
 import type { ChildProcess } from 'node:child_process'
 
-/** The URL at which a service in a process listens, and its output until then. */
-export function listening(child: ChildProcess): Promise<{ readonly url: string; readonly output: string }> {
+/** Waits until the service in a process listens. Returns its URL, and its output until then. */
+export function untilListening(
+  child: ChildProcess,
+): Promise<{ readonly url: string; readonly output: string }> {
   return new Promise((resolve, reject) => {
     let output = ''
     for (const stream of [child.stdout, child.stderr]) {

@@ -1,10 +1,10 @@
-/** The service in a process of its own, as started by a user, with the reference model. */
+/** A service of the reference model in a process of its own, started as users start it. */
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
-import { bin, blog, type Surroundings } from './command.ts'
+import { bin, blog, type ProcessOptions } from './command.ts'
 import { inheritedEnvironment } from './environment.ts'
 
 export interface Process {
@@ -18,14 +18,14 @@ export interface Process {
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
 
-export interface Start extends Surroundings {
-  /** The command that runs the service, e.g. `['strace', '-f']`. */
-  readonly under?: readonly string[]
-  /** Options for Node. */
-  readonly node?: readonly string[]
+export interface StartOptions extends ProcessOptions {
+  /** A command prefix, e.g. `['strace', '-f']`. */
+  readonly wrapper?: readonly string[]
+  readonly nodeOptions?: readonly string[]
 }
 
-function listening(child: ChildProcess, output: () => string): Promise<number> {
+/** Waits until the service listens. Returns its port. */
+function listeningPort(child: ChildProcess, output: () => string): Promise<number> {
   return new Promise((resolve, reject) => {
     child.stdout?.on('data', () => {
       const [, port] = /listening on http:\/\/[^"]*:(\d+)/.exec(output()) ?? []
@@ -36,17 +36,17 @@ function listening(child: ChildProcess, output: () => string): Promise<number> {
   })
 }
 
-/** The process of the service, even if another program has started it. */
-function serviceOf({ pid = 0 }: ChildProcess, { under = [] }: Start): number {
-  if (under.length === 0) return pid
+/** The id of the service's process. With a wrapper, it is a child of the started process. */
+function servicePid({ pid = 0 }: ChildProcess, { wrapper = [] }: StartOptions): number {
+  if (wrapper.length === 0) return pid
   return Number.parseInt(readFileSync(`/proc/${pid}/task/${pid}/children`, 'latin1'), 10) || pid
 }
 
 /** Starts a service and waits until it listens. */
-export async function startProcess(start: Start): Promise<Process> {
-  const { folder: cwd, environment, under = [], node = [] } = start
-  const words = [...under, process.execPath, '--conditions=portico-source', ...node, bin, 'start']
-  const [command = '', ...rest] = words
+export async function startProcess(start: StartOptions): Promise<Process> {
+  const { folder: cwd, environment, wrapper = [], nodeOptions = [] } = start
+  const argv = [...wrapper, process.execPath, '--conditions=portico-source', ...nodeOptions, bin, 'start']
+  const [command = '', ...rest] = argv
   const child = spawn(command, rest, {
     cwd,
     env: {
@@ -66,11 +66,11 @@ export async function startProcess(start: Start): Promise<Process> {
     })
   }
   const output = () => text
-  const port = await listening(child, output).catch(error => {
-    if (child.exitCode === null) process.kill(serviceOf(child, start), 'SIGKILL')
+  const port = await listeningPort(child, output).catch(error => {
+    if (child.exitCode === null) process.kill(servicePid(child, start), 'SIGKILL')
     throw error
   })
-  const pid = serviceOf(child, start)
+  const pid = servicePid(child, start)
   const url = `http://127.0.0.1:${port}`
   return {
     url,

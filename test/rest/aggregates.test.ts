@@ -21,8 +21,8 @@ import {
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { app, user } from '../../src/principal.ts'
-import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../contract/rest/harness.ts'
 
 const declared = model({
   users: users(),
@@ -54,15 +54,15 @@ const declared = model({
   }),
 })
 
-let bench: Bench
+let harness: Harness
 
 before(async () => {
-  bench = await openBench(checkModel(declared), model => openStore(sqlite, model))
-  for (const name of ['Ann', 'Ben']) await bench.seed('users', { name, email: `${name}@example.com` })
+  harness = await openHarness(checkModel(declared), model => openStore(sqlite, model))
+  for (const name of ['Ann', 'Ben']) await harness.seed('users', { name, email: `${name}@example.com` })
   for (const [index, name] of ['Wall', 'Roof'].entries())
-    await bench.seed('projects', { name, owner_id: index + 1 })
+    await harness.seed('projects', { name, owner_id: index + 1 })
   for (let index = 0; index < 12; index++) {
-    await bench.seed('tasks', {
+    await harness.seed('tasks', {
       title: index % 2 === 0 ? 'red kite' : 'blue',
       status: index % 3 === 0 ? 'done' : 'open',
       points: index === 5 ? null : index,
@@ -78,13 +78,13 @@ before(async () => {
     })
   }
 })
-after(() => bench.close())
+after(() => harness.close())
 
 const admin = user(1, 'admin', 'all')
 const ann = user(1, 'user', 'all')
 
 async function send(query: string, principal = ann, path = 'tasks/aggregate', method = 'GET') {
-  const reply = await bench.send({ method, url: `/api/v1/${path}${query && `?${query}`}` }, principal)
+  const reply = await harness.send({ method, url: `/api/v1/${path}${query && `?${query}`}` }, principal)
   const header = (name: string) => reply.headers[reply.headers.indexOf(name) + 1]
   return {
     status: reply.status,
@@ -168,7 +168,7 @@ test('aggregates take the filters of a list with an operator or in brackets; oth
   assert.deepEqual(await groups('project.name[starts_with]=W'), [{ count: 6 }])
   assert.deepEqual(await groups('q=kite'), [{ count: 6 }])
   // A list takes these as filters.
-  assert.deepEqual((await bench.send({ url: '/api/v1/tasks?limit=3&count=1&fields=id' }, ann)).status, 200)
+  assert.deepEqual((await harness.send({ url: '/api/v1/tasks?limit=3&count=1&fields=id' }, ann)).status, 200)
 })
 
 test('items and fields that the caller cannot read do not count', async () => {
@@ -221,7 +221,7 @@ test('computed fields are grouped by and summed', async () => {
 
 test('a time-dependent aggregate is correct in the first request after the moment', async () => {
   const shownFrom = new Date(Date.now() + 150)
-  await bench.seed('tasks', {
+  await harness.seed('tasks', {
     ...{ title: 'later', status: 'open', project_id: 1, shown_from: shownFrom.toISOString() },
     ...{ done: false, points: 1000 },
   })
@@ -270,7 +270,7 @@ test('methods, entity tags and caching are those of lists', async () => {
   const { header, text } = await send('group_by=status')
   const etag = String(header('ETag'))
   assert.equal(header('Cache-Control'), 'private, no-cache')
-  const second = await bench.send(
+  const second = await harness.send(
     { url: '/api/v1/tasks/aggregate?group_by=status', headers: { 'if-none-match': etag } },
     ann,
   )
@@ -283,6 +283,6 @@ test('methods, entity tags and caching are those of lists', async () => {
     const { status, header } = await send('', ann, undefined, method)
     assert.deepEqual([status, header('Allow')], [405, 'GET, HEAD, OPTIONS'], method)
   }
-  await bench.seed('tasks', { title: 'new', status: 'open', project_id: 1 })
+  await harness.seed('tasks', { title: 'new', status: 'open', project_id: 1 })
   assert.notEqual((await send('group_by=status')).text, text)
 })

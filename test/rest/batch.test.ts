@@ -8,23 +8,23 @@ import { addCollections } from '../../src/rest/batch/collections.ts'
 import { Results, referencesIn, resolveBody, resolvePath } from '../../src/rest/batch/references.ts'
 import { faultAt } from '../../src/rest/place.ts'
 import { findRoute } from '../../src/rest/routes.ts'
-import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { admin, ann, seedBlog } from '../contract/rest/blog.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../contract/rest/harness.ts'
 import blog from '../models/blog.ts'
 
-async function withBench(use: (bench: Bench) => Promise<void>): Promise<void> {
-  const bench = await openBench(checkModel(blog), model => openStore(sqlite, model))
+async function withHarness(use: (harness: Harness) => Promise<void>): Promise<void> {
+  const harness = await openHarness(checkModel(blog), model => openStore(sqlite, model))
   try {
-    await seedBlog(bench)
-    await use(bench)
+    await seedBlog(harness)
+    await use(harness)
   } finally {
-    await bench.close()
+    await harness.close()
   }
 }
 
-async function send(bench: Bench, operations: readonly unknown[]) {
-  const { status, body } = await bench.send(
+async function send(harness: Harness, operations: readonly unknown[]) {
+  const { status, body } = await harness.send(
     { method: 'POST', url: '/api/v1/batch', body: { operations } },
     ann,
   )
@@ -32,35 +32,35 @@ async function send(bench: Bench, operations: readonly unknown[]) {
 }
 
 test('the results of a batch are limited in total, and a batch over the limit is rolled back', () =>
-  withBench(async bench => {
+  withHarness(async harness => {
     for (let index = 0; index < 20; index++) {
-      await bench.seed('posts', { title: 'long', body: 'x'.repeat(40_000), author_id: 2 })
+      await harness.seed('posts', { title: 'long', body: 'x'.repeat(40_000), author_id: 2 })
     }
-    const before = await bench.dump()
+    const before = await harness.dump()
     const list = { method: 'GET', path: '/posts?per_page=100' }
     const few = await send(
-      bench,
+      harness,
       Array.from({ length: 5 }, () => list),
     )
     assert.equal(few.status, 200)
     const change = { method: 'PATCH', path: '/posts/1', body: { title: 'changed' } }
-    const many = await send(bench, [change, ...Array.from({ length: 99 }, () => list)])
+    const many = await send(harness, [change, ...Array.from({ length: 99 }, () => list)])
     assert.equal(many.status, 400, many.text.slice(0, 200))
     assert.match(many.text, /8,388,608 characters/)
-    assert.deepEqual(await bench.dump(), before)
+    assert.deepEqual(await harness.dump(), before)
   }))
 
 test('the text copied by references is limited in total', () =>
-  withBench(async bench => {
+  withHarness(async harness => {
     const long = { method: 'POST', path: '/posts', body: { title: 'a', body: 'x'.repeat(60_000) }, as: 'a' }
     const copy = { method: 'POST', path: '/posts', body: { title: 'b', body: '$a.body' } }
-    const few = await send(bench, [long, ...Array.from({ length: 10 }, () => copy)])
+    const few = await send(harness, [long, ...Array.from({ length: 10 }, () => copy)])
     assert.equal(few.status, 200, few.text.slice(0, 200))
-    const before = await bench.dump()
-    const many = await send(bench, [long, ...Array.from({ length: 99 }, () => copy)])
+    const before = await harness.dump()
+    const many = await send(harness, [long, ...Array.from({ length: 99 }, () => copy)])
     assert.equal(many.status, 400, many.text.slice(0, 200))
     assert.match(many.text, /1,048,576 characters/)
-    assert.deepEqual(await bench.dump(), before)
+    assert.deepEqual(await harness.dump(), before)
   }))
 
 test('a body without references stays unchanged, except for doubled dollar signs', () => {
@@ -119,15 +119,15 @@ test('the collections of a batch include those reached through related lists and
 })
 
 test('creating several users with roles requires a recent sign-in', () =>
-  withBench(async bench => {
+  withHarness(async harness => {
     const create = (body: unknown, signedInAt: number) =>
-      bench.send({ method: 'POST', url: '/api/v1/users', body }, { ...admin, signedInAt })
+      harness.send({ method: 'POST', url: '/api/v1/users', body }, { ...admin, signedInAt })
     const eve = { name: 'Eve', email: 'eve@example.com' }
-    const before = await bench.dump()
+    const before = await harness.dump()
     const late = await create([eve, { name: 'Mia', email: 'mia@example.com', role: 'admin' }], 0)
     assert.equal(late.status, 403, String(late.body))
     assert.match(String(late.body), /sign in again/)
-    assert.deepEqual(await bench.dump(), before)
+    assert.deepEqual(await harness.dump(), before)
     assert.equal((await create([eve], 0)).status, 201, 'without a role')
     assert.equal(
       (await create([{ name: 'Mia', email: 'mia@example.com', role: 'x' }], Date.now())).status,

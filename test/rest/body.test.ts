@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../../src/errors.ts'
 import { readBody } from '../../src/rest/body.ts'
-import { toCall } from '../contract/rest/bench.ts'
+import { toCall } from '../contract/rest/harness.ts'
 
 function read(body: unknown, headers = {}): unknown {
   return readBody(toCall({ method: 'POST', url: '/', body, headers }), ['application/json'])

@@ -4,8 +4,8 @@ import { after, before, test } from 'node:test'
 import { anyone, collection, model, relation, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { user } from '../../src/principal.ts'
-import { type Bench, openBench, type Request } from '../contract/rest/bench.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
+import { type Harness, openHarness, type Request } from '../contract/rest/harness.ts'
 
 const until = (year: number) => ({ since: `${year - 10}-01-01`, sunset: `${year}-01-01` })
 
@@ -27,19 +27,19 @@ const declared = model({
   }),
 })
 
-let bench: Bench
+let harness: Harness
 
 before(async () => {
-  bench = await openBench(checkModel(declared), model => openStore(sqlite, model))
-  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
-  await bench.seed('boxes', { label: 'Box' })
-  for (const name of ['One', 'Two']) await bench.seed('things', { name, box_id: 1 })
+  harness = await openHarness(checkModel(declared), model => openStore(sqlite, model))
+  await harness.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+  await harness.seed('boxes', { label: 'Box' })
+  for (const name of ['One', 'Two']) await harness.seed('things', { name, box_id: 1 })
 })
-after(() => bench.close())
+after(() => harness.close())
 
 /** The year of the Sunset header; undefined without one. */
 async function sunsetOf(request: Request): Promise<string | undefined> {
-  const { status, headers, body } = await bench.send(request, user(1, 'admin', 'all'))
+  const { status, headers, body } = await harness.send(request, user(1, 'admin', 'all'))
   assert.ok(status < 300, `${status} ${body}`)
   const index = headers.indexOf('Sunset')
   assert.equal(index === -1, !headers.includes('Deprecation'))
@@ -72,6 +72,6 @@ for (const [request, year] of cases) {
 }
 
 test('a deletion from a deprecated collection has Sunset', async () => {
-  const id = await bench.seed('boxes', { label: 'Another' })
+  const id = await harness.seed('boxes', { label: 'Another' })
   assert.equal(await sunsetOf({ method: 'DELETE', url: `/api/v1/boxes/${id}` }), '2041')
 })

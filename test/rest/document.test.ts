@@ -27,12 +27,12 @@ import {
   operationsOf,
   resolve,
 } from '../conformance/generate.ts'
-import { type Bench, openBench } from '../contract/rest/bench.ts'
-import { kinds, openStore } from '../contract/rest/databases.ts'
+import { databaseKinds, openStore } from '../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../contract/rest/harness.ts'
 import rich from '../models/rich.ts'
 import values from '../models/values.ts'
 
-const [sqlite] = kinds
+const [sqlite] = databaseKinds
 assert.ok(sqlite)
 
 /** Names and rules that are hard to describe. */
@@ -64,24 +64,24 @@ function documentOf(declaration: Parameters<typeof checkModel>[0]): Document {
 }
 
 const documents = { rich: documentOf(rich), awkward: documentOf(awkward), values: documentOf(values) }
-const benches = new Map<string, Bench>()
+const harnesses = new Map<string, Harness>()
 
 before(async () => {
   for (const [name, declaration] of Object.entries(declared)) {
-    const bench = await openBench(checkModel(declaration), model => openStore(sqlite, model))
-    benches.set(name, bench)
-    await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+    const harness = await openHarness(checkModel(declaration), model => openStore(sqlite, model))
+    harnesses.set(name, harness)
+    await harness.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
   }
 })
 
 after(async () => {
-  for (const bench of benches.values()) await bench.close()
+  for (const harness of harnesses.values()) await harness.close()
 })
 
-function benchOf(name: string): Bench {
-  const bench = benches.get(name)
-  assert.ok(bench)
-  return bench
+function harnessOf(name: string): Harness {
+  const harness = harnesses.get(name)
+  assert.ok(harness)
+  return harness
 }
 
 const admin = user(1, 'admin', 'all')
@@ -89,7 +89,7 @@ const urlOf = ({ path }: Operation) => path.replace(/\{[a-z_]+\}/g, '1')
 const codeOf = ({ body }: Reply) => JSON.parse(String(body ?? '{}')).error?.code
 
 function sendOperation(name: string, operation: Operation, principal: Principal): Promise<Reply> {
-  return benchOf(name).send({ method: operation.method, url: urlOf(operation) }, principal)
+  return harnessOf(name).send({ method: operation.method, url: urlOf(operation) }, principal)
 }
 
 for (const [name, document] of Object.entries(documents)) {
@@ -144,15 +144,15 @@ test('relations that no caller can follow are missing from the document and from
   assert.equal(schemas.Task.properties.vault, undefined)
   assert.equal(schemas.User.properties.judged, undefined)
   assert.ok(schemas.Task.properties.task_list)
-  const bench = benchOf('awkward')
+  const harness = harnessOf('awkward')
   for (const include of ['judge', 'vault', 'nothing']) {
-    const { status, body } = await bench.send({ url: `/api/v1/tasks?include=${include}` }, admin)
+    const { status, body } = await harness.send({ url: `/api/v1/tasks?include=${include}` }, admin)
     assert.equal(status, 400, include)
     assert.match(String(body), /which is not a relation of tasks/)
   }
   for (const url of ['/api/v1/users/1/judged', '/api/v1/vaults/1/kept', '/api/v1/users/1/nothing']) {
     for (const method of ['GET', 'HEAD', 'OPTIONS', 'POST']) {
-      assert.equal((await bench.send({ method, url }, admin)).status, 404, `${method} ${url}`)
+      assert.equal((await harness.send({ method, url }, admin)).status, 404, `${method} ${url}`)
     }
   }
 })
@@ -160,17 +160,17 @@ test('relations that no caller can follow are missing from the document and from
 test('/me does not exist when no caller can read users', async () => {
   const hidden = model({ users: users({ access: { read: nobody } }) })
   assert.equal(documentOf(hidden).paths['/api/v1/me'], undefined)
-  const bench = await openBench(checkModel(hidden), model => openStore(sqlite, model))
+  const harness = await openHarness(checkModel(hidden), model => openStore(sqlite, model))
   try {
     for (const method of ['GET', 'OPTIONS', 'POST'])
-      assert.equal((await bench.send({ method, url: '/api/v1/me' }, admin)).status, 404, method)
+      assert.equal((await harness.send({ method, url: '/api/v1/me' }, admin)).status, 404, method)
   } finally {
-    await bench.close()
+    await harness.close()
   }
 })
 
 test('an app without a user has no account to read at /me', async () => {
-  const reply = await benchOf('rich').send({ url: '/api/v1/me' }, app('some-app', new Set(['read:user'])))
+  const reply = await harnessOf('rich').send({ url: '/api/v1/me' }, app('some-app', new Set(['read:user'])))
   assert.equal(codeOf(reply), 'FORBIDDEN')
 })
 
@@ -227,7 +227,7 @@ test('a parameter accepts exactly the values of its schema', async () => {
           items ? listed.map(item => jsonValueOf(items, item)) : jsonValueOf(schema, text),
         )
         const url = `${path}?${encodeURIComponent(name)}=${encodeURIComponent(text)}`
-        const { status, body } = await benchOf('rich').send({ url }, admin)
+        const { status, body } = await harnessOf('rich').send({ url }, admin)
         assert.equal(status, valid ? 200 : 400, `${name}=${text}: ${body}`)
         if (valid) acceptedCount += 1
       }
@@ -273,7 +273,7 @@ test('a list offers only the relations and measures that its collection has', as
         const [, relation] = /Relations: `(\w+)`/.exec(parameter?.description ?? '') ?? []
         if (parameter?.name !== 'include') continue
         const url = `${path}?include=${relation}`
-        const { status, body } = await benchOf(name).send({ url }, admin)
+        const { status, body } = await harnessOf(name).send({ url }, admin)
         assert.equal(status, 200, `${name} ${url}: ${body}`)
         included += 1
       }
@@ -292,7 +292,7 @@ test('a field called total is a filter, and the list has no other parameter with
   assert.ok(!JSON.stringify(parameters).includes('/TotalParam'))
   assert.ok(JSON.stringify(paths['/api/v1/problems'].get.parameters).includes('parameters/TotalParam'))
   assert.deepEqual(components.schemas.TotalMode.enum, ['exact', 'estimate', 'none'])
-  const listErrors = (query: string) => benchOf('awkward').send({ url: `/api/v1/errors?${query}` }, admin)
+  const listErrors = (query: string) => harnessOf('awkward').send({ url: `/api/v1/errors?${query}` }, admin)
   const { status, body } = await listErrors('total=3')
   assert.equal(status, 200)
   assert.equal(JSON.parse(String(body)).meta.total, 0)
@@ -319,7 +319,7 @@ test('page has no default, so that clients that send defaults can use cursor', a
     ['per_page'],
   )
   const sent = defaults.map(({ name, schema }) => `&${name}=${schema.default}`).join('')
-  const { status, body } = await benchOf('rich').send({ url: `/api/v1/tasks?cursor=${sent}` }, admin)
+  const { status, body } = await harnessOf('rich').send({ url: `/api/v1/tasks?cursor=${sent}` }, admin)
   assert.equal(status, 200, String(body))
 })
 
@@ -411,7 +411,7 @@ test('the service accepts exactly the URLs and addresses that other validators a
   for (const [name, schema] of Object.entries({ link, mail })) {
     for (const [index, text] of cases[name as keyof typeof cases].entries()) {
       const body = { name: `${name} of others ${index}`, [name]: text }
-      const reply = await benchOf('values').send({ method: 'POST', url: '/api/v1/things', body }, admin)
+      const reply = await harnessOf('values').send({ method: 'POST', url: '/api/v1/things', body }, admin)
       assert.equal(reply.status === 201, ajv.validate(schema, text), `${text}: ${reply.body}`)
     }
   }
@@ -437,7 +437,7 @@ test('a body accepts exactly what its schema allows, merged objects included', a
   const ajv = new Ajv2020({ strict: false })
   formats.default(ajv)
   ajv.addSchema({ ...documents.values, $id: 'document:' }, 'document:')
-  const bench = benchOf('values')
+  const harness = harnessOf('values')
   const names = ['payload', 'anything', 'tags', 'list', 'shape', 'either', 'level', 'state', 'mood', 'body']
   let acceptedCount = 0
   for (const [index, value] of candidates.entries()) {
@@ -452,10 +452,10 @@ test('a body accepts exactly what its schema allows, merged objects included', a
         { method: 'PATCH', url: '/api/v1/things/1', body: { [name]: value }, kind: 'Update' },
       ]
       if (index + names.indexOf(name) === 0)
-        await bench.send({ method: 'POST', url: '/api/v1/things', body: { name: 'first' } }, admin)
+        await harness.send({ method: 'POST', url: '/api/v1/things', body: { name: 'first' } }, admin)
       for (const { kind, ...request } of requests) {
         const valid = ajv.validate({ $ref: `document:#/components/schemas/Thing${kind}` }, request.body)
-        const { status, body } = await bench.send(request, admin)
+        const { status, body } = await harness.send(request, admin)
         // A merge is validated as a whole: an object without `width` may have one already.
         const mayLack = kind === 'Update' && /shape must have `width`/.test(String(body))
         if (!mayLack) assert.equal(status < 300, valid, `${JSON.stringify(request)}: ${status} ${body}`)
@@ -472,7 +472,7 @@ test('an object is refused for a field that cannot hold one, and the document do
     assert.ok(!text.includes('"object"'), text)
   }
   const request = { method: 'PATCH', url: '/api/v1/things/1', body: { tags: { 0: 'x' } } }
-  const { body } = await benchOf('values').send(request, admin)
+  const { body } = await harnessOf('values').send(request, admin)
   assert.match(String(body), /tags must be an array/)
 })
 
@@ -481,16 +481,16 @@ test('every example matches its schema', () => {
   formats.default(ajv)
   ajv.addSchema({ ...documents.rich, $id: 'document:' }, 'document:')
   let count = 0
-  const look = (value: Document): void => {
+  const visit = (value: Document): void => {
     if (typeof value !== 'object' || value === null) return
     if (value.example !== undefined && value.schema !== undefined) {
       const schema = value.schema.$ref ? { $ref: `document:${value.schema.$ref}` } : value.schema
       assert.ok(ajv.validate(schema, value.example), JSON.stringify(value))
       count += 1
     }
-    for (const part of Object.values(value)) look(part)
+    for (const part of Object.values(value)) visit(part)
   }
-  look(documents.rich)
+  visit(documents.rich)
   assert.ok(count > 10, String(count))
 })
 
@@ -504,7 +504,7 @@ test('a value revealed once is in the schema of that response only', async () =>
     const path = documents.rich.paths[`/api/v1/${name}`]
     const parts: readonly Document[] = answerOf(documents.rich, path.post).allOf
     const properties = parts.flatMap(part => Object.keys(resolve(documents.rich, part).properties))
-    const reply = await benchOf('rich').send({ method: 'POST', url: `/api/v1/${name}`, body }, admin)
+    const reply = await harnessOf('rich').send({ method: 'POST', url: `/api/v1/${name}`, body }, admin)
     assert.equal(reply.status, 201, String(reply.body))
     for (const key of Object.keys(JSON.parse(String(reply.body)))) assert.ok(properties.includes(key), key)
     const secret = name === 'api_keys' ? 'key' : 'client_secret'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, catalogue, type ErrorCode } from '../../src/errors.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
-import { toCall } from '../contract/rest/bench.ts'
+import { toCall } from '../contract/rest/harness.ts'
 
 function reply(error: unknown, headers = {}, keyInQuery = false) {
   const created = errorReply(error, { ...toCall({ url: '/api/v1/posts', headers }), keyInQuery })

@@ -6,8 +6,8 @@ import { anyone, collection, integer, model, relation, role, text, users } from 
 import { checkModel } from '../../src/model/check.ts'
 import { user } from '../../src/principal.ts'
 import { parseSearch } from '../../src/rest/query/filter.ts'
-import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../contract/rest/harness.ts'
 
 /** Fields with the names of parameters in other APIs. */
 const declared = model({
@@ -31,13 +31,13 @@ const declared = model({
   }),
 })
 
-let bench: Bench
+let harness: Harness
 
 before(async () => {
-  bench = await openBench(checkModel(declared), model => openStore(sqlite, model))
-  for (const name of ['Ann', 'Ben']) await bench.seed('users', { name, email: `${name}@example.com` })
+  harness = await openHarness(checkModel(declared), model => openStore(sqlite, model))
+  for (const name of ['Ann', 'Ben']) await harness.seed('users', { name, email: `${name}@example.com` })
   for (let index = 0; index < 24; index++) {
-    await bench.seed('notes', {
+    await harness.seed('notes', {
       title: ['Élan', 'élan', 'Kite', 'a_b', 'axb', '100%', '*?[x]'][index % 7] ?? '',
       count: index % 3 === 0 ? null : index % 5,
       sum: index % 4,
@@ -53,13 +53,13 @@ before(async () => {
     })
   }
 })
-after(() => bench.close())
+after(() => harness.close())
 
 const admin = user(1, 'admin', 'all')
 const ann = user(1, 'user', 'all')
 
 async function listItems(query: string, principal = ann) {
-  const { status, body } = await bench.send(
+  const { status, body } = await harness.send(
     { url: `/api/v1/notes?per_page=100&fields=id${query && `&${query}`}` },
     principal,
   )

@@ -3,23 +3,23 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
 import { user } from '../../src/principal.ts'
-import { type Bench, openBench } from '../contract/rest/bench.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../contract/rest/harness.ts'
 import rich from '../models/rich.ts'
 
-let bench: Bench
+let harness: Harness
 
 before(async () => {
-  bench = await openBench(checkModel(rich), model => openStore(sqlite, model))
-  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+  harness = await openHarness(checkModel(rich), model => openStore(sqlite, model))
+  await harness.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
 })
-after(() => bench.close())
+after(() => harness.close())
 
 const admin = user(1, 'admin', 'all')
 const ann = user(1, 'user', 'all')
 
 async function messageOf(url: string, principal = admin): Promise<string> {
-  const { status, body } = await bench.send({ url: `/api/v1/${url}` }, principal)
+  const { status, body } = await harness.send({ url: `/api/v1/${url}` }, principal)
   assert.equal(status, 400, url)
   const { message, details } = JSON.parse(String(body)).error
   assert.equal(details[0].message, message)
@@ -94,7 +94,7 @@ test('a value of the wrong type gets an error that names the type', async () => 
 
 test('a parameter never matches a cached query by accident', async () => {
   for (const query of ['sort=priority', 'title=x&sort=priority', 'title=x&done=true'])
-    assert.equal((await bench.send({ url: `/api/v1/tasks?${query}` }, admin)).status, 200, query)
+    assert.equal((await harness.send({ url: `/api/v1/tasks?${query}` }, admin)).status, 200, query)
   for (const query of ['sort%3Dpriority=1', 'title%0Asort%3Dpriority=x', 'title%0Adone=x'])
     assert.match(await messageOf(`tasks?${query}`), /is not known here/, query)
 })
@@ -106,7 +106,7 @@ test('the filters of a request follow a limited number of relations', async () =
   const queryOf = (count: number) =>
     ['memberships.id=1', ...deep.slice(5, 5 + count).map(path => `${path}.id=1`)].join('&')
   // `owner` is one relation, `memberships` another.
-  assert.equal((await bench.send({ url: `/api/v1/projects?${queryOf(5)}` }, admin)).status, 200)
+  assert.equal((await harness.send({ url: `/api/v1/projects?${queryOf(5)}` }, admin)).status, 200)
   assert.match(
     await messageOf(`projects?${queryOf(9)}`),
     /"owner\.manager\.memberships\.id" is one too many: the filters of a request follow at most 10 relations/,
@@ -133,17 +133,20 @@ const related: readonly (readonly [query: string, toOne: boolean])[] = [
 test('combined filters along relations find the same items with every kind of total, order and page', async () => {
   for (const index of [1, 2, 3]) {
     const visibility = index === 2 ? 'open' : 'members'
-    await bench.seed('projects', { name: `P${index}`, slug: `p${index}`, owner_id: 1, visibility })
-    await bench.seed('labels', { name: `l${index}` })
+    await harness.seed('projects', { name: `P${index}`, slug: `p${index}`, owner_id: 1, visibility })
+    await harness.seed('labels', { name: `l${index}` })
   }
   for (let index = 1; index <= 24; index++) {
     const parent_id = index > 4 && index % 2 === 0 ? index - 4 : null
     const values = { title: `T${index}`, project_id: (index % 3) + 1, priority: (index % 5) + 1, parent_id }
-    await bench.seed('tasks', { ...values, assignee_id: index % 4 === 0 ? 1 : null })
-    if (index % 2 === 0) await bench.seed('task_labels', { task_id: index, label_id: (index % 3) + 1 })
+    await harness.seed('tasks', { ...values, assignee_id: index % 4 === 0 ? 1 : null })
+    if (index % 2 === 0) await harness.seed('task_labels', { task_id: index, label_id: (index % 3) + 1 })
   }
   const ask = async (query: string) => {
-    const { status, body } = await bench.send({ url: `/api/v1/tasks?per_page=100&fields=id&${query}` }, admin)
+    const { status, body } = await harness.send(
+      { url: `/api/v1/tasks?per_page=100&fields=id&${query}` },
+      admin,
+    )
     assert.equal(status, 200, `${query}: ${body}`)
     const { data, meta } = JSON.parse(String(body))
     return { ids: data.map(({ id }: { id: number }) => id) as number[], meta }
@@ -181,7 +184,7 @@ test('combined filters along relations find the same items with every kind of to
 
 test('fields=* selects all fields that are not computed', async () => {
   const keysOf = async (url: string) => {
-    const { status, body } = await bench.send({ url: `/api/v1/${url}` }, admin)
+    const { status, body } = await harness.send({ url: `/api/v1/${url}` }, admin)
     assert.equal(status, 200, `${url}: ${body}`)
     const parsed = JSON.parse(String(body))
     return Object.keys(parsed.data?.[0] ?? parsed)
@@ -196,7 +199,7 @@ test('fields=* selects all fields that are not computed', async () => {
 test('a Link header omits links that are too long, each as a whole', async () => {
   const linksOf = async (length: number, page: string) => {
     const url = `/api/v1/tasks?title=${'x'.repeat(length)}&${page}`
-    const { status, headers } = await bench.send({ url }, admin)
+    const { status, headers } = await harness.send({ url }, admin)
     assert.equal(status, 200)
     const index = headers.indexOf('Link')
     return index === -1 ? undefined : headers[index + 1]?.match(/rel="[a-z]+"/g)

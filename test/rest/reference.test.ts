@@ -18,7 +18,7 @@ import { Examples } from '../../src/rest/openapi/reference/examples.ts'
 import { guess } from '../../src/rest/openapi/reference/guess.ts'
 import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
 import { literal } from '../../src/rest/openapi/reference/samples.ts'
-import { makeProject } from '../docs/project.ts'
+import { createProject } from '../docs/project.ts'
 import hostile from '../models/hostile.ts'
 import rich from '../models/rich.ts'
 import values from '../models/values.ts'
@@ -120,7 +120,7 @@ ${bodies.join(',\n')}
 
 test('every sample of the typed client compiles', async () => {
   const root = join(import.meta.dirname, '..', '..')
-  const project = makeProject(root)
+  const project = createProject(root)
   try {
     for (const [name, declaration] of Object.entries({ blog, tracker })) {
       writeFileSync(join(project, `${name}-api.ts`), clientTypesOfModel(checkModel(declaration), 'model.ts'))

@@ -115,7 +115,7 @@ interface Clone {
 }
 
 /** A clone with one dependency and the runtime. */
-function makeClone({ integrity, os = process.platform }: Clone): string {
+function createClone({ integrity, os = process.platform }: Clone): string {
   const folder = mkdtempSync(join(work, 'clone-'))
   mkdirSync(join(folder, 'runtime'))
   mkdirSync(join(folder, 'served'))
@@ -202,7 +202,7 @@ describe('the first start', () => {
   })
 
   it('installs the Node with the checksum in the lock file once, in production, too', async () => {
-    const folder = makeClone(good)
+    const folder = createClone(good)
     const first = await start(folder, good, '20.1.0')
     assert.deepEqual([first.code, first.node], [0, pathIn(folder)], first.output)
     assert.equal(execFileSync(linkIn(folder)).toString(), 'v1.0.0\n')
@@ -214,7 +214,7 @@ describe('the first start', () => {
   })
 
   it('refuses a Node with another checksum', async () => {
-    const folder = makeClone({ integrity: withoutLibrary.integrity })
+    const folder = createClone({ integrity: withoutLibrary.integrity })
     const { code, output } = await start(folder, good, '20.1.0')
     assert.equal(code, 1)
     assert.match(output, /npm did not install the pinned Node, node-of-the-test 1\.0\.0: .+ checksum/)
@@ -232,7 +232,7 @@ describe('the first start', () => {
   })
 
   it('fetches no Node if the machine’s own is new enough', async () => {
-    const folder = makeClone(good)
+    const folder = createClone(good)
     const first = await start(folder, good, '24.15.0')
     assert.deepEqual([first.code, first.node], [0, process.execPath], first.output)
     assert.match(first.output, /^Installing what Portico needs to serve \(once\) …\n$/)
@@ -243,13 +243,13 @@ describe('the first start', () => {
   })
 
   it('installs the pinned Node for tests, and falls back to the machine’s if it is new enough', async () => {
-    const clone = makeClone(good)
+    const clone = createClone(good)
     await start(clone, good, '24.15.0')
     const tests = await start(clone, good, '24.15.0', 'install')
     assert.deepEqual([tests.code, tests.node], [0, pathIn(clone)], tests.output)
     assert.match(tests.output, /^Installing what tests, checks and measurements need \(once\) …\n$/)
     assert.deepEqual((await start(clone, good, '24.15.0')).node, process.execPath)
-    const folder = makeClone({ integrity: withoutLibrary.integrity })
+    const folder = createClone({ integrity: withoutLibrary.integrity })
     const { code, node, output } = await start(folder, good, '24.15.0', 'install')
     assert.deepEqual([code, node], [0, process.execPath], output)
     assert.match(
@@ -259,7 +259,7 @@ describe('the first start', () => {
   })
 
   it('reports a platform without a pinned Node in one sentence', async () => {
-    const folder = makeClone({ integrity: good.integrity, os: 'aix' })
+    const folder = createClone({ integrity: good.integrity, os: 'aix' })
     const old = await start(folder, good, '22.0.0')
     assert.equal(old.code, 1)
     assert.match(old.output, new RegExp(`Portico pins no Node for ${process.platform} on ${process.arch}\\.`))
@@ -268,7 +268,7 @@ describe('the first start', () => {
   })
 
   it('names a missing library each time, and leaves nothing that breaks npm’s scripts', async () => {
-    const folder = makeClone(withoutLibrary)
+    const folder = createClone(withoutLibrary)
     for (let count = 0; count < 2; count += 1) {
       const { code, output } = await start(folder, withoutLibrary, '20.1.0')
       assert.equal(code, 1)
@@ -285,7 +285,7 @@ describe('the first start', () => {
   })
 
   it('reports a pinned Node that was built for another system library', async () => {
-    const folder = makeClone(withoutLoader)
+    const folder = createClone(withoutLoader)
     const { code, output } = await start(folder, withoutLoader, '20.1.0')
     assert.equal(code, 1)
     assert.match(output, /The pinned Node does not run on this machine: spawn .+ ENOENT\./)

@@ -6,7 +6,7 @@ import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { listening } from '../processes/listening.ts'
+import { untilListening } from '../processes/listening.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const clone = join(mkdtempSync(join(tmpdir(), 'portico-start-')), 'clone')
@@ -61,7 +61,7 @@ describe('npm start in a clean clone', () => {
       if (existsSync(join(root, path))) cpSync(join(root, path), join(clone, path), { recursive: true })
     }
     child = startIn(clone)
-    service = await listening(child)
+    service = await untilListening(child)
   })
   after(async () => {
     if (child.exitCode === null) {

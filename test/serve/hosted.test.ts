@@ -14,7 +14,7 @@ import { test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Service } from '../../src/serve/service.ts'
 import { testService } from '../../src/testing.ts'
-import { dial, parseAnswers, readToEnd, say } from '../http/wire.ts'
+import { openConnection, parseResponses, readToEnd, sendRaw } from '../http/raw-client.ts'
 import blog from '../models/blog.ts'
 import { call, withService } from './service.ts'
 
@@ -33,10 +33,10 @@ const plain: Host = (service, req, res) => service.handler(req, res)
 async function withHost(
   use: (hosted: HostedService) => Promise<void>,
   host = plain,
-  given = {},
+  options = {},
 ): Promise<void> {
   await withService(
-    { listen: false, baseUrl: 'https://api.example.com', ...given },
+    { listen: false, baseUrl: 'https://api.example.com', ...options },
     async ({ service, key }) => {
       const server = createServer((req, res) => host(service, req, res))
       server.on('upgrade', service.upgrade)
@@ -114,12 +114,12 @@ test('a connection is kept for further requests, with the host’s timeout', asy
 test('pipelined requests are answered in order', async () => {
   await withHost(async ({ port }) => {
     const requestFor = (path: string, more = '') => `GET ${path} HTTP/1.1\r\nHost: a\r\n${more}\r\n`
-    const output = await say(
+    const output = await sendRaw(
       port,
       `${requestFor('/nothing')}${requestFor('/healthz')}${requestFor('/api/v1/posts', 'Connection: close\r\n')}`,
     )
     assert.deepEqual(
-      parseAnswers(output).map(({ status }) => status),
+      parseResponses(output).map(({ status }) => status),
       [404, 200, 200],
     )
   })
@@ -127,11 +127,11 @@ test('pipelined requests are answered in order', async () => {
 
 test('two credentials in one request are refused, even if the host drops the second', async () => {
   await withHost(async ({ port, key }) => {
-    const output = await say(
+    const output = await sendRaw(
       port,
       `GET /api/v1/posts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nAuthorization: Bearer pk_other\r\nConnection: close\r\n\r\n`,
     )
-    assert.equal(parseAnswers(output)[0]?.status, 400)
+    assert.equal(parseResponses(output)[0]?.status, 400)
   })
 })
 
@@ -150,7 +150,7 @@ test('a request whose body was already read is refused immediately, and the oper
 test('Expect: 100-continue is answered once', async () => {
   await withHost(async ({ port, key }) => {
     const body = '{"title":"Expected"}'
-    const output = await say(
+    const output = await sendRaw(
       port,
       `POST /api/v1/posts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n${body}`,
     )
@@ -243,7 +243,7 @@ test('a stop ends open streams and WebSockets, and refuses later requests', asyn
 test('an incomplete request does not delay a stop for longer than the grace period', async () => {
   await withHost(
     async ({ port, key, service }) => {
-      const socket = await dial(port)
+      const socket = await openConnection(port)
       const output = readToEnd(socket)
       socket.write(
         `POST /api/v1/posts HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n{"ti`,
@@ -272,7 +272,7 @@ test('a request that arrives after its client has disconnected does not delay a 
   }
   await withHost(
     async ({ port }) => {
-      const socket = await dial(port)
+      const socket = await openConnection(port)
       socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n')
       setTimeout(() => socket.destroy(), 50)
       await passed.promise

@@ -7,7 +7,7 @@ import { anyone, collection, type Declaration, field, index, model, not, text } 
 import { checkModel } from '../../src/model/check.ts'
 import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
 import { serve } from '../../src/serve.ts'
-import { type Migratable, migratables } from '../databases/migratable.ts'
+import { type MigrationDatabase, migrationDatabases } from '../databases/migrations.ts'
 import { price } from '../models/money.ts'
 import { secretKey } from '../setups/postgres.ts'
 
@@ -112,7 +112,7 @@ async function inGraphql(url: string): Promise<void> {
   assert.deepEqual(await deleteAndReadEvent(url, created.createGood.id), { name: 'g', price: '1.10' })
 }
 
-/** What subscribers get for a deleted item, whose values only the event has. */
+/** The message to subscribers about a deleted item, whose values only the event has. */
 async function deleteAndReadEvent(url: string, id: string): Promise<unknown> {
   const response = await fetch(`${url}/graphql`, {
     method: 'POST',
@@ -130,7 +130,7 @@ async function deleteAndReadEvent(url: string, id: string): Promise<unknown> {
   throw new Error(`the stream ended: ${text}`)
 }
 
-async function checkMigration(database: Migratable, location: string): Promise<void> {
+async function checkMigration(database: MigrationDatabase, location: string): Promise<void> {
   const priceIn = (declaration: Declaration) =>
     withService(declaration, location, async url => (await send(`${url}/api/v1/goods/1`)).price)
   const apply = (next: Declaration) => database.apply(location, checkModel(next), { allowDestructive: true })
@@ -149,7 +149,7 @@ async function checkMigration(database: Migratable, location: string): Promise<v
   )
 }
 
-for (const database of migratables) {
+for (const database of migrationDatabases) {
   test(`${database.name}: a new field type is stored, filtered, sorted, paged by cursor and returned`, () =>
     database.withEmpty(async location => {
       await database.apply(location, checkModel(priced), { allowDestructive: false })

@@ -43,9 +43,12 @@ test('a check that hangs is not started again, and its requests fail in time', a
     return hanging.promise
   }
   const readiness = new Readiness(check, { sharedMs: 0, timeoutMs: 20 })
-  const late = { code: 'UNAVAILABLE', message: 'The database does not answer in time.' }
-  await Promise.all([assert.rejects(readiness.require(), late), assert.rejects(readiness.require(), late)])
-  await assert.rejects(readiness.require(), late)
+  const timeoutReply = { code: 'UNAVAILABLE', message: 'The database does not answer in time.' }
+  await Promise.all([
+    assert.rejects(readiness.require(), timeoutReply),
+    assert.rejects(readiness.require(), timeoutReply),
+  ])
+  await assert.rejects(readiness.require(), timeoutReply)
   assert.equal(checks, 1)
   hanging.resolve()
   await wait(0)

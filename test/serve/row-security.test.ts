@@ -7,7 +7,7 @@ import { schemaSqlOf } from '../../src/cli/commands/migrate.ts'
 import { readSettings } from '../../src/config.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { serve } from '../../src/serve.ts'
-import { withOrdinary } from '../databases/ordinary.ts'
+import { withOrdinaryDatabase } from '../databases/ordinary.ts'
 import { query } from '../databases/postgres.ts'
 import blog from '../models/blog.ts'
 import { call } from './service.ts'
@@ -21,7 +21,7 @@ test('row security on SQLite is a settings error', async () => {
 })
 
 test('a service with row security starts on an empty database, and REST, GraphQL, keys and totals work', async () => {
-  await withOrdinary(async ({ url: database }) => {
+  await withOrdinaryDatabase(async ({ url: database }) => {
     const key = generateKey()
     const settings = { ...quiet, database, rowSecurity: true, autoMigrate: true, secretKeys: [newKeyText()] }
     const service = await serve(blog, { ...settings, adminApiKey: key })
@@ -35,12 +35,12 @@ test('a service with row security starts on an empty database, and REST, GraphQL
       const mutation = 'mutation { updatePost(id: 1, title: "Two") { title author { email } } }'
       const changed = await call(`${url}/graphql`, { method: 'POST', key, body: { query: mutation } })
       assert.match(changed.text, /"title":"Two","author":\{"email":"admin@example\.com"\}/)
-      const made = await call(`${url}/api/v1/api_keys`, {
+      const created = await call(`${url}/api/v1/api_keys`, {
         method: 'POST',
         key,
         body: { name: 'reads', scopes: ['read:post'] },
       })
-      const reads = String(made.json.key)
+      const reads = String(created.json.key)
       assert.equal((await call(`${url}/api/v1/posts`, { key: reads })).status, 200)
       assert.equal((await call(`${url}/api/v1/users`, { key: reads })).code, 'INSUFFICIENT_SCOPE')
       assert.equal((await call(`${url}/api/v1/posts/1`, { method: 'DELETE', key })).status, 204)

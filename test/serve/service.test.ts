@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { serve } from '../../src/serve.ts'
-import { say } from '../http/wire.ts'
+import { sendRaw } from '../http/raw-client.ts'
 import blog from '../models/blog.ts'
 import { withService } from './service.ts'
 
@@ -116,7 +116,7 @@ test('a body is read only from permitted callers, and its size is limited', asyn
       (await call('/api/v1/posts', { method: 'POST', key: 'pk_no', body: large })).code,
       'UNAUTHORIZED',
     )
-    const output = await say(
+    const output = await sendRaw(
       port,
       'POST /api/v1/posts HTTP/1.1\r\nHost: x\r\nContent-Length: 52428800\r\nConnection: close\r\n\r\n{"a',
     )

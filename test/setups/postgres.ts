@@ -1,11 +1,11 @@
 /** PostgreSQL: with Redis, served by three processes; with row security, served by this process as well. */
 import type { GivenSettings } from '../../src/config.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
-import { ordinaryDatabase } from '../databases/ordinary.ts'
+import { newOrdinaryDatabase } from '../databases/ordinary.ts'
 import { newDatabase, query } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'
-import { serveHere, serveNodes } from './serve.ts'
-import type { Place, Setup } from './setup.ts'
+import { serveInProcess, serveNodes } from './serve.ts'
+import type { Deployment, Setup } from './setup.ts'
 
 const connectionsPerNode = 4
 /** Settings that all nodes share. */
@@ -21,14 +21,18 @@ export async function dump(url: string): Promise<string> {
     .join('\n')
 }
 
-interface Given {
+interface PostgresDatabase {
   readonly url: string
   /** The connection of a role that sees every row. */
   readonly admin: string
   drop(): Promise<void>
 }
 
-function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, ownSettings: GivenSettings): Place {
+function openDeployment(
+  { url, admin, drop }: PostgresDatabase,
+  serve: typeof serveInProcess,
+  ownSettings: GivenSettings,
+): Deployment {
   const { rowSecurity = false } = ownSettings
   const settings = {
     database: url,
@@ -51,13 +55,13 @@ function openPlace({ url, admin, drop }: Given, serve: typeof serveHere, ownSett
   }
 }
 
-async function openNodes(database: Given, ownSettings: GivenSettings = {}): Promise<Place> {
+async function openNodes(database: PostgresDatabase, ownSettings: GivenSettings = {}): Promise<Deployment> {
   const redis = await RedisServer.start()
-  const place = openPlace(database, serveNodes, { redis: { url: redis.url }, ...ownSettings })
+  const deployment = openDeployment(database, serveNodes, { redis: { url: redis.url }, ...ownSettings })
   return {
-    ...place,
+    ...deployment,
     async close() {
-      await Promise.all([place.close(), redis.remove()])
+      await Promise.all([deployment.close(), redis.remove()])
     },
   }
 }
@@ -67,7 +71,7 @@ export const postgres: Setup = {
   name: 'PostgreSQL',
   async open() {
     const { url, drop } = await newDatabase()
-    return openPlace({ url, admin: url, drop }, serveHere, {})
+    return openDeployment({ url, admin: url, drop }, serveInProcess, {})
   },
 }
 
@@ -80,13 +84,13 @@ export const postgresNodes: Setup = {
 }
 
 /** The same with row security. */
-export const lockedNodes: Setup = {
+export const rowSecurityNodes: Setup = {
   name: 'PostgreSQL with row security and Redis, three nodes',
-  open: async () => openNodes(await ordinaryDatabase(), { rowSecurity: true }),
+  open: async () => openNodes(await newOrdinaryDatabase(), { rowSecurity: true }),
 }
 
 /** For tests of rows alone one node is enough, and starts sooner. */
-export const locked: Setup = {
+export const postgresRowSecurity: Setup = {
   name: 'PostgreSQL with row security',
-  open: async () => openPlace(await ordinaryDatabase(), serveHere, { rowSecurity: true }),
+  open: async () => openDeployment(await newOrdinaryDatabase(), serveInProcess, { rowSecurity: true }),
 }

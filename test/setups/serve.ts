@@ -11,7 +11,7 @@ import notes from '../models/notes.ts'
 import rich from '../models/rich.ts'
 import tasks from '../models/tasks.ts'
 import { blogModel, startCluster } from '../nodes/cluster.ts'
-import type { Served } from './setup.ts'
+import type { ServiceUnderTest } from './setup.ts'
 
 const nodeCount = 3
 
@@ -25,7 +25,10 @@ const files = new Map<Declaration, string>([
   [tasks, resolve(import.meta.dirname, '../models/tasks.ts')],
 ])
 
-export async function serveHere(declaration: Declaration, settings: GivenSettings): Promise<Served> {
+export async function serveInProcess(
+  declaration: Declaration,
+  settings: GivenSettings,
+): Promise<ServiceUnderTest> {
   const allSettings = { host: '127.0.0.1', logLevel: 'silent', ...settings } as const
   let service: Service = await serve(declaration, { port: 0, ...allSettings })
   const { url } = service
@@ -42,7 +45,10 @@ export async function serveHere(declaration: Declaration, settings: GivenSetting
   }
 }
 
-export async function serveNodes(declaration: Declaration, settings: GivenSettings): Promise<Served> {
+export async function serveNodes(
+  declaration: Declaration,
+  settings: GivenSettings,
+): Promise<ServiceUnderTest> {
   const model = files.get(declaration)
   if (model === undefined) throw new Error('the model is not in a file that a process can load')
   const cluster = await startCluster({ model, nodes: nodeCount, settings })

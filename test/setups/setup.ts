@@ -7,10 +7,10 @@ import type { Store } from '../../src/store/store.ts'
 export interface Setup {
   readonly name: string
   /** An empty database with its services. */
-  open(): Promise<Place>
+  open(): Promise<Deployment>
 }
 
-export interface Place {
+export interface Deployment {
   /** The database, as in `DATABASE_URL`. */
   readonly database: string
   /** The settings with which a service uses it. */
@@ -21,13 +21,13 @@ export interface Place {
   openStore(model: Model): Promise<Store>
   /** All stored data, as bytes of files or as rows. */
   dump(): Promise<string>
-  serve(declaration: Declaration, settings: GivenSettings): Promise<Served>
+  serve(declaration: Declaration, settings: GivenSettings): Promise<ServiceUnderTest>
   /** Called once all services on it are closed. */
   close(): Promise<void>
 }
 
-export interface Served {
-  /** With several nodes each request goes to the next one. */
+export interface ServiceUnderTest {
+  /** The address of all nodes: each request goes to the next one. */
   readonly url: string
   /** The URL of each node. */
   readonly urls: readonly string[]

@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import { serveHere, serveNodes } from './serve.ts'
-import type { Place, Setup } from './setup.ts'
+import { serveInProcess, serveNodes } from './serve.ts'
+import type { Deployment, Setup } from './setup.ts'
 
-function openPlace(serve: typeof serveHere): Place {
-  const folder = mkdtempSync(join(tmpdir(), 'portico-place-'))
+function openDeployment(serve: typeof serveInProcess): Deployment {
+  const folder = mkdtempSync(join(tmpdir(), 'portico-deployment-'))
   const database = join(folder, 'test.db')
   const settings = { database }
   return {
@@ -25,9 +25,9 @@ function openPlace(serve: typeof serveHere): Place {
   }
 }
 
-export const sqlite: Setup = { name: 'SQLite', open: async () => openPlace(serveHere) }
+export const sqlite: Setup = { name: 'SQLite', open: async () => openDeployment(serveInProcess) }
 
 export const sqliteNodes: Setup = {
   name: 'SQLite, three nodes',
-  open: async () => openPlace(serveNodes),
+  open: async () => openDeployment(serveNodes),
 }

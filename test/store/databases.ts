@@ -8,7 +8,7 @@ import type { ReadersOptions } from '../../src/store/sqlite/settings.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { OnCascade } from '../../src/store/write/removal/cascades.ts'
-import { withOrdinary } from '../databases/ordinary.ts'
+import { withOrdinaryDatabase } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
 
@@ -25,7 +25,7 @@ export interface OpenOptions {
 }
 
 /** An empty database, which is removed after the test. */
-export interface Place {
+export interface TestDatabase {
   /** Its file, or its URL. */
   readonly url: string
   open(model: Model, options?: OpenOptions): Promise<Store>
@@ -35,9 +35,9 @@ export interface Place {
   run(text: string): Promise<void>
 }
 
-export interface TestDatabase {
+export interface DatabaseKind {
   readonly name: string
-  within<T>(use: (place: Place) => Promise<T>): Promise<T>
+  within<T>(use: (database: TestDatabase) => Promise<T>): Promise<T>
 }
 
 function sqliteRows(file: string, text: string): Record<string, unknown>[] {
@@ -61,7 +61,7 @@ function sqliteExec(file: string, text: string): void {
 /** As in a service, reader processes run the slow statements; the limits are too high to stop any. */
 const readers: ReadersOptions = { count: 1, timeoutMs: 60_000, budgetMs: 60_000 }
 
-export const sqlite: TestDatabase = {
+export const sqlite: DatabaseKind = {
   name: 'SQLite',
   within: use =>
     withFile(file =>
@@ -74,7 +74,7 @@ export const sqlite: TestDatabase = {
     ),
 }
 
-export const postgres: TestDatabase = {
+export const postgres: DatabaseKind = {
   name: 'PostgreSQL',
   within: use =>
     withPostgres(url =>
@@ -87,10 +87,10 @@ export const postgres: TestDatabase = {
     ),
 }
 
-export const lockedPostgres: TestDatabase = {
+export const rowSecurityPostgres: DatabaseKind = {
   name: 'PostgreSQL with row security',
   within: use =>
-    withOrdinary(({ url, admin }) =>
+    withOrdinaryDatabase(({ url, admin }) =>
       use({
         url,
         open: (model, { readers: _, ...options } = {}) =>
@@ -101,4 +101,4 @@ export const lockedPostgres: TestDatabase = {
     ),
 }
 
-export const databases: readonly TestDatabase[] = [sqlite, postgres, lockedPostgres]
+export const databaseKinds: readonly DatabaseKind[] = [sqlite, postgres, rowSecurityPostgres]

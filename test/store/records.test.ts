@@ -5,7 +5,7 @@ import { checkModel } from '../../src/model/check.ts'
 import type { NewRecord, Records } from '../../src/records.ts'
 import type { Store } from '../../src/store/store.ts'
 import blog from '../models/blog.ts'
-import { databases, type Place, type TestDatabase } from './databases.ts'
+import { type DatabaseKind, databaseKinds, type TestDatabase } from './databases.ts'
 
 const model = checkModel(blog)
 
@@ -13,14 +13,14 @@ interface OpenedStore {
   readonly store: Store
   readonly records: Records
   readonly clock: { now: number }
-  readonly place: Place
+  readonly database: TestDatabase
 }
 
 /** A store whose clock the test sets. */
-async function openAt(place: Place): Promise<OpenedStore> {
+async function openAt(database: TestDatabase): Promise<OpenedStore> {
   const clock = { now: 1_000_000 }
-  const store = await place.open(model, { now: () => clock.now })
-  return { store, records: store.records, clock, place }
+  const store = await database.open(model, { now: () => clock.now })
+  return { store, records: store.records, clock, database }
 }
 
 /** A record whose owner does not exist is removed by the cleanup. */
@@ -28,12 +28,12 @@ const owners = `INSERT INTO "users" ("id", "name", "email", "role", "created_at"
   VALUES (7, 'Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z'),
     (70, 'Ben', 'ben@example.com', 'user', '2026-01-01T00:00:00.000Z')`
 
-function within(database: TestDatabase, use: (opened: OpenedStore) => Promise<void>) {
+function within(databaseKind: DatabaseKind, use: (opened: OpenedStore) => Promise<void>) {
   return () =>
-    database.within(async place => {
-      const opened = await openAt(place)
+    databaseKind.within(async database => {
+      const opened = await openAt(database)
       try {
-        await place.run(owners)
+        await database.run(owners)
         await use(opened)
       } finally {
         await opened.store.close()
@@ -42,9 +42,12 @@ function within(database: TestDatabase, use: (opened: OpenedStore) => Promise<vo
 }
 
 /** Two stores on one database, like those of two nodes. */
-function withinTwo(database: TestDatabase, use: (first: OpenedStore, second: OpenedStore) => Promise<void>) {
-  return within(database, async first => {
-    const second = await openAt(first.place)
+function withinTwo(
+  databaseKind: DatabaseKind,
+  use: (first: OpenedStore, second: OpenedStore) => Promise<void>,
+) {
+  return within(databaseKind, async first => {
+    const second = await openAt(first.database)
     try {
       await use(first, second)
     } finally {
@@ -67,12 +70,13 @@ function idsOf(records: readonly { readonly id: string }[]): string[] {
   return records.map(({ id }) => id)
 }
 
-for (const database of databases) describe(`records on ${database.name}`, () => scenarios(database))
+for (const databaseKind of databaseKinds)
+  describe(`records on ${databaseKind.name}`, () => scenarios(databaseKind))
 
-function scenarios(database: TestDatabase): void {
+function scenarios(databaseKind: DatabaseKind): void {
   it(
     'a stored record is found by its id, alias and owner',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       await records.put(record('1', { grant: 'g', alias: 'short', owner: '7' }))
       const expected = {
         kind: 'Token',
@@ -96,7 +100,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'swap replaces a payload only if it is still the expected one',
-    within(database, async opened => {
+    within(databaseKind, async opened => {
       const { records } = opened
       const key = { kind: 'Token', id: '1' }
       await records.put(record('1', { grant: 'g', alias: 'short', owner: '7' }))
@@ -117,7 +121,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'records are listed by id, in code point order',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       const ids = ['b', 'B', 'a', 'ä', 'Z', '10', '9', '\u{1f600}', '\uff5e']
       for (const id of ids) await records.put(record(id, { owner: '7' }))
       const sorted = ['10', '9', 'B', 'Z', 'a', 'b', 'ä', '\uff5e', '\u{1f600}']
@@ -134,7 +138,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'put replaces the record of the same kind and id, and a consumed record stays consumed',
-    within(database, async ({ records, clock }) => {
+    within(databaseKind, async ({ records, clock }) => {
       await records.put(record('1'))
       assert.equal(await records.consume('Token', '1'), true)
       await records.put(record('1', { payload: '{"a":2}' }))
@@ -146,7 +150,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'put replaces every attribute, and deleteOwned deletes only the given kinds',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       await records.put(record('1', { grant: 'g', alias: 'short', owner: '7' }))
       await records.put(
         record('1', { payload: '{}', expiresAt: null, grant: 'h', alias: 'long', owner: '70' }),
@@ -164,7 +168,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'the id of an expired record can be added again, even before the cleanup removes the record',
-    within(database, async ({ records, clock }) => {
+    within(databaseKind, async ({ records, clock }) => {
       await records.put(record('1'))
       clock.now = 1_999_999
       // The periodic cleanup has just run, so it does not remove record 1 at its expiry.
@@ -178,7 +182,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'an expired record is not found',
-    within(database, async ({ records, clock }) => {
+    within(databaseKind, async ({ records, clock }) => {
       await records.put(record('1', { alias: 'a', owner: '7' }))
       await records.put(record('2', { expiresAt: null, owner: '7' }))
       clock.now = 2_000_000
@@ -193,7 +197,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'of many concurrent consumes of a record, and of many concurrent adds, exactly one succeeds',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       for (let round = 0; round < 20; round++) {
         const id = `c${round}`
         await records.put(record(id))
@@ -208,7 +212,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'of concurrent adds, consumes and deletes of a record in two stores, exactly one each succeeds',
-    withinTwo(database, async (first, second) => {
+    withinTwo(databaseKind, async (first, second) => {
       const both = [first.records, second.records]
       for (let round = 0; round < 20; round++) {
         const ids = Array.from({ length: 5 }, (_, index) => `${round}/${index}`)
@@ -232,8 +236,8 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'of concurrent adds and consumes of a record in twenty stores, exactly one each succeeds',
-    within(database, async ({ place }) => {
-      const all = await Promise.all(Array.from({ length: 20 }, () => openAt(place)))
+    within(databaseKind, async ({ database }) => {
+      const all = await Promise.all(Array.from({ length: 20 }, () => openAt(database)))
       try {
         for (let round = 0; round < 5; round++) {
           const id = `r${round}`
@@ -250,7 +254,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'deleteGrant deletes all kinds, deleteOwned the given kinds',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       await records.put(record('1', { grant: 'g', owner: '7' }))
       await records.put(record('2', { grant: 'g', kind: 'Code' }))
       await records.put(record('3', { grant: 'h', owner: '7' }))
@@ -268,7 +272,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'a duplicate alias within a kind fails that write alone',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       await records.put(record('1', { alias: 'same' }))
       const [other, duplicate, third] = await Promise.allSettled([
         records.put(record('3', { alias: 'same', kind: 'Other' })),
@@ -286,7 +290,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'the version of a kind changes when a record is changed or deleted, not when one is added',
-    within(database, async opened => {
+    within(databaseKind, async opened => {
       const { records } = opened
       const before = await versionOf(opened, 'Token')
       await records.put(record('1', { grant: 'g', owner: '7' }))
@@ -313,7 +317,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'the version of a kind changes when another store changes a record',
-    withinTwo(database, async (first, second) => {
+    withinTwo(databaseKind, async (first, second) => {
       await first.records.put(record('1'))
       const before = await versionOf(second, 'Token')
       await first.records.delete('Token', '1')
@@ -324,11 +328,11 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'records and their consumption survive a restart',
-    within(database, async ({ store, records, place }) => {
+    within(databaseKind, async ({ store, records, database }) => {
       await records.put(record('1'))
       await records.consume('Token', '1')
       await store.close()
-      const again = await openAt(place)
+      const again = await openAt(database)
       assert.equal((await again.records.get('Token', '1'))?.consumedAt, 1_000_000)
       assert.equal(await again.records.consume('Token', '1'), false)
       await again.store.close()
@@ -337,10 +341,10 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'expired records are removed in small steps by later writes',
-    within(database, async ({ records, clock, place }) => {
+    within(databaseKind, async ({ records, clock, database }) => {
       const [expired, most] = [1100, 500]
       await Promise.all(Array.from({ length: expired }, (_, index) => records.put(record(`x${index}`))))
-      const count = async () => Number((await place.rows('SELECT count(*) AS n FROM "_records"'))[0]?.n)
+      const count = async () => Number((await database.rows('SELECT count(*) AS n FROM "_records"'))[0]?.n)
       let left = await count()
       assert.equal(left, expired)
       clock.now = 2_000_001
@@ -360,10 +364,10 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'opening a store creates a missing table of records',
-    within(database, async ({ store, place }) => {
+    within(databaseKind, async ({ store, database }) => {
       await store.close()
-      await place.run('DROP TABLE "_records"')
-      const again = await openAt(place)
+      await database.run('DROP TABLE "_records"')
+      const again = await openAt(database)
       await again.records.put(record('1'))
       assert.equal((await again.records.get('Token', '1'))?.id, '1')
       await again.store.close()
@@ -372,7 +376,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'arbitrary texts are stored unchanged',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       await fc.assert(
         fc.asyncProperty(fc.string({ unit: 'binary' }), fc.string(), async (text, id) => {
           const wellFormed = Buffer.from(text).toString()
@@ -387,7 +391,7 @@ function scenarios(database: TestDatabase): void {
 
   it(
     'a key with U+0000 finds nothing',
-    within(database, async ({ records }) => {
+    within(databaseKind, async ({ records }) => {
       await records.put(record('1'))
       for (const key of ['1\0', '\0']) {
         assert.equal(await records.get('Token', key), undefined)

@@ -1,9 +1,9 @@
 /** The store contract on every database, with and without a cache. */
 import { blog } from './blog.ts'
 import { storeContract } from './contract.ts'
-import { databases } from './databases.ts'
+import { databaseKinds } from './databases.ts'
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   for (const cacheBytes of [0, 1_000_000]) {
     storeContract(`${name}, cache of ${cacheBytes} bytes`, use =>
       within(async ({ open }) => {

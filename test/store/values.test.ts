@@ -23,7 +23,7 @@ import { totalOrder } from '../../src/plan/order.ts'
 import type { ListShape } from '../../src/plan/plan.ts'
 import { Client, fields, listOfPosts } from './blog.ts'
 import { failure } from './contract.ts'
-import { databases } from './databases.ts'
+import { databaseKinds } from './databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 
@@ -82,7 +82,7 @@ const cases: readonly [string, fc.Arbitrary<JsonValue>, readonly JsonValue[]][] 
   ['boolean', fc.boolean(), [true, false]],
 ]
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   const withValues = (use: (client: Client) => Promise<void>): Promise<void> =>
     within(async ({ open }) => {
       const store = await open(values, { cacheBytes: 0 })

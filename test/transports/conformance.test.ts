@@ -98,11 +98,11 @@ describe('Apollo Client', () => {
   }
   it('queries, with persisted documents, and mutates', async () => {
     const { apollo, close } = open()
-    const made = await apollo.mutate<{ createPost: Post }>({
+    const created = await apollo.mutate<{ createPost: Post }>({
       mutation: gql(create),
       variables: { title: 'apollo' },
     })
-    assert.equal(made.data?.createPost.title, 'apollo')
+    assert.equal(created.data?.createPost.title, 'apollo')
     for (let round = 0; round < 2; round++) {
       const read = await apollo.query<{ posts: Post[] }>({ query: gql(list), fetchPolicy: 'network-only' })
       assert.ok(read.data?.posts.some(post => post.title === 'apollo'))
@@ -118,13 +118,13 @@ describe('Apollo Client', () => {
   })
   it('subscribes', async () => {
     const { apollo, close } = open()
-    const got: (Post | undefined)[] = []
+    const received: (Post | undefined)[] = []
     const subscription = apollo
       .subscribe<{ newPost: Post }>({ query: gql(feed) })
-      .subscribe(({ data }) => got.push(data?.newPost))
-    await createUntil(() => got.length > 0, 'for apollo')
-    assert.equal(got[0]?.title, 'for apollo')
-    assert.equal(got[0]?.author.email, 'admin@example.com')
+      .subscribe(({ data }) => received.push(data?.newPost))
+    await createUntil(() => received.length > 0, 'for apollo')
+    assert.equal(received[0]?.title, 'for apollo')
+    assert.equal(received[0]?.author.email, 'admin@example.com')
     subscription.unsubscribe()
     await close()
   })
@@ -155,8 +155,8 @@ describe('urql', () => {
   }
   it('queries by POST and by GET, and mutates', async () => {
     const { urql, close } = open()
-    const made = await urql.mutation(create, { title: 'urql' })
-    assert.equal(made.error, undefined)
+    const created = await urql.mutation(create, { title: 'urql' })
+    assert.equal(created.error, undefined)
     for (const preferGetMethod of [false, 'force'] as const) {
       const read = await urql.query(list, {}, { preferGetMethod })
       assert.equal(read.error, undefined)
@@ -166,10 +166,10 @@ describe('urql', () => {
   })
   it('subscribes over WebSocket', async () => {
     const { urql, close } = open()
-    const got: Post[] = []
-    const { unsubscribe } = urql.subscription(feed, {}).subscribe(({ data }) => got.push(data.newPost))
-    await createUntil(() => got.length > 0, 'for urql')
-    assert.equal(got[0]?.title, 'for urql')
+    const received: Post[] = []
+    const { unsubscribe } = urql.subscription(feed, {}).subscribe(({ data }) => received.push(data.newPost))
+    await createUntil(() => received.length > 0, 'for urql')
+    assert.equal(received[0]?.title, 'for urql')
     unsubscribe()
     await close()
   })
@@ -181,12 +181,12 @@ describe('urql', () => {
       fetchSubscriptions: true,
       exchanges: [fetchExchange],
     })
-    const got: Post[] = []
+    const received: Post[] = []
     const { unsubscribe } = urql
       .subscription(feed, {})
-      .subscribe(({ data }) => data && got.push(data.newPost))
-    await createUntil(() => got.length > 0, 'for urql too')
-    assert.equal(got[0]?.title, 'for urql too')
+      .subscribe(({ data }) => data && received.push(data.newPost))
+    await createUntil(() => received.length > 0, 'for urql too')
+    assert.equal(received[0]?.title, 'for urql too')
     unsubscribe()
   })
 })
@@ -208,7 +208,7 @@ describe('graphql-request', () => {
 describe('graphql-ws', () => {
   it('queries, mutates and subscribes', async () => {
     const socket = client(blog.socket, admin)
-    const one = (query: string, variables = {}) =>
+    const execute = (query: string, variables = {}) =>
       new Promise<Record<string, unknown> | null | undefined>((resolve, reject) => {
         let result: Record<string, unknown> | null | undefined
         socket.subscribe(
@@ -216,20 +216,20 @@ describe('graphql-ws', () => {
           { next: ({ data }) => (result = data), error: reject, complete: () => resolve(result) },
         )
       })
-    const made = await one(create, { title: 'ws' })
-    assert.match(JSON.stringify(made), /"title":"ws"/)
-    assert.match(JSON.stringify(await one(list)), /"title":"ws"/)
+    const created = await execute(create, { title: 'ws' })
+    assert.match(JSON.stringify(created), /"title":"ws"/)
+    assert.match(JSON.stringify(await execute(list)), /"title":"ws"/)
     const subscription = socket.iterate<{ newPost: Post }>({ query: feed })
-    const got: (Post | undefined)[] = []
+    const received: (Post | undefined)[] = []
     const reading = (async () => {
       for await (const { data } of subscription) {
-        got.push(data?.newPost)
+        received.push(data?.newPost)
         return
       }
     })()
-    await createUntil(() => got.length > 0, 'for ws')
+    await createUntil(() => received.length > 0, 'for ws')
     await reading
-    assert.equal(got[0]?.title, 'for ws')
+    assert.equal(received[0]?.title, 'for ws')
     await socket.dispose()
   })
 })
@@ -246,13 +246,13 @@ describe('graphql-sse', () => {
     }
     assert.equal(results.length, 2)
     assert.match(JSON.stringify(results), /"title":"sse"/)
-    const got: Post[] = []
+    const received: Post[] = []
     const stop = sse.subscribe<{ newPost: Post }>(
       { query: feed },
-      { next: ({ data }) => data && got.push(data.newPost), error: assert.fail, complete: () => {} },
+      { next: ({ data }) => data && received.push(data.newPost), error: assert.fail, complete: () => {} },
     )
-    await createUntil(() => got.length > 0, 'for sse')
-    assert.equal(got[0]?.title, 'for sse')
+    await createUntil(() => received.length > 0, 'for sse')
+    assert.equal(received[0]?.title, 'for sse')
     stop()
     sse.dispose()
   })

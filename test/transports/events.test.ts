@@ -5,7 +5,7 @@ import { createUser } from '../../src/auth/bootstrap.ts'
 import { system } from '../../src/principal.ts'
 import { endWithinSecond } from '../within-second.ts'
 import { admin, type Blog, openBlog, withStore } from './blog.ts'
-import { client, json, post, until, type Wire, wire } from './service.ts'
+import { client, json, openWebSocket, post, type RawWebSocket, until } from './service.ts'
 
 let blog: Blog
 before(async () => {
@@ -14,9 +14,9 @@ before(async () => {
 after(() => blog.close())
 
 interface Subscriber {
-  readonly got: unknown[]
+  readonly received: unknown[]
   readonly errors: unknown[]
-  readonly opened: Wire
+  readonly opened: RawWebSocket
 }
 
 const subscriptions = async () =>
@@ -28,22 +28,22 @@ const subscriptions = async () =>
 /** A subscriber that is connected. `key` undefined: anonymous. */
 async function listen(query: string, key?: string, url = blog.socket): Promise<Subscriber> {
   const before = await subscriptions()
-  const opened = await wire(url)
-  const got: unknown[] = []
+  const opened = await openWebSocket(url)
+  const received: unknown[] = []
   const errors: unknown[] = []
   opened.socket.on('message', data => {
     const { type, payload } = JSON.parse(String(data))
-    if (type === 'next') got.push(payload.data)
+    if (type === 'next') received.push(payload.data)
     if (type === 'error') errors.push(payload)
-    if (type === 'connection_ack') opened.say({ id: '1', type: 'subscribe', payload: { query } })
+    if (type === 'connection_ack') opened.send({ id: '1', type: 'subscribe', payload: { query } })
   })
-  opened.say({ type: 'connection_init', payload: key ? { Authorization: `Bearer ${key}` } : {} })
+  opened.send({ type: 'connection_init', payload: key ? { Authorization: `Bearer ${key}` } : {} })
   while (errors.length === 0 && (await subscriptions()) === before) await new Promise(setImmediate)
   await new Promise(resolve => setTimeout(resolve, 10))
-  return { got, errors, opened }
+  return { received, errors, opened }
 }
 
-async function leave(...subscribers: Subscriber[]): Promise<void> {
+async function closeAll(...subscribers: Subscriber[]): Promise<void> {
   for (const { opened } of subscribers) opened.socket.close()
   await Promise.all(subscribers.map(({ opened }) => opened.closed))
 }
@@ -60,7 +60,8 @@ async function mutate(query: string): Promise<void> {
 describe('a created post', () => {
   it('is delivered once, whether REST, GraphQL or another process created it', async () => {
     const subscriber = await listen(newPost, key)
-    const titles = () => subscriber.got.map(data => (data as { newPost: { title: string } }).newPost.title)
+    const titles = () =>
+      subscriber.received.map(data => (data as { newPost: { title: string } }).newPost.title)
     await blog.rest('POST', 'posts', { title: 'by REST', body: 'b' })
     await mutate('mutation { createPost(title: "by GraphQL", authorId: 1) { id } }')
     await withStore(blog.database, run =>
@@ -81,33 +82,33 @@ describe('a created post', () => {
         system,
       ),
     )
-    await until(() => subscriber.got.length === 3)
+    await until(() => subscriber.received.length === 3)
     assert.deepEqual(titles(), ['by REST', 'by GraphQL', 'by another'])
     const author = { id: '1', email: 'admin@example.com' }
-    const [first] = subscriber.got as { newPost: Record<string, unknown> }[]
+    const [first] = subscriber.received as { newPost: Record<string, unknown> }[]
     assert.deepEqual(first, { newPost: { id: first?.newPost.id, title: 'by REST', body: 'b', author } })
-    await leave(subscriber)
+    await closeAll(subscriber)
   })
   it('is delivered as it was created, though it has been changed or deleted since', async () => {
     const subscriber = await listen(newPost, key)
-    const made = await Promise.all(['one', 'two'].map(title => blog.rest('POST', 'posts', { title })))
-    await blog.rest('PATCH', `posts/${made[0]?.id}`, { title: 'changed' })
-    await blog.rest('DELETE', `posts/${made[1]?.id}`)
-    await until(() => subscriber.got.length === 2)
+    const created = await Promise.all(['one', 'two'].map(title => blog.rest('POST', 'posts', { title })))
+    await blog.rest('PATCH', `posts/${created[0]?.id}`, { title: 'changed' })
+    await blog.rest('DELETE', `posts/${created[1]?.id}`)
+    await until(() => subscriber.received.length === 2)
     assert.deepEqual(
-      subscriber.got.map(data => (data as { newPost: { title: string } }).newPost.title).sort(),
+      subscriber.received.map(data => (data as { newPost: { title: string } }).newPost.title).sort(),
       ['one', 'two'],
     )
-    await leave(subscriber)
+    await closeAll(subscriber)
   })
   it('is not delivered when it was refused or rolled back', async () => {
     const subscriber = await listen(newPost, key)
     await assert.rejects(blog.rest('POST', 'posts', { title: '', nothing: 1 }))
     await assert.rejects(blog.rest('POST', 'posts', { title: 'x', author_id: 999 }))
     await blog.rest('POST', 'posts', { title: 'right' })
-    await until(() => subscriber.got.length > 0)
-    assert.equal(subscriber.got.length, 1)
-    await leave(subscriber)
+    await until(() => subscriber.received.length > 0)
+    assert.equal(subscriber.received.length, 1)
+    await closeAll(subscriber)
   })
 })
 
@@ -120,14 +121,14 @@ describe('changes and deletions', () => {
     await blog.rest('PATCH', `posts/${id}`, { title: 'c' })
     await mutate(`mutation { updatePost(id: ${id}, body: "d") { id } }`)
     await blog.rest('DELETE', `posts/${id}`)
-    await until(() => deleted.got.length === 1)
-    assert.deepEqual(updated.got, [
+    await until(() => deleted.received.length === 1)
+    assert.deepEqual(updated.received, [
       { postUpdated: { id: String(id), title: 'c', body: 'b' } },
       { postUpdated: { id: String(id), title: 'c', body: 'd' } },
     ])
     const author = { email: 'admin@example.com' }
-    assert.deepEqual(deleted.got, [{ postDeleted: { id: String(id), title: 'c', author } }])
-    await leave(updated, deleted)
+    assert.deepEqual(deleted.received, [{ postDeleted: { id: String(id), title: 'c', author } }])
+    await closeAll(updated, deleted)
   })
 })
 
@@ -144,29 +145,29 @@ describe('row rules', () => {
     ] as const) {
       await blog.rest('POST', 'api_keys', { name }, by.key)
     }
-    await until(() => annHears.got.length === 2 && benHears.got.length === 1)
-    assert.deepEqual(annHears.got, [
+    await until(() => annHears.received.length === 2 && benHears.received.length === 1)
+    assert.deepEqual(annHears.received, [
       { newApiKey: { name: 'of ann' } },
       { newApiKey: { name: 'of ann again' } },
     ])
-    assert.deepEqual(benHears.got, [{ newApiKey: { name: 'of ben' } }])
-    await leave(annHears, benHears)
+    assert.deepEqual(benHears.received, [{ newApiKey: { name: 'of ben' } }])
+    await closeAll(annHears, benHears)
   })
   it('refuse a subscriber who can never see a change', async () => {
     const nobody = await listen('subscription { newUser { id } }')
     assert.match(JSON.stringify(nobody.errors), /"code":"UNAUTHORIZED"/)
-    await leave(nobody)
+    await closeAll(nobody)
   })
   it('let anonymous subscribers see public changes', async () => {
     const open = await listen('subscription { newPost { id title } }')
     const curious = await listen('subscription { newPost { id title author { email } } }')
     const { id } = await blog.rest('POST', 'posts', { title: 'public' })
-    await until(() => open.got.length > 0 && curious.opened.messages.length > 1)
-    assert.deepEqual(open.got, [{ newPost: { id: String(id), title: 'public' } }])
+    await until(() => open.received.length > 0 && curious.opened.messages.length > 1)
+    assert.deepEqual(open.received, [{ newPost: { id: String(id), title: 'public' } }])
     const messages = curious.opened.messages.join()
     assert.match(messages, /"code":"UNAUTHORIZED"/)
     assert.doesNotMatch(messages, /admin@example\.com/)
-    await leave(open, curious)
+    await closeAll(open, curious)
   })
 })
 
@@ -179,7 +180,7 @@ describe('a credential', () => {
     await blog.rest('POST', 'posts', { title: 'after' })
     assert.ok(await endWithinSecond([closed], () => fetch(`${blog.url}/healthz`)))
     assert.equal((await closed).code, 4403)
-    assert.deepEqual(subscriber.got, [])
+    assert.deepEqual(subscriber.received, [])
   })
   it('in the query string closes them, too, whatever else the query contains', async () => {
     const quentin = await blog.newUser('quentin')
@@ -231,10 +232,10 @@ describe('a credential', () => {
 
 describe('a thousand subscribers', () => {
   it('get one created post each, once and in order', async () => {
-    const got: string[][] = []
+    const received: string[][] = []
     const clients = Array.from({ length: 1000 }, (_, index) => {
       const mine: string[] = []
-      got.push(mine)
+      received.push(mine)
       const socket = client(blog.socket, index % 2 ? admin : undefined)
       socket.subscribe<{ newPost: { title: string } }>(
         { query: 'subscription { newPost { id title } }' },
@@ -252,8 +253,8 @@ describe('a thousand subscribers', () => {
     await new Promise(resolve => setTimeout(resolve, 50))
     const titles = Array.from({ length: 5 }, (_, index) => `to all ${index}`)
     for (const title of titles) await blog.rest('POST', 'posts', { title })
-    await until(() => got.every(mine => mine.length >= titles.length), 20_000)
-    for (const mine of got) assert.deepEqual(mine, titles)
+    await until(() => received.every(mine => mine.length >= titles.length), 20_000)
+    for (const mine of received) assert.deepEqual(mine, titles)
     await Promise.all(clients.map(socket => socket.dispose()))
   })
 })

@@ -298,8 +298,8 @@ describe('stored documents', () => {
     assert.deepEqual(await read(await post(service.url, { query: '', extensions: named })), answer)
     assert.deepEqual(await read(await post(service.url, { documentId: `sha256:${sha256(query)}` })), answer)
     const extensions = encodeURIComponent(JSON.stringify(named))
-    const got = await fetch(`${service.url}?extensions=${extensions}`, { headers: ada })
-    assert.deepEqual(await read(got), answer)
+    const received = await fetch(`${service.url}?extensions=${extensions}`, { headers: ada })
+    assert.deepEqual(await read(received), answer)
   })
   it('are refused and not stored when the hash is wrong', async () => {
     const lie = { persistedQuery: { version: 1, sha256Hash: sha256('{ other }') } }

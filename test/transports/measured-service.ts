@@ -12,27 +12,27 @@ export interface MeasuredService {
 
 /** In milliseconds: CPU time of all threads, and the longest delay of the event loop. */
 export interface Usage {
-  readonly cpu: number
-  readonly pause: number
+  readonly cpuMs: number
+  readonly maxDelayMs: number
 }
 
 export async function openMeasuredService(): Promise<MeasuredService> {
-  const child = fork(new URL('measured-service-process.ts', import.meta.url), { stdio: 'inherit' })
+  const child = fork(new URL('measured-process.ts', import.meta.url), { stdio: 'inherit' })
   const nextMessage = async () => {
     const [message] = await once(child, 'message')
     return message
   }
-  const ask = (word: 'begin' | 'end') => {
+  const request = (command: 'begin' | 'end') => {
     const answer = nextMessage()
-    child.send(word)
+    child.send(command)
     return answer
   }
   const { graphql, socket } = await nextMessage()
   return {
     graphql,
     socket,
-    begin: () => ask('begin'),
-    end: () => ask('end'),
+    begin: () => request('begin'),
+    end: () => request('end'),
     async close() {
       const exit = once(child, 'exit')
       child.disconnect()

@@ -2,17 +2,17 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { createClient } from 'graphql-sse'
-import { closedAfterEach } from '../closing.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import {
   client,
   json,
   openService,
+  openWebSocket,
   post,
+  type RawWebSocket,
   type Service,
   type ServiceSettings,
   until,
-  type Wire,
-  wire,
 } from './service.ts'
 
 const closed = closedAfterEach<Service>(service => service.close())
@@ -44,7 +44,7 @@ function metric({ graphql }: Service, name: string): number {
 }
 
 /** The event ids in the received messages. */
-function idsOf({ messages }: Wire): number[] {
+function idsOf({ messages }: RawWebSocket): number[] {
   return messages
     .map(text => JSON.parse(text))
     .filter(({ type }) => type === 'next')
@@ -68,10 +68,10 @@ async function idsIn(answer: Response, count: number): Promise<number[]> {
   return received
 }
 
-async function resumed(service: Service, after: string): Promise<Wire> {
-  const opened = await wire(service.socketUrl)
-  opened.say(adaInit)
-  opened.say({ id: '1', type: 'subscribe', payload: request(after) })
+async function resumed(service: Service, after: string): Promise<RawWebSocket> {
+  const opened = await openWebSocket(service.socketUrl)
+  opened.send(adaInit)
+  opened.send({ id: '1', type: 'subscribe', payload: request(after) })
   return opened
 }
 
@@ -80,15 +80,15 @@ describe('unmodified clients', () => {
     const service = await open()
     commit(service, 300)
     const [ws, sse]: number[][] = [[], []]
-    const take = (got: number[] | undefined) => ({
+    const collectInto = (got: number[] | undefined) => ({
       next: ({ data }: { data?: Post | null }) => void got?.push(Number(data?.newPost.id)),
       error: (error: unknown) => assert.fail(JSON.stringify(error)),
       complete: () => {},
     })
     const socket = client(service.socketUrl)
-    socket.subscribe<Post>(request('100'), take(ws))
+    socket.subscribe<Post>(request('100'), collectInto(ws))
     const events = createClient({ url: service.url, retryAttempts: 0 })
-    events.subscribe<Post>(request('200'), take(sse))
+    events.subscribe<Post>(request('200'), collectInto(sse))
     await until(() => ws?.length === 200 && sse?.length === 100)
     commit(service, 10)
     await until(() => ws?.length === 210 && sse?.length === 110)

@@ -140,18 +140,18 @@ export async function until(condition: () => boolean, milliseconds = 5000): Prom
 }
 
 /** A WebSocket that sends and records raw messages. */
-export interface Wire {
+export interface RawWebSocket {
   readonly socket: WebSocket
   readonly messages: string[]
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
-  say(message: unknown): void
+  send(message: unknown): void
 }
 
-export function wire(
+export function openWebSocket(
   url: string,
   protocol: string | undefined = 'graphql-transport-ws',
   headers = {},
-): Promise<Wire> {
+): Promise<RawWebSocket> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url, protocol === '' ? [] : [protocol], { headers })
     const messages: string[] = []
@@ -159,9 +159,9 @@ export function wire(
     const closed = new Promise<{ code: number; reason: string }>(resolve => {
       socket.on('close', (code, reason) => resolve({ code, reason: String(reason) }))
     })
-    const say = (message: unknown) =>
+    const send = (message: unknown) =>
       socket.send(typeof message === 'string' || Buffer.isBuffer(message) ? message : JSON.stringify(message))
-    socket.on('open', () => resolve({ socket, messages, closed, say }))
+    socket.on('open', () => resolve({ socket, messages, closed, send }))
     socket.on('error', reject)
   })
 }

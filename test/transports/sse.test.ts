@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { type Client, createClient } from 'graphql-sse'
 import { completeEvent, nextEvent } from '../../src/graphql/transports/sse.ts'
 import { user } from '../../src/principal.ts'
-import { closedAfterEach } from '../closing.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { ada, json, openService, post, type Service, type ServiceSettings, sha256, until } from './service.ts'
 
 const closed = closedAfterEach<Service>(service => service.close())
@@ -34,17 +34,17 @@ describe('a stream', () => {
   it('delivers every change to the graphql-sse client once, in order', async () => {
     const service = await open()
     const client = sseClient(service)
-    const got: unknown[] = []
+    const received: unknown[] = []
     const stop = client.subscribe(
       { query: newPost },
-      { next: ({ data }) => got.push(data), error: assert.fail, complete: () => {} },
+      { next: ({ data }) => received.push(data), error: assert.fail, complete: () => {} },
     )
     await until(() => subscriptions(service) === 1)
     await new Promise(resolve => setTimeout(resolve, 20))
     for (let id = 1; id <= 300; id++) service.feed.commit({ id })
-    await until(() => got.length === 300)
+    await until(() => received.length === 300)
     assert.deepEqual(
-      got,
+      received,
       Array.from({ length: 300 }, (_, index) => ({
         newPost: { id: String(index + 1), title: `post ${index + 1}` },
       })),
@@ -55,15 +55,15 @@ describe('a stream', () => {
   })
   it('leaves no subscription if its reader has disconnected before it begins', async () => {
     const service = await open()
-    const gate = Promise.withResolvers<number>()
-    Object.assign(service.feed, { last: () => gate.promise })
+    const lastEvent = Promise.withResolvers<number>()
+    Object.assign(service.feed, { last: () => lastEvent.promise })
     const sent = request(service.url, { method: 'POST', headers: { ...stream, ...ada } })
     sent.on('error', () => {})
     sent.end(JSON.stringify({ query: newPost }))
     await until(() => subscriptions(service) === 1)
     sent.destroy()
     await new Promise(resolve => setTimeout(resolve, 50))
-    gate.resolve(0)
+    lastEvent.resolve(0)
     await until(() => subscriptions(service) === 0 && service.feed.listeners.size === 0)
   })
   it('can be opened by GET', async () => {
@@ -121,18 +121,18 @@ describe('a stream', () => {
       return fetch(input, init)
     }
     const client = createClient({ url: service.url, headers: ada, fetchFn: counted })
-    const told = await new Promise<unknown[]>((resolve, reject) => {
-      const got: unknown[] = []
+    const messages = await new Promise<unknown[]>((resolve, reject) => {
+      const received: unknown[] = []
       client.subscribe(
         { query: 'subscription { nothing }' },
         {
-          next: ({ errors }) => got.push(errors?.[0]?.message),
+          next: ({ errors }) => received.push(errors?.[0]?.message),
           error: reject,
-          complete: () => resolve(got),
+          complete: () => resolve(received),
         },
       )
     })
-    assert.deepEqual([told, requests], [['Cannot query field "nothing" on type "Subscription".'], 1])
+    assert.deepEqual([messages, requests], [['Cannot query field "nothing" on type "Subscription".'], 1])
     client.dispose()
   })
   it('does not begin on a malformed request, which gets an ordinary response with its status', async () => {

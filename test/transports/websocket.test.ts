@@ -3,9 +3,17 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { describe, it } from 'node:test'
 import { user } from '../../src/principal.ts'
-import { closedAfterEach } from '../closing.ts'
+import { closedAfterEach } from '../closed-after-each.ts'
 import { endWithinSecond } from '../within-second.ts'
-import { client, openService, type Service, type ServiceSettings, until, type Wire, wire } from './service.ts'
+import {
+  client,
+  openService,
+  openWebSocket,
+  type RawWebSocket,
+  type Service,
+  type ServiceSettings,
+  until,
+} from './service.ts'
 
 const closed = closedAfterEach<Service>(service => service.close())
 
@@ -25,24 +33,24 @@ const subscribe = (id: string, query: string, more = {}) => ({
 const newPost = 'subscription { newPost { id title } }'
 
 function untilMessage(
-  { messages: texts }: Wire,
+  { messages: texts }: RawWebSocket,
   type: string,
 ): { readonly id: string; readonly payload: unknown }[] {
   return texts.map(text => JSON.parse(text)).filter(message => message.type === type)
 }
 
-async function ready(service: Service, first: unknown = init): Promise<Wire> {
-  const opened = await wire(service.socketUrl)
-  opened.say(first)
+async function ready(service: Service, first: unknown = init): Promise<RawWebSocket> {
+  const opened = await openWebSocket(service.socketUrl)
+  opened.send(first)
   await until(() => untilMessage(opened, 'connection_ack').length === 1)
   return opened
 }
 
 /** A connection whose subscription has begun. */
-async function listening(service: Service, first: unknown = init, query = newPost): Promise<Wire> {
+async function listening(service: Service, first: unknown = init, query = newPost): Promise<RawWebSocket> {
   const before = openSubscriptions(service)
   const opened = await ready(service, first)
-  opened.say(subscribe('1', query))
+  opened.send(subscribe('1', query))
   await until(() => openSubscriptions(service) === before + 1)
   await new Promise(resolve => setTimeout(resolve, 5))
   return opened
@@ -85,49 +93,52 @@ describe('the protocol', () => {
   ]
   for (const [name, messages, code] of closings) {
     it(`the connection closes with ${code} on ${name}`, async () => {
-      const opened = await wire((await open()).socketUrl)
-      for (const message of messages) opened.say(message)
+      const opened = await openWebSocket((await open()).socketUrl)
+      for (const message of messages) opened.send(message)
       assert.equal((await opened.closed).code, code)
     })
   }
   it('a missing or unsupported subprotocol closes with 4406', async () => {
     const { socketUrl } = await open()
-    assert.equal((await (await wire(socketUrl, '')).closed).code, 4406)
-    await assert.rejects(wire(socketUrl, 'graphql-ws'), /subprotocol/)
+    assert.equal((await (await openWebSocket(socketUrl, '')).closed).code, 4406)
+    await assert.rejects(openWebSocket(socketUrl, 'graphql-ws'), /subprotocol/)
   })
   it('a message over the size limit closes with 1009', async () => {
     const opened = await ready(await open({ maxMessageBytes: 1000 }))
-    opened.say(subscribe('1', `{ hello }${' '.repeat(2000)}`))
+    opened.send(subscribe('1', `{ hello }${' '.repeat(2000)}`))
     assert.equal((await opened.closed).code, 1009)
   })
   it('a pong has the payload of its ping', async () => {
     const opened = await ready(await open())
-    opened.say({ type: 'ping' })
-    opened.say({ type: 'ping', payload: { a: 1 } })
+    opened.send({ type: 'ping' })
+    opened.send({ type: 'ping', payload: { a: 1 } })
     await until(() => untilMessage(opened, 'pong').length === 2)
     assert.deepEqual(opened.messages.slice(1), ['{"type":"pong"}', '{"type":"pong","payload":{"a":1}}'])
-    opened.say({ type: 'pong' })
+    opened.send({ type: 'pong' })
     opened.socket.close()
   })
   it('the credential of the upgrade request is used, and a second one in connection_init is refused', async () => {
     const service = await open()
     const headers = { Authorization: 'Bearer ada' }
-    const opened = await wire(service.socketUrl, undefined, headers)
-    opened.say(init)
-    opened.say(subscribe('1', '{ secret }'))
+    const opened = await openWebSocket(service.socketUrl, undefined, headers)
+    opened.send(init)
+    opened.send(subscribe('1', '{ secret }'))
     await until(() => untilMessage(opened, 'complete').length === 1)
     assert.deepEqual(untilMessage(opened, 'next')[0]?.payload, { data: { secret: 'user 1' } })
-    const second = await wire(service.socketUrl, undefined, headers)
-    second.say(adaInit)
+    const second = await openWebSocket(service.socketUrl, undefined, headers)
+    second.send(adaInit)
     assert.equal((await second.closed).code, 4400)
   })
   it('a wrong credential in the upgrade request is a 401', async () => {
     const { socketUrl } = await open()
-    await assert.rejects(wire(socketUrl, undefined, { Authorization: 'Bearer no' }), /401/)
+    await assert.rejects(openWebSocket(socketUrl, undefined, { Authorization: 'Bearer no' }), /401/)
   })
   it('other paths and other upgrades are ordinary requests', async () => {
     const service = await open()
-    await assert.rejects(wire(service.socketUrl.replace('/graphql', '/other')), /Unexpected server response/)
+    await assert.rejects(
+      openWebSocket(service.socketUrl.replace('/graphql', '/other')),
+      /Unexpected server response/,
+    )
     const answered = await fetch(service.url, {
       method: 'POST',
       headers: { 'Content-Type': 'application/json' },
@@ -151,8 +162,8 @@ describe('operations', () => {
   it('queries and mutations get one result, then complete', async () => {
     const service = await open()
     const opened = await ready(service, adaInit)
-    opened.say(subscribe('q', 'query($n: String) { hello(name: $n) secret }', { variables: { n: 'you' } }))
-    opened.say(subscribe('m', 'mutation { add }'))
+    opened.send(subscribe('q', 'query($n: String) { hello(name: $n) secret }', { variables: { n: 'you' } }))
+    opened.send(subscribe('m', 'mutation { add }'))
     await until(() => untilMessage(opened, 'complete').length === 2)
     const next = untilMessage(opened, 'next')
     assert.deepEqual(next[0], {
@@ -167,17 +178,17 @@ describe('operations', () => {
     const service = await open()
     const opened = await ready(service)
     service.accounts.draws.length = 0
-    opened.say(subscribe('1', '{ expensive }'))
+    opened.send(subscribe('1', '{ expensive }'))
     await until(() => untilMessage(opened, 'complete').length === 1)
     assert.deepEqual(service.accounts.draws, [1, 9])
     service.accounts.budget = 3
     const { executed } = service.engine
-    opened.say(subscribe('2', '{ expensive }'))
+    opened.send(subscribe('2', '{ expensive }'))
     await until(() => untilMessage(opened, 'error').length === 1)
     assert.equal(service.engine.executed, executed)
     assert.match(JSON.stringify(untilMessage(opened, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
     service.accounts.budget = 100
-    opened.say(subscribe('2', '{ hello }'))
+    opened.send(subscribe('2', '{ hello }'))
     await until(() => untilMessage(opened, 'complete').length === 2)
     opened.socket.close()
   })
@@ -192,7 +203,7 @@ describe('operations', () => {
     it(`the client gets an error message for ${name}`, async () => {
       const service = await open()
       const opened = await ready(service)
-      opened.say({ id: '1', type: 'subscribe', payload })
+      opened.send({ id: '1', type: 'subscribe', payload })
       await until(() => untilMessage(opened, 'error').length === 1)
       const errors = untilMessage(opened, 'error')[0]?.payload
       assert.ok(Array.isArray(errors) && errors.length > 0)
@@ -203,11 +214,11 @@ describe('operations', () => {
   it('a connection runs at most maxOperations at the same time', async () => {
     const service = await open({ maxOperations: 2 })
     const opened = await ready(service)
-    for (const id of ['1', '2', '3']) opened.say(subscribe(id, newPost))
+    for (const id of ['1', '2', '3']) opened.send(subscribe(id, newPost))
     await until(() => untilMessage(opened, 'error').length === 1)
     assert.equal(untilMessage(opened, 'error')[0]?.id, '3')
-    opened.say({ id: '1', type: 'complete' })
-    opened.say(subscribe('4', newPost))
+    opened.send({ id: '1', type: 'complete' })
+    opened.send(subscribe('4', newPost))
     await until(() => openSubscriptions(service) === 2)
     assert.equal(untilMessage(opened, 'error').length, 1)
     opened.socket.close()
@@ -217,14 +228,14 @@ describe('operations', () => {
     const service = await open({ maxOperations: 2 })
     const opened = await ready(service)
     for (const id of ['1', '2', '3']) {
-      opened.say(subscribe(id, '{ slow }'))
-      opened.say({ id, type: 'complete' })
+      opened.send(subscribe(id, '{ slow }'))
+      opened.send({ id, type: 'complete' })
     }
-    opened.say(subscribe('4', '{ hello }'))
+    opened.send(subscribe('4', '{ hello }'))
     await until(() => untilMessage(opened, 'error').length === 1)
     assert.deepEqual([untilMessage(opened, 'error')[0]?.id, service.engine.executed], ['4', 2])
     await new Promise(resolve => setTimeout(resolve, 50))
-    opened.say(subscribe('5', '{ hello }'))
+    opened.send(subscribe('5', '{ hello }'))
     await until(() => untilMessage(opened, 'next').length === 1)
     opened.socket.close()
   })
@@ -233,7 +244,7 @@ describe('operations', () => {
     await listening(service, adaInit)
     await listening(service, adaInit)
     const third = await ready(service, adaInit)
-    third.say(subscribe('1', newPost))
+    third.send(subscribe('1', newPost))
     await until(() => untilMessage(third, 'error').length === 1)
     assert.match(JSON.stringify(untilMessage(third, 'error')[0]?.payload), /"code":"RATE_LIMITED"/)
     await listening(service, { type: 'connection_init', payload: { Authorization: 'Bearer bob' } })
@@ -244,7 +255,7 @@ describe('operations', () => {
     const first = await listening(service, adaInit, titled('a'))
     const second = await listening(service, adaInit, titled('b'))
     const third = await listening(service, adaInit, titled('b'))
-    third.say(subscribe('2', titled('c')))
+    third.send(subscribe('2', titled('c')))
     await until(() => untilMessage(third, 'error').length === 1)
     const refusal = JSON.stringify(untilMessage(third, 'error')[0])
     assert.match(refusal, /"id":"2".*2 open .* with different requests; the maximum is 2.*"RATE_LIMITED"/)
@@ -254,14 +265,14 @@ describe('operations', () => {
       titled('c'),
     )
     // Ended by the client, by a close of the connection and by an abort: each frees its place.
-    first.say({ id: '1', type: 'complete' })
+    first.send({ id: '1', type: 'complete' })
     await until(() => openSubscriptions(service) === 3)
     await listening(service, adaInit, titled('c'))
     second.socket.close()
     third.socket.terminate()
     await until(() => openSubscriptions(service) === 2)
     const last = await listening(service, adaInit, titled('d'))
-    last.say(subscribe('2', titled('a')))
+    last.send(subscribe('2', titled('a')))
     await until(() => untilMessage(last, 'error').length === 1)
   })
 })
@@ -270,12 +281,12 @@ describe('subscriptions', () => {
   it('the graphql-ws client gets every change once, in order, and nothing after it has completed', async () => {
     const service = await open()
     const subscriber = client(service.socketUrl, { Authorization: 'Bearer ada' })
-    const got: unknown[] = []
+    const received: unknown[] = []
     let over = false
     const stop = subscriber.subscribe(
       { query: newPost },
       {
-        next: value => got.push(value.data),
+        next: value => received.push(value.data),
         error: assert.fail,
         complete: () => {
           over = true
@@ -285,9 +296,9 @@ describe('subscriptions', () => {
     await until(() => service.feed.listeners.size === 1)
     await new Promise(resolve => setTimeout(resolve, 20))
     for (let id = 1; id <= 500; id++) service.feed.commit({ id })
-    await until(() => got.length === 500)
+    await until(() => received.length === 500)
     assert.deepEqual(
-      got,
+      received,
       Array.from({ length: 500 }, (_, index) => ({
         newPost: { id: String(index + 1), title: `post ${index + 1}` },
       })),
@@ -296,7 +307,7 @@ describe('subscriptions', () => {
     await until(() => over && openSubscriptions(service) === 0)
     service.feed.commit({})
     assert.equal(service.feed.listeners.size, 0)
-    assert.equal(got.length, 500)
+    assert.equal(received.length, 500)
     await subscriber.dispose()
   })
   it('changes from before the subscription are not delivered', async () => {
@@ -331,7 +342,7 @@ describe('subscriptions', () => {
     const service = await open()
     const opened = await ready(service)
     const query = 'subscription($t: String) { newPost(title: $t) { id } }'
-    opened.say(subscribe('1', query, { variables: { title: 'post 2' } }))
+    opened.send(subscribe('1', query, { variables: { title: 'post 2' } }))
     await until(() => openSubscriptions(service) === 1)
     await new Promise(resolve => setTimeout(resolve, 5))
     service.feed.commit({ id: 1 }, { id: 2 }, { id: 3 })
@@ -342,9 +353,9 @@ describe('subscriptions', () => {
   it('equal subscriptions with equal permissions share one rendering', async () => {
     const service = await open()
     const all = await Promise.all(Array.from({ length: 5 }, () => ready(service, adaInit)))
-    for (const opened of all) opened.say(subscribe('1', newPost))
+    for (const opened of all) opened.send(subscribe('1', newPost))
     const other = await ready(service, { type: 'connection_init', payload: { Authorization: 'Bearer bob' } })
-    other.say(subscribe('1', newPost))
+    other.send(subscribe('1', newPost))
     await until(() => openSubscriptions(service) === 6)
     await new Promise(resolve => setTimeout(resolve, 10))
     service.feed.commit({ id: 1 })
@@ -377,13 +388,13 @@ describe('subscriptions', () => {
   it('changes by other processes are delivered', async () => {
     const service = await open()
     await listening(service)
-    const { lookCount } = service.feed
-    await until(() => service.feed.lookCount > lookCount + 1)
+    const { pollCount } = service.feed
+    await until(() => service.feed.pollCount > pollCount + 1)
   })
   it('a caller who cannot subscribe gets an error', async () => {
     const service = await open()
     const opened = await ready(service, { type: 'connection_init', payload: { Authorization: 'Bearer eve' } })
-    opened.say(subscribe('1', newPost))
+    opened.send(subscribe('1', newPost))
     await until(() => untilMessage(opened, 'error').length === 1)
     assert.match(opened.messages.at(-1) ?? '', /FORBIDDEN/)
     assert.equal(openSubscriptions(service), 0)
@@ -426,17 +437,17 @@ describe('credentials', () => {
 it('a change of permissions while a subscription begins applies to it', async () => {
   const service = await open()
   const opened = await ready(service, adaInit)
-  const gate = Promise.withResolvers<number>()
-  Object.assign(service.feed, { last: () => gate.promise })
-  opened.say(subscribe('1', newPost))
+  const lastEvent = Promise.withResolvers<number>()
+  Object.assign(service.feed, { last: () => lastEvent.promise })
+  opened.send(subscribe('1', newPost))
   await until(() => openSubscriptions(service) === 1)
   service.accounts.keys.set('ada', user(9, 'hidden', 'all'))
   let subscribed = 1
   await until(() => {
-    opened.say(subscribe(String(++subscribed), '{ secret }'))
+    opened.send(subscribe(String(++subscribed), '{ secret }'))
     return opened.messages.some(text => text.includes('user 9'))
   })
-  gate.resolve(0)
+  lastEvent.resolve(0)
   await until(() => untilMessage(opened, 'error').length === 1)
   const [{ id, payload } = {}] = untilMessage(opened, 'error')
   assert.equal(id, '1')
@@ -469,7 +480,7 @@ describe('slow readers', () => {
 it('a stop of the service closes with 1001', async () => {
   const service = await open()
   const opened = await listening(service)
-  const idle = await wire(service.socketUrl)
+  const idle = await openWebSocket(service.socketUrl)
   const closing = service.close()
   assert.equal((await opened.closed).code, 1001)
   assert.equal((await idle.closed).code, 1001)

@@ -86,7 +86,10 @@ test('Unicode has no characters that the search for long runs overlooks', () => 
       continue
     }
     assert.ok(!isNonStarter(decomposed[0] ?? ''), `U+${point.toString(16)}`)
-    most = Math.max(most, decomposed.length - 1 - decomposed.findLastIndex(one => !isNonStarter(one)))
+    most = Math.max(
+      most,
+      decomposed.length - 1 - decomposed.findLastIndex(codePoint => !isNonStarter(codePoint)),
+    )
   }
   assert.ok(most > 0 && most <= 5, `${most} at the end of another character`)
   assert.equal(mostOfMark, 2)

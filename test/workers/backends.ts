@@ -36,15 +36,15 @@ function withRedis({ name, open }: Backend): Backend {
   return {
     name: `${name} and Redis`,
     async open() {
-      const [place, redis] = await Promise.all([open(), RedisServer.start()])
+      const [backend, redis] = await Promise.all([open(), RedisServer.start()])
       return {
-        settings: { ...place.settings, redis: { url: redis.url, timeout: 5000 } },
+        settings: { ...backend.settings, redis: { url: redis.url, timeout: 5000 } },
         async close() {
-          await Promise.all([place.close(), redis.remove()])
+          await Promise.all([backend.close(), redis.remove()])
         },
       }
     },
   }
 }
 
-export const places: readonly Backend[] = [sqlite, postgres, withRedis(postgres)]
+export const backends: readonly Backend[] = [sqlite, postgres, withRedis(postgres)]

@@ -5,7 +5,7 @@ import { query, withPostgres } from '../databases/postgres.ts'
 import { secretKey } from '../setups/postgres.ts'
 import { type RunningWorkers, withWorkers } from './service.ts'
 
-const CONNECTIONS = 12
+const maxConnections = 12
 
 /** Sends many concurrent writes and uncached reads to every worker. */
 async function overload({ connections, another }: RunningWorkers): Promise<void> {
@@ -30,8 +30,8 @@ async function overload({ connections, another }: RunningWorkers): Promise<void>
 
 test('three workers share the database connections of their node', () =>
   withPostgres(async url => {
-    const settings = { database: url, databaseConnections: CONNECTIONS, secretKeys: [secretKey] }
-    const place = { name: 'PostgreSQL', open: async () => ({ settings, close: async () => {} }) }
+    const settings = { database: url, databaseConnections: maxConnections, secretKeys: [secretKey] }
+    const backend = { name: 'PostgreSQL', open: async () => ({ settings, close: async () => {} }) }
     await withWorkers(
       3,
       async pool => {
@@ -42,9 +42,9 @@ test('three workers share the database connections of their node', () =>
            WHERE application_name = 'portico' AND datname = current_database()`,
         )
         const open = Number(row?.n)
-        assert.ok(open >= 3 && open <= CONNECTIONS, `${open} are open`)
+        assert.ok(open >= 3 && open <= maxConnections, `${open} are open`)
       },
       {},
-      place,
+      backend,
     )
   }))

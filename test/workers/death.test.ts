@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { places } from './backends.ts'
+import { backends } from './backends.ts'
 import { modelFile, type WorkerConnection, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
@@ -19,7 +19,7 @@ function crashingModel(folder: string): string {
     `import { rmSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 export { default } from ${JSON.stringify(pathToFileURL(modelFile).href)}
-const look = () => {
+const crashOnce = () => {
   try {
     rmSync(${crash})
   } catch {
@@ -27,7 +27,7 @@ const look = () => {
   }
   throw new Error('crashed by the test')
 }
-if (!isMainThread) setInterval(look, 5).unref()
+if (!isMainThread) setInterval(crashOnce, 5).unref()
 `,
   )
   return file
@@ -53,8 +53,8 @@ async function hasMetric(connections: readonly WorkerConnection[], line: RegExp)
   return texts.some(text => text.status === 'fulfilled' && line.test(text.value))
 }
 
-for (const place of places) {
-  test(`a crashed worker is restarted, the others continue, and no acknowledged write is lost (${place.name})`, async () => {
+for (const backend of backends) {
+  test(`a crashed worker is restarted, the others continue, and no acknowledged write is lost (${backend.name})`, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-crash-'))
     const crash = join(folder, 'crash')
     try {
@@ -125,7 +125,7 @@ for (const place of places) {
           })
         },
         { model: crashingModel(folder) },
-        place,
+        backend,
       )
     } finally {
       rmSync(folder, { recursive: true, force: true })

@@ -21,7 +21,7 @@ const [die, hang] = ['die', 'hang'].map(kind => ({ kind }) as unknown as ToWorke
 
 async function withPool(
   use: (context: PoolContext) => Promise<void>,
-  given: Partial<PoolOptions> = {},
+  overrides: Partial<PoolOptions> = {},
 ): Promise<void> {
   const memory = sharedMemory(3)
   const words = new Int32Array(memory.file)
@@ -35,7 +35,7 @@ async function withPool(
     onCrash: crash => crashes.push(crash),
     stopTimeoutMs: 5000,
     restartDelayMs: 20,
-    ...given,
+    ...overrides,
   })
   const until = async (condition: () => boolean | Promise<boolean>) => {
     for (let tries = 0; !(await condition()); tries++) {

@@ -6,7 +6,7 @@ import { pauseReplay, resumeReplay, startStandbys, until } from '../databases/re
 import { secretKey } from '../setups/postgres.ts'
 import { type RunningWorkers, type WorkerConnection, withWorkers } from './service.ts'
 
-const CONNECTIONS = 8
+const maxConnections = 8
 
 interface Fixture {
   readonly pool: RunningWorkers
@@ -26,16 +26,16 @@ async function withFixture(use: (fixture: Fixture) => Promise<void>): Promise<vo
     const settings = {
       database: url,
       databaseReplicas: standbys,
-      databaseConnections: CONNECTIONS,
+      databaseConnections: maxConnections,
       secretKeys: [secretKey],
       cacheBytes: 0,
     }
-    const place = {
+    const backend = {
       name: 'PostgreSQL with a standby',
       open: async () => ({ settings, close: async () => {} }),
     }
     const fixture = { standby, stop: () => server.stop(), start: () => server.start() }
-    await withWorkers(2, pool => use({ ...fixture, pool }), {}, place)
+    await withWorkers(2, pool => use({ ...fixture, pool }), {}, backend)
   } finally {
     await servers.close()
   }
@@ -130,9 +130,9 @@ test('all workers together open no more connections to a standby than the settin
       connections.flatMap(connection => Array.from({ length: 8 }, () => another(connection))),
     )
     await Promise.all(
-      all.map(async (one, nth) => {
+      all.map(async (worker, nth) => {
         for (let round = 0; round < 20; round++) {
-          const { status } = await one.request(`/api/v1/posts?title=${nth}-${round}`)
+          const { status } = await worker.request(`/api/v1/posts?title=${nth}-${round}`)
           assert.equal(status, 200)
         }
       }),
@@ -143,5 +143,5 @@ test('all workers together open no more connections to a standby than the settin
        WHERE application_name = 'portico' AND datname = current_database()`,
     )
     const open = Number(row?.n)
-    assert.ok(open > connections.length && open <= CONNECTIONS, `${open} are open`)
+    assert.ok(open > connections.length && open <= maxConnections, `${open} are open`)
   }))

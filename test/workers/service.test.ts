@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { GivenSettings } from '../../src/config.ts'
 import { until } from '../databases/replicated.ts'
-import { places } from './backends.ts'
+import { backends } from './backends.ts'
 import { type RunningWorkers, type WorkerConnection, withWorkers } from './service.ts'
 import { subscription } from './subscription.ts'
 
@@ -43,14 +43,14 @@ async function statusesInOneWindow(pool: RunningWorkers, path: string, count: nu
   }
 }
 
-for (const place of places) {
+for (const backend of backends) {
   const withPlace = (
     workers: number,
     use: (pool: RunningWorkers) => Promise<void>,
     settings: GivenSettings = {},
-  ) => withWorkers(workers, use, settings, place)
+  ) => withWorkers(workers, use, settings, backend)
 
-  test(`three workers grant exactly the limit between them (${place.name})`, async () => {
+  test(`three workers grant exactly the limit between them (${backend.name})`, async () => {
     await withPlace(
       3,
       async pool => {
@@ -62,7 +62,7 @@ for (const place of places) {
     )
   })
 
-  test(`batches at three workers are serialized (${place.name})`, async () => {
+  test(`batches at three workers are serialized (${backend.name})`, async () => {
     await withPlace(3, async ({ connections }) => {
       const { id } = await createAt(first(connections), 'posts', post('0'))
       // Each reads the total and adds a post: if they are serialized, no two read the same total.
@@ -90,7 +90,7 @@ for (const place of places) {
     })
   })
 
-  test(`a key created at one worker is accepted by all, and a revoked one refused by all (${place.name})`, async () => {
+  test(`a key created at one worker is accepted by all, and a revoked one refused by all (${backend.name})`, async () => {
     await withPlace(3, async ({ connections }) => {
       for (const by of connections) {
         const { id, key } = await createAt(by, 'api_keys', { name: 'x', scopes: ['*'] })
@@ -107,7 +107,7 @@ for (const place of places) {
     })
   })
 
-  test(`subscribers at every worker get every post once and in the same order, whichever worker wrote it (${place.name})`, async () => {
+  test(`subscribers at every worker get every post once and in the same order, whichever worker wrote it (${backend.name})`, async () => {
     await withPlace(3, async pool => {
       const subscriptions = await Promise.all(
         pool.connections.map(connection => subscription(pool, connection)),
@@ -145,7 +145,7 @@ for (const place of places) {
     })
   })
 
-  test(`every worker returns the metrics of all workers (${place.name})`, async () => {
+  test(`every worker returns the metrics of all workers (${backend.name})`, async () => {
     await withPlace(3, async ({ connections }) => {
       for (const connection of connections)
         for (let times = 0; times < 5; times++) await connection.request('/api/v1/posts')
@@ -161,7 +161,7 @@ for (const place of places) {
     })
   })
 
-  test(`hits and misses of the credential cache are summed over the workers (${place.name})`, async () => {
+  test(`hits and misses of the credential cache are summed over the workers (${backend.name})`, async () => {
     await withPlace(3, async ({ connections }) => {
       const counts = async () => {
         const text = await first(connections).text('/metrics')
@@ -177,7 +177,7 @@ for (const place of places) {
     })
   })
 
-  test(`concurrent writes at all workers are stored and counted (${place.name})`, async () => {
+  test(`concurrent writes at all workers are stored and counted (${backend.name})`, async () => {
     await withPlace(3, async ({ connections, another }) => {
       await first(connections).request('/api/v1/me')
       // A worker stores the last use of the key after the response.
@@ -202,7 +202,7 @@ for (const place of places) {
     })
   })
 
-  test(`stopping the service answers running requests, closes idle connections and stops listening (${place.name})`, async () => {
+  test(`stopping the service answers running requests, closes idle connections and stops listening (${backend.name})`, async () => {
     await withPlace(2, async ({ service, url, connections }) => {
       // A connection whose request was not yet read at the stop may fail before the stop completes.
       const running = Promise.allSettled(

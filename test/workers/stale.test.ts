@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sameOrigin, signedInCookie } from '../auth/own-page.ts'
-import { places } from './backends.ts'
+import { backends } from './backends.ts'
 import { type RunningWorkers, type WorkerConnection, withWorkers } from './service.ts'
 
-const WRITERS = 6
-const TURNS = 60
+const writers = 6
+const turns = 60
 
 async function firstUser({ connections }: RunningWorkers): Promise<number> {
   const { json } = await (connections[0] as WorkerConnection).request('/api/v1/me')
@@ -39,8 +39,8 @@ async function requireTitle(
   )
 }
 
-for (const place of places) {
-  test(`a change acknowledged by one of three workers is returned by all of them (${place.name})`, async () => {
+for (const backend of backends) {
+  test(`a change acknowledged by one of three workers is returned by all of them (${backend.name})`, async () => {
     await withWorkers(
       3,
       async pool => {
@@ -54,7 +54,7 @@ for (const place of places) {
           assert.equal(created.status, 201)
           const { id } = created.json as unknown as Post
           let tag = String(created.headers.etag)
-          for (let turn = 0; turn < TURNS; turn++) {
+          for (let turn = 0; turn < turns; turn++) {
             const title = `${writer} in turn ${turn}`
             const by = connections[(writer + turn) % 3] as WorkerConnection
             const changed = await by.request(`/api/v1/posts/${id}`, {
@@ -67,10 +67,10 @@ for (const place of places) {
             tag = String(changed.headers.etag)
           }
         }
-        await Promise.all(Array.from({ length: WRITERS }, (_, writer) => write(writer)))
+        await Promise.all(Array.from({ length: writers }, (_, writer) => write(writer)))
       },
       {},
-      place,
+      backend,
     )
   })
 }

@@ -9,17 +9,17 @@ import { markAlive, markDead, WriteLock } from '../../src/workers/write-lock.ts'
 /** A message port from each of `count` threads to each other. */
 function portsBetween(count: number): [number, MessagePort][][] {
   const all: [number, MessagePort][][] = Array.from({ length: count }, () => [])
-  for (let one = 0; one < count; one++) {
-    for (let other = 0; other < one; other++) {
+  for (let index = 0; index < count; index++) {
+    for (let other = 0; other < index; other++) {
       const { port1, port2 } = new MessageChannel()
-      all[one]?.push([other, port1])
-      all[other]?.push([one, port2])
+      all[index]?.push([other, port1])
+      all[other]?.push([index, port2])
     }
   }
   return all
 }
 
-test('only one worker holds the lock at a time, all get it, and a worker that dies does not keep it', async () => {
+test('only one worker holds the lock at a time, all get it, and a worker that exits releases it', async () => {
   const count = 4
   const words = new Int32Array(sharedMemory(count).file)
   const watch = new Int32Array(new SharedArrayBuffer(8))

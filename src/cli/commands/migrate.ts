@@ -32,12 +32,12 @@ export interface Migration {
 }
 
 export async function migrationOf(model: Model, settings: Settings): Promise<Migration> {
-  const { database, rowSecurity: isLocked } = settings
+  const { database, rowSecurity } = settings
   if (isPostgres(database)) {
     const { applyPostgres, planPostgres } = await import('../../store/schema/postgres/migrate.ts')
     return {
-      plan: () => planPostgres(database, model, isLocked),
-      apply: options => applyPostgres(database, model, { ...options, isLocked }),
+      plan: () => planPostgres(database, model, rowSecurity),
+      apply: options => applyPostgres(database, model, { ...options, rowSecurity }),
     }
   }
   refuseRowSecurity(settings)

@@ -25,7 +25,7 @@ import { postgresPlanReader } from './read/explain.ts'
 import { PostgresReads, type ReadSource } from './read/reads.ts'
 import { PostgresRecords } from './records.ts'
 import { Replicas } from './replicas/replicas.ts'
-import { lockedBy, type Security, unlocked } from './row-security/security.ts'
+import { createSecurity, noSecurity, type Security } from './row-security/security.ts'
 import { SecuredWrites } from './row-security/writes.ts'
 import { Checks } from './versions/checks.ts'
 import { CacheLease } from './versions/lease.ts'
@@ -66,8 +66,8 @@ interface Signals {
 export function partsOf(model: Model, settings: PostgresSettings): StoreParts {
   const { url, rowSecurity, timeoutMs, lanes, maxWaiting, now, clock } = settings
   const signals = new EventEmitter<Signals>()
-  const security = rowSecurity ? lockedBy(clock) : unlocked
-  const connector = new Connector({ timeoutMs, isLocked: rowSecurity, onSlow: () => signals.emit('slow') })
+  const security = rowSecurity ? createSecurity(clock) : noSecurity
+  const connector = new Connector({ timeoutMs, rowSecurity, onSlow: () => signals.emit('slow') })
   const versions = new Versions()
   const replicas = settings.replicas.length > 0 ? new Replicas() : undefined
   const watch = watchOf(settings, connector, signals)

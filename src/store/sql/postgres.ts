@@ -172,4 +172,4 @@ export const postgres: Dialect = {
 }
 
 /** For tables with row security policies. */
-export const lockedPostgres: Dialect = { ...postgres, stored: storedTable, searchIndex: undefined }
+export const rowSecurityPostgres: Dialect = { ...postgres, stored: storedTable, searchIndex: undefined }

@@ -1,4 +1,4 @@
-/** What a password change revokes, and what the first confirmation of an address revokes. */
+/** The credentials that a password change revokes, and those that the first confirmation of an address revokes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replacePassword, revokeBeforeProof } from '../../../src/auth/accounts/recovery/account-recovery.ts'
@@ -12,7 +12,7 @@ const email = 'ada@example.com'
 const password = 'correct horse battery'
 
 /** Stores a record of the user as another feature would. */
-async function put(
+async function putRecord(
   { base }: Fixture,
   kind: string,
   userId: number,
@@ -38,7 +38,7 @@ test('a new password ends everything that was started with the old password or a
       'PendingAddress',
       'PasskeyChallenge',
     ]
-    for (const kind of begun) await put(fixture, kind, id, {})
+    for (const kind of begun) await putRecord(fixture, kind, id, {})
     const secrets = (await base.devices.remember([], id)) ?? []
     assert.ok(await base.devices.find(secrets, id))
     const before = await signInTime(base.records, id, base.now())
@@ -54,7 +54,7 @@ test('a new password ends everything that was started with the old password or a
 })
 
 test('a sign-in with the old password ends even if the new one took longer than a second to be stored', async () => {
-  await withFixture({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, advance }) => {
     const id = await user(email, password)
     const attempt = { email, password, remember: false, address: '192.0.2.1' }
     let signedInAt = 0
@@ -62,11 +62,11 @@ test('a sign-in with the old password ends even if the new one took longer than 
       ...base.run,
       async transaction(program) {
         if (program.serial?.writes?.includes('users')) {
-          pass(1000)
+          advance(1000)
           const answer = await signInByPassword(base, attempt)
           assert.ok(answer.kind === 'authenticated')
           signedInAt = answer.at
-          pass(1000)
+          advance(1000)
         }
         return base.run.transaction(program)
       },
@@ -110,12 +110,12 @@ test('the first confirmation of an address ends what other sessions created, and
     await withFixture({}, async fixture => {
       const { base, user, key } = fixture
       const id = await user(email, password)
-      await put(fixture, 'Passkey', id, { session: 'own' }, 'own')
-      await put(fixture, 'Passkey', id, { session: 'foreign' }, 'foreign')
-      await put(fixture, 'Passkey', id, {}, 'of no session')
-      await put(fixture, 'Totp', id, { session })
-      await put(fixture, 'RecoveryCode', id, {})
-      await put(fixture, 'SecondFactor', id, {})
+      await putRecord(fixture, 'Passkey', id, { session: 'own' }, 'own')
+      await putRecord(fixture, 'Passkey', id, { session: 'foreign' }, 'foreign')
+      await putRecord(fixture, 'Passkey', id, {}, 'of no session')
+      await putRecord(fixture, 'Totp', id, { session })
+      await putRecord(fixture, 'RecoveryCode', id, {})
+      await putRecord(fixture, 'SecondFactor', id, {})
       const secrets = (await base.devices.remember([], id)) ?? []
       await key(id)
       await revokeBeforeProof(base, id, 'own')

@@ -10,15 +10,15 @@ import { type Fixture, type Person, withFixture } from '../../conformance/oauth/
 import blog from '../../models/blog.ts'
 import { setups } from '../../setups/setups.ts'
 import type { Received } from '../smtp.ts'
-import { form, link, open, page, withMail } from './mailed.ts'
-import { formTo, pass } from './own-pages.ts'
+import { formWithField, newestLink, open, page, withMail } from './mail-fixture.ts'
+import { advance, formTo } from './own-pages.ts'
 
 const stolen = 'mallory@example.com'
 
-async function makeKey({ call }: Fixture, { key }: Person, scopes: readonly string[]): Promise<string> {
-  const made = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'a key', scopes } })
-  assert.equal(made.status, 201, made.text)
-  return String(made.json.key)
+async function createKey({ call }: Fixture, { key }: Person, scopes: readonly string[]): Promise<string> {
+  const created = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'a key', scopes } })
+  assert.equal(created.status, 201, created.text)
+  return String(created.json.key)
 }
 
 function addressees({ commands }: Received): string[] {
@@ -32,7 +32,7 @@ async function addressOf({ call, admin }: Fixture, { id }: Person): Promise<unkn
 async function signIn(fixture: Fixture, { email, password }: Pick<Person, 'email' | 'password'>) {
   const visitor = fixture.browser()
   const first = await open(visitor, '/account/sign-in')
-  const landed = page(await visitor.submit(form(first, 'password'), { email, password }))
+  const landed = page(await visitor.submit(formWithField(first, 'password'), { email, password }))
   return { visitor, landed }
 }
 
@@ -41,7 +41,7 @@ for (const setup of setups) {
     await withMail(
       async (fixture, received) => {
         const { call, ann } = fixture
-        const key = await makeKey(fixture, ann, ['write:user'])
+        const key = await createKey(fixture, ann, ['write:user'])
         const path = `/api/v1/users/${ann.id}`
         const patched = await call(path, { method: 'PATCH', key, body: { email: stolen, name: 'Changed' } })
         assert.equal(patched.status, 200, patched.text)
@@ -52,18 +52,18 @@ for (const setup of setups) {
         const byGraphql = await call('/graphql', { method: 'POST', key, body: { query } })
         assert.match(byGraphql.text, new RegExp(ann.email), byGraphql.text)
         assert.equal(await addressOf(fixture, ann), ann.email)
-        await link(received, /asked to give your account at Portico the address mallory@example\.com/g)
+        await newestLink(received, /asked to give your account at Portico the address mallory@example\.com/g)
         assert.ok(addressees(received).includes(ann.email))
 
         const attacker = fixture.browser()
-        const resetForm = form(await open(attacker, '/account/reset'), 'email')
+        const resetForm = formWithField(await open(attacker, '/account/reset'), 'email')
         page(await attacker.submit(resetForm, { email: stolen }))
-        const confirmation = await link(received, /\/account\/verify\?token=[\w-]+/g)
+        const confirmation = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
         // The link requires a sign-in first, and refuses the session of another user.
         assert.match((await open(attacker, confirmation)).text, /Sign in first/)
         const { visitor: ben } = await signIn(fixture, fixture.ben)
         const foreign = page(
-          await ben.submit(form(await open(ben, confirmation), 'password'), {
+          await ben.submit(formWithField(await open(ben, confirmation), 'password'), {
             password: fixture.ben.password,
           }),
         )
@@ -81,21 +81,21 @@ test('the owner confirms a new address with its link and the password; the old a
     const { call, ann } = fixture
     const fresh = 'ann.new@example.com'
     await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: ann.key, body: { email: fresh } })
-    const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
+    const path = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
     const { visitor: owner, landed } = await signIn(fixture, ann)
     assert.match(landed.text, /ann\.new@example\.com<\/strong> becomes the address of your account/)
     const opened = await open(owner, path)
-    const wrong = page(await owner.submit(form(opened, 'password'), { password: 'not that one' }))
+    const wrong = page(await owner.submit(formWithField(opened, 'password'), { password: 'not that one' }))
     assert.equal(wrong.status, 400)
     assert.match(wrong.text, /This is not your password/)
     assert.equal(await addressOf(fixture, ann), ann.email)
-    const done = page(await owner.submit(form(wrong, 'password'), { password: ann.password }))
+    const done = page(await owner.submit(formWithField(wrong, 'password'), { password: ann.password }))
     assert.match(
       done.text,
       /<p>ann\.new@example\.com<\/p>\s*<p class="faint small"><span class="state good">Confirmed/,
     )
     assert.equal(await addressOf(fixture, ann), fresh)
-    await link(received, /Your account at Portico now has the address ann\.new@example\.com/g)
+    await newestLink(received, /Your account at Portico now has the address ann\.new@example\.com/g)
     assert.equal((await open(owner, path)).status, 400)
     assert.equal(
       (await signIn(fixture, { email: fresh, password: ann.password })).landed.url.pathname,
@@ -106,12 +106,12 @@ test('the owner confirms a new address with its link and the password; the old a
 
 /** Signs the user in, removes their password, and opens the link to their new address. */
 async function withoutPassword(fixture: Fixture, received: Received, person: Person, email: string) {
-  const { call, place } = fixture
+  const { call, deployment } = fixture
   await call(`/api/v1/users/${person.id}`, { method: 'PATCH', key: person.key, body: { email } })
-  const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
+  const path = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
   const { visitor } = await signIn(fixture, person)
   const model = checkModel(blog)
-  const store = await place.openStore(model)
+  const store = await deployment.openStore(model)
   const run = createRun(createGuard(model), store)
   await run.write({ shape: updateShape('users', ['password_hash']), args: [person.id, null] }, system)
   await store.close()
@@ -132,7 +132,7 @@ test('after an older sign-in, a user without a password must sign in again and r
   await withMail(async (fixture, received) => {
     const { ann } = fixture
     const { visitor, path, opened } = await withoutPassword(fixture, received, ann, 'ann.new@example.com')
-    pass(15 * 60_000)
+    advance(15 * 60_000)
     for (const late of [
       page(await visitor.submit(formTo(opened, '/account/verify'))),
       await open(visitor, path),
@@ -140,7 +140,7 @@ test('after an older sign-in, a user without a password must sign in again and r
       assert.equal(late.url.pathname, '/account/sign-in')
       assert.equal(late.url.searchParams.get('next'), path)
       // The forms of the sign-in page lead back to the link.
-      assert.equal(form(late, 'password').fields.find(({ name }) => name === 'next')?.value, path)
+      assert.equal(formWithField(late, 'password').fields.find(({ name }) => name === 'next')?.value, path)
     }
     assert.equal(await addressOf(fixture, ann), ann.email)
   })
@@ -150,13 +150,13 @@ test('cancelling a pending address invalidates its link', async () => {
   await withMail(async (fixture, received) => {
     const { call, ann } = fixture
     await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: ann.key, body: { email: stolen } })
-    const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
+    const path = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
     const { visitor: owner, landed } = await signIn(fixture, ann)
-    const kept = page(await owner.submit(form(landed, 'drop')))
+    const kept = page(await owner.submit(formWithField(landed, 'drop')))
     assert.match(kept.text, /keeps its address/)
     assert.doesNotMatch(kept.text, /mallory/)
     const tried = page(
-      await owner.submit(form(await open(owner, path), 'password'), { password: ann.password }),
+      await owner.submit(formWithField(await open(owner, path), 'password'), { password: ann.password }),
     )
     assert.equal(tried.status, 400)
     assert.equal(await addressOf(fixture, ann), ann.email)
@@ -171,15 +171,15 @@ test('a taken address gets the same response as a free one, and stays with its a
     const [free, taken] = [await patch('free@example.com'), await patch(ben.email)]
     assert.equal(taken.status, 200)
     assert.equal(taken.text, free.text)
-    await link(received, /It already belongs to an account, so nothing was changed/g)
+    await newestLink(received, /It already belongs to an account, so nothing was changed/g)
     // A free address can be taken before its link is opened.
     await patch('late@example.com')
-    const path = await link(received, /\/account\/verify\?token=[\w-]+/g)
+    const path = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
     const body = { name: 'Late', email: 'late@example.com' }
     assert.equal((await call('/api/v1/users', { method: 'POST', key: fixture.admin.key, body })).status, 201)
     const { visitor: owner } = await signIn(fixture, ann)
     const tried = page(
-      await owner.submit(form(await open(owner, path), 'password'), { password: ann.password }),
+      await owner.submit(formWithField(await open(owner, path), 'password'), { password: ann.password }),
     )
     assert.equal(tried.status, 400)
     assert.equal(await addressOf(fixture, ann), ann.email)
@@ -190,19 +190,19 @@ test('an address set by an administrator applies at once and receives reset mail
   await withMail(async (fixture, received) => {
     const { call, admin, ann } = fixture
     await signIn(fixture, ann)
-    const given = 'ann.given@example.com'
-    const body = { email: given }
+    const newAddress = 'ann.given@example.com'
+    const body = { email: newAddress }
     const patched = await call(`/api/v1/users/${ann.id}`, { method: 'PATCH', key: admin.key, body })
-    assert.deepEqual([patched.status, patched.json.email], [200, given])
-    await link(
+    assert.deepEqual([patched.status, patched.json.email], [200, newAddress])
+    await newestLink(
       received,
       /An administrator has given your account at Portico the address ann\.given@example\.com/g,
     )
     assert.ok(addressees(received).includes(ann.email))
     const visitor = fixture.browser()
-    await visitor.submit(form(await open(visitor, '/account/reset'), 'email'), { email: given })
-    await link(received, /\/account\/reset\?token=[\w-]+/g)
-    const { landed } = await signIn(fixture, { email: given, password: ann.password })
+    await visitor.submit(formWithField(await open(visitor, '/account/reset'), 'email'), { email: newAddress })
+    await newestLink(received, /\/account\/reset\?token=[\w-]+/g)
+    const { landed } = await signIn(fixture, { email: newAddress, password: ann.password })
     assert.match(landed.text, /<h2 id="unconfirmed">Confirm your e-mail address/)
     // Administrators’ own addresses are no exception: a stolen credential must not take over the account.
     const own = await call(`/api/v1/users/${admin.id}`, {
@@ -223,7 +223,7 @@ test('a caller who may not change an address is refused, and no change is pendin
       body: { email: stolen },
     })
     assert.equal(foreign.status, 403, foreign.text)
-    const reader = await makeKey(fixture, ann, ['read:user'])
+    const reader = await createKey(fixture, ann, ['read:user'])
     const unscoped = await call(`/api/v1/users/${ann.id}`, {
       method: 'PATCH',
       key: reader,

@@ -16,16 +16,16 @@ import { type Fixture, withFixture } from './fixture.ts'
 const password = 'correct horse battery'
 const account = { name: 'Ada', email: 'ada@example.com', password, address: '192.0.2.1' }
 
-/** Account services whose process dies as soon as an item write or a transaction with changes is committed. */
+/** Account services whose process crashes as soon as an item write or a transaction with changes is committed. */
 function crashing(base: AccountBase): AccountBase {
-  const write: typeof base.run.write = async (...given) => {
-    await base.run.write(...given)
-    throw new Error('died')
+  const write: typeof base.run.write = async (...args) => {
+    await base.run.write(...args)
+    throw new Error('crashed')
   }
   const transaction: typeof base.run.transaction = async program => {
     const result = await base.run.transaction(program)
     if (program.snapshot) return result
-    throw new Error('died')
+    throw new Error('crashed')
   }
   return { ...base, run: { ...base.run, write, transaction } }
 }
@@ -40,9 +40,9 @@ function writer({ base }: Fixture, role: 'admin' | 'user') {
 
 test('an account created by sign-up is unproven from the start', async () => {
   await withFixture({ signUp: 'open' }, async ({ base }) => {
-    await assert.rejects(signUp(crashing(base), account), /died/)
-    const made = await findByEmail(base.run, account.email)
-    assert.equal(await base.addresses.isUnproven(made?.id ?? 0), true)
+    await assert.rejects(signUp(crashing(base), account), /crashed/)
+    const created = await findByEmail(base.run, account.email)
+    assert.equal(await base.addresses.isUnproven(created?.id ?? 0), true)
   })
 })
 
@@ -50,9 +50,12 @@ test('an account created by the link of a sign-up is confirmed from the start', 
   await withFixture({ signUp: 'confirmed' }, async fixture => {
     const { base } = fixture
     await signUp(base, account)
-    await assert.rejects(finishSignUp(crashing(base), await fixture.token(), password, '192.0.2.1'), /died/)
-    const made = await findByEmail(base.run, account.email)
-    assert.equal(await base.addresses.isVerified(made?.id ?? 0, account.email), true)
+    await assert.rejects(
+      finishSignUp(crashing(base), await fixture.token(), password, '192.0.2.1'),
+      /crashed/,
+    )
+    const created = await findByEmail(base.run, account.email)
+    assert.equal(await base.addresses.isVerified(created?.id ?? 0, account.email), true)
   })
 })
 
@@ -61,9 +64,9 @@ test('an account that another user creates through the API is unproven from the 
   await withFixture({ declaration }, async fixture => {
     const { base } = fixture
     const plan = createPlan('users', { name: 'Ben', email: 'ben@example.com' }, {})
-    await assert.rejects(writer(fixture, 'user')(plan), /died/)
-    const made = await findByEmail(base.run, 'ben@example.com')
-    assert.equal(await base.addresses.isUnproven(made?.id ?? 0), true)
+    await assert.rejects(writer(fixture, 'user')(plan), /crashed/)
+    const created = await findByEmail(base.run, 'ben@example.com')
+    assert.equal(await base.addresses.isUnproven(created?.id ?? 0), true)
   })
 })
 
@@ -75,7 +78,7 @@ test('links may be sent to an address as soon as an administrator has set it', a
     await base.addresses.setPending(id, 'pending@example.com')
     await base.tokens.issue('PasswordReset', {}, { owner: String(id) })
     const plan = { shape: updateShape('users', ['email']), args: [id, 'new@example.com'] }
-    await assert.rejects(writer(fixture, 'admin')(plan), /died/)
+    await assert.rejects(writer(fixture, 'admin')(plan), /crashed/)
     assert.equal((await findUser(base.run, id))?.email, 'new@example.com')
     assert.equal(await base.addresses.isTrusted(id, 'new@example.com'), true)
     assert.equal(await base.addresses.isVerified(id, 'new@example.com'), false)
@@ -94,7 +97,7 @@ test('links may be sent to an address as soon as its owner has confirmed it', as
     const by = { session: 's', password, hasRecentSignIn: true, address: '192.0.2.1' }
     await assert.rejects(
       confirmAddress(crashing(base), { ...by, userId: id, token: await fixture.token() }),
-      /died/,
+      /crashed/,
     )
     assert.equal((await findUser(base.run, id))?.email, 'new@example.com')
     assert.equal(await base.addresses.isTrusted(id, 'new@example.com'), true)

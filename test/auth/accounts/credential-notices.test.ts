@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Fixture } from '../../conformance/oauth/server.ts'
 import { postJson, sameOrigin, signedInCookie } from '../own-page.ts'
 import type { Received } from '../smtp.ts'
-import { withMail } from './mailed.ts'
+import { withMail } from './mail-fixture.ts'
 
 /** The mails of a stopped service, without soft line breaks and word joiners. */
 async function sent(fixture: Fixture, received: Received): Promise<readonly string[]> {
@@ -43,12 +43,12 @@ test('text chosen by a user is not mailed to an unproven address', async () => {
       const body = { name: 'Eve', email: 'victim@example.com', password: 'a long enough one' }
       await postJson(`${fixture.url}/account/sign-up`, body)
       const cookie = await signedInCookie(fixture.url, body)
-      const made = await postJson(
+      const created = await postJson(
         `${fixture.url}/api/v1/api_keys`,
         { name: 'visit evil.example' },
         { ...sameOrigin, Cookie: cookie },
       )
-      assert.equal(made.status, 201, made.text)
+      assert.equal(created.status, 201, created.text)
       const mails = await sent(fixture, received)
       assert.ok(mails.some(text => text.includes('To: victim@example.com')))
       assert.ok(!mails.some(text => text.includes('evil.example')))

@@ -25,7 +25,7 @@ export interface Fixture {
   readonly revoked: (readonly [userId: number, except: string | undefined])[]
   readonly faults: unknown[]
   /** Advances the clock. */
-  pass(milliseconds: number): void
+  advance(milliseconds: number): void
   user(email: string, password: string): Promise<number>
   key(userId: number): Promise<string>
   /** The token in the newest message, once all messages are sent. */
@@ -85,7 +85,7 @@ export async function withFixture(
       sent,
       revoked,
       faults,
-      pass(milliseconds) {
+      advance(milliseconds) {
         time += milliseconds
       },
       user: (email, password) => createUser(run, { name: 'Ada', email }, password, cheapHash),
@@ -102,7 +102,7 @@ export async function withFixture(
   }
 }
 
-export const MINUTE = 60_000
+export const minuteMs = 60_000
 
 /** Whether the link confirms the account’s address when its owner opens it. */
 export async function confirms(base: AccountBase, token: string, userId: number): Promise<boolean> {

@@ -5,8 +5,8 @@ import { Secret, TOTP } from 'otpauth'
 import { formWith, sharedFixtures } from '../../conformance/oauth/server.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 import { sameOrigin, sessionSet, signedInCookie } from '../own-page.ts'
-import { assertDocumented, post as postJson } from './documented.ts'
-import { form, link, open, page, withMail } from './mailed.ts'
+import { assertDocumented, post as postJson } from './documented-post.ts'
+import { formWithField, newestLink, open, page, withMail } from './mail-fixture.ts'
 
 const withFixture = sharedFixtures(sqlite, { 'accounts.signUp': 'open' })
 
@@ -19,7 +19,7 @@ test('a page signs in, reads who is signed in, and signs out', async () => {
     const shown = { user: { id: ann.id, name: 'Ann', email, role: 'user', email_verified: false } }
     assert.deepEqual([answer.status, answer.json], [200, shown])
     assert.equal(answer.headers.get('cache-control'), 'no-store')
-    const line = answer.headers.getSetCookie().find(one => one.startsWith('portico_session='))
+    const line = answer.headers.getSetCookie().find(cookie => cookie.startsWith('portico_session='))
     assert.match(line ?? '', /; path=\/; expires=[^;]+; samesite=lax; httponly$/i)
     const own = { Cookie: sessionSet(answer) ?? '', ...sameOrigin }
     const json = { Accept: 'application/json' }
@@ -154,11 +154,11 @@ test('a new account and a taken address get the same response; the new account c
   await withFixture(async ({ ann, url }) => {
     const at = `${url}/account/sign-up`
     const account = { name: 'Dora', email: `dora${ann.id}@example.com`, password: 'a good long password' }
-    const made = await postJson(at, account)
+    const created = await postJson(at, account)
     const taken = await postJson(at, { ...account, email: ann.email })
-    assert.deepEqual([made.status, made.json.next], [202, 'sign_in'])
-    assert.deepEqual([taken.status, taken.text], [202, made.text])
-    assert.equal(sessionSet(made), undefined)
+    assert.deepEqual([created.status, created.json.next], [202, 'sign_in'])
+    assert.deepEqual([taken.status, taken.text], [202, created.text])
+    assert.equal(sessionSet(created), undefined)
     await signedInCookie(url, account)
   })
 })
@@ -167,14 +167,14 @@ test('with a second factor, the password returns a token, and the code signs in'
   await withFixture(async ({ ann, browser, url }) => {
     const visitor = browser()
     const first = await open(visitor, '/account/sign-in')
-    await visitor.submit(form(first, 'password'), { email: ann.email, password: ann.password })
+    await visitor.submit(formWithField(first, 'password'), { email: ann.email, password: ann.password })
     const security = await open(visitor, '/account/security')
     const start = security.forms.find(({ fields }) => fields.some(({ value }) => value === 'start-totp'))
     assert.ok(start)
     const setup = page(await visitor.submit(start))
     const secret = /<span class="secret">([A-Z2-7 ]+)</.exec(setup.text)?.[1] ?? ''
     const totp = new TOTP({ secret: Secret.fromBase32(secret.replaceAll(' ', '')) })
-    await visitor.submit(form(setup, 'code'), { code: totp.generate() })
+    await visitor.submit(formWithField(setup, 'code'), { code: totp.generate() })
 
     const at = `${url}/account/sign-in`
     const half = await postJson(at, { email: ann.email, password: ann.password })
@@ -197,20 +197,20 @@ test('the token from the mail sets a new password and ends every session', async
     // Only confirmed addresses get reset mails.
     const visitor = browser()
     const first = await open(visitor, '/account/sign-in')
-    await visitor.submit(form(first, 'password'), { email: ann.email, password: ann.password })
+    await visitor.submit(formWithField(first, 'password'), { email: ann.email, password: ann.password })
     const account = await open(visitor, '/account')
     const send = account.forms.find(({ fields }) => fields.some(({ name }) => name === 'send'))
     assert.ok(send)
     await visitor.submit(send)
-    const verify = await open(visitor, await link(received, /\/account\/verify\?token=[\w-]+/g))
-    const confirm = formWith(verify, 'password') ?? form(verify, 'token')
+    const verify = await open(visitor, await newestLink(received, /\/account\/verify\?token=[\w-]+/g))
+    const confirm = formWith(verify, 'password') ?? formWithField(verify, 'token')
     await visitor.submit(confirm, { password: ann.password })
 
     const at = `${url}/account/reset`
     const known = await postJson(at, { email: ann.email })
     const unknown = await postJson(at, { email: 'nobody@example.com' })
     assert.deepEqual([known.status, unknown.status, unknown.text], [202, 202, known.text])
-    const path = await link(received, /\/account\/reset\?token=[\w-]+/g)
+    const path = await newestLink(received, /\/account\/reset\?token=[\w-]+/g)
     const token = new URL(path, url).searchParams.get('token')
     const weak = await postJson(at, { token, password: 'short' })
     assert.equal(weak.code, 'VALIDATION_FAILED')

@@ -12,27 +12,29 @@ import {
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
-import type { Place } from '../../setups/setup.ts'
+import type { Deployment } from '../../setups/setup.ts'
 import { recordsBeside } from '../encryption/other-process.ts'
-import { form, link, open, page, withMail } from './mailed.ts'
+import { formWithField, newestLink, open, page, withMail } from './mail-fixture.ts'
 
 test('with a mail server, opening the link creates the account, and nothing before does', async () => {
   await withMail(async ({ browser, admin, call }, received) => {
     const visitor = browser()
     const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
-    const sent = page(await visitor.submit(form(await open(visitor, '/account/sign-up'), 'password'), values))
+    const sent = page(
+      await visitor.submit(formWithField(await open(visitor, '/account/sign-up'), 'password'), values),
+    )
     assert.match(sent.text, /Check your mail/)
     const users = async () =>
       (await call('/api/v1/users?email=eve@example.com', { key: admin.key })).json.data
     assert.deepEqual(await users(), [])
-    const path = await link(received, /\/account\/verify\?account=[\w-]+/g)
+    const path = await newestLink(received, /\/account\/verify\?account=[\w-]+/g)
     const other = browser()
     const wrong = page(
-      await other.submit(form(await open(other, path), 'password'), { password: 'not that one' }),
+      await other.submit(formWithField(await open(other, path), 'password'), { password: 'not that one' }),
     )
     assert.equal(wrong.status, 400)
     assert.deepEqual(await users(), [])
-    const done = page(await other.submit(form(wrong, 'password'), { password: values.password }))
+    const done = page(await other.submit(formWithField(wrong, 'password'), { password: values.password }))
     assert.equal(done.url.pathname, '/account')
     assert.match(done.text, /<span class="state good">Confirmed<\/span>/)
     assert.equal((await open(browser(), path)).status, 400)
@@ -54,17 +56,19 @@ test('a reset ends every session and every token, and the old password no longer
     assert.equal((await open(visitor, '/account')).url.pathname, '/account')
 
     const other = browser()
-    await other.submit(form(await open(other, '/account/reset'), 'email'), { email: ann.email })
-    const path = await link(received, /\/account\/reset\?token=[\w-]+/g)
+    await other.submit(formWithField(await open(other, '/account/reset'), 'email'), { email: ann.email })
+    const path = await newestLink(received, /\/account\/reset\?token=[\w-]+/g)
     const opened = await open(other, path)
-    const short = page(await other.submit(form(opened, 'password'), { password: 'short' }))
+    const short = page(await other.submit(formWithField(opened, 'password'), { password: 'short' }))
     assert.equal(short.status, 400)
-    const done = page(await other.submit(form(short, 'password'), { password: 'a staple in the meadow' }))
+    const done = page(
+      await other.submit(formWithField(short, 'password'), { password: 'a staple in the meadow' }),
+    )
     assert.match(done.text, /Your password is set/)
 
     assert.equal(await read(), 401)
     assert.equal((await open(visitor, '/account')).url.pathname, '/account/sign-in')
-    const signIn = form(await open(other, '/account/sign-in'), 'password')
+    const signIn = formWithField(await open(other, '/account/sign-in'), 'password')
     assert.equal(page(await other.submit(signIn, { email: ann.email, password: ann.password })).status, 400)
     const fresh = { email: ann.email, password: 'a staple in the meadow' }
     assert.equal(page(await other.submit(signIn, fresh)).url.pathname, '/account')
@@ -75,7 +79,7 @@ test('a reset ends every session and every token, and the old password no longer
 test('links contain the service’s base URL, whatever host the request names', async () => {
   await withMail(async ({ url, ann, browser }, received) => {
     const visitor = browser()
-    const asking = form(await open(visitor, '/account/reset'), 'email')
+    const asking = formWithField(await open(visitor, '/account/reset'), 'email')
     const csrf = asking.fields.find(({ name }) => name === 'csrf')?.value ?? ''
     const { status } = await visitor.send(new URL('/account/reset', url), {
       method: 'POST',
@@ -89,17 +93,17 @@ test('links contain the service’s base URL, whatever host the request names', 
       body: new URLSearchParams({ csrf, email: ann.email }).toString(),
     })
     assert.equal(status, 200)
-    await link(received, /\/account\/reset\?token=[\w-]+/g)
+    await newestLink(received, /\/account\/reset\?token=[\w-]+/g)
     assert.doesNotMatch(received.data, /evil/)
     assert.ok(received.data.replace(/=\n/g, '').includes(`${url}/account/reset?token`))
   })
 })
 
 /** Turns on one-time codes beside the running service, as another process would. */
-async function turnOnCodes(place: Place, userId: number): Promise<string> {
-  const store = await place.openStore(checkModel(blog))
+async function turnOnCodes(deployment: Deployment, userId: number): Promise<string> {
+  const store = await deployment.openStore(checkModel(blog))
   try {
-    const codes = createOneTimeCodes(await recordsBeside(store, place))
+    const codes = createOneTimeCodes(await recordsBeside(store, deployment))
     const { secret } = await codes.start(userId, 'ann@example.com', 'Example')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
     assert.ok(await codes.confirm(userId, code))
@@ -110,20 +114,22 @@ async function turnOnCodes(place: Place, userId: number): Promise<string> {
 }
 
 test('an authorization request returns no code before the one-time code is entered', async () => {
-  await withFixture({}, async ({ url, place, ann, app, browser }) => {
-    const secret = await turnOnCodes(place, ann.id)
+  await withFixture({}, async ({ url, deployment, ann, app, browser }) => {
+    const secret = await turnOnCodes(deployment, ann.id)
     const { client_id } = await app()
     const visitor = browser()
     const request = { response_type: 'code', client_id, redirect_uri: redirectUri, scope: 'read:post' }
     const first = await open(visitor, authorizationUrl(url, request))
     const codePage = page(
-      await visitor.submit(form(first, 'password'), { email: ann.email, password: ann.password }),
+      await visitor.submit(formWithField(first, 'password'), { email: ann.email, password: ann.password }),
     )
     assert.match(codePage.text, /one-time code/)
     const again = await open(visitor, authorizationUrl(url, request))
-    form(again, 'password')
+    formWithField(again, 'password')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + 30_000 })
-    const consent = page(await visitor.submit({ ...form(codePage, 'code'), action: again.url }, { code }))
+    const consent = page(
+      await visitor.submit({ ...formWithField(codePage, 'code'), action: again.url }, { code }),
+    )
     const answer = consentOf(consent)
     assert.ok(answer, consent.text)
     const left = await visitor.submit(answer.form, {}, answer.button)

@@ -11,8 +11,8 @@ import { signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 import { type Browser, type Form, formsOf, type Page } from '../../conformance/oauth/browser.ts'
 import { withFixture as withService } from '../../conformance/oauth/server.ts'
-import { type Fixture, MINUTE, withFixture } from './fixture.ts'
-import { form, open, page } from './mailed.ts'
+import { type Fixture, minuteMs, withFixture } from './fixture.ts'
+import { formWithField, open, page } from './mail-fixture.ts'
 
 const email = 'ada@example.com'
 const password = 'correct horse battery'
@@ -67,7 +67,7 @@ test('a known device has its own attempts, for its account only, and does not us
 })
 
 test('a stolen device cookie allows fifty guesses a day', async () => {
-  await withFixture({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, advance }) => {
     const id = await user(email, password)
     const device = await base.devices.find((await base.devices.remember([], id)) ?? [], id)
     let guesses = 0
@@ -77,7 +77,7 @@ test('a stolen device cookie allows fifty guesses a day', async () => {
       for (let count = 0; count < 20; count++) {
         if ((await base.attempts.take(email, 'a', device)) === undefined) guesses++
       }
-      pass(15 * MINUTE)
+      advance(15 * minuteMs)
     }
     assert.equal(guesses, 50)
   })
@@ -98,45 +98,45 @@ test('the documented bound holds: 2,400 guesses a day at one account, and three 
         if ((await throttle.take(email, address)) === undefined) guesses++
       }
     }
-    time += 15 * MINUTE
+    time += 15 * minuteMs
   }
   assert.equal(guesses, 2400 + 3 * networks)
 })
 
 test('only its cookie makes a device known; an account has up to twenty, each for 400 days after its last sign-in', async () => {
-  await withFixture({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, advance }) => {
     const id = await user(email, password)
     const { devices, records } = base
-    const made: (readonly string[])[] = []
+    const created: (readonly string[])[] = []
     for (let count = 0; count < 21; count++) {
-      made.push((await devices.remember([], id)) ?? [])
-      pass(1)
+      created.push((await devices.remember([], id)) ?? [])
+      advance(1)
     }
     const isKnown = async (secrets: readonly string[] = []) => (await devices.find(secrets, id)) !== undefined
     assert.equal((await records.byOwner('KnownDevice', String(id))).length, 20)
-    assert.equal(await isKnown(made[0]), false)
-    assert.equal(await isKnown(made[1]), true)
+    assert.equal(await isKnown(created[0]), false)
+    assert.equal(await isKnown(created[1]), true)
     const stored = JSON.stringify(await records.all('KnownDevice'))
-    for (const [secret = ''] of made) assert.ok(!stored.includes(secret))
-    const day = 24 * 60 * MINUTE
-    pass(399 * day)
-    assert.equal(await devices.remember(made[20] ?? [], id), made[20])
-    pass(day)
-    assert.deepEqual([await isKnown(made[20]), await isKnown(made[19])], [true, false])
-    assert.equal(await devices.remember(made[20] ?? [], id), undefined)
+    for (const [secret = ''] of created) assert.ok(!stored.includes(secret))
+    const dayMs = 24 * 60 * minuteMs
+    advance(399 * dayMs)
+    assert.equal(await devices.remember(created[20] ?? [], id), created[20])
+    advance(dayMs)
+    assert.deepEqual([await isKnown(created[20]), await isKnown(created[19])], [true, false])
+    assert.equal(await devices.remember(created[20] ?? [], id), undefined)
   })
 })
 
 test('concurrent sign-ins leave an account at most 20 known devices', async () => {
-  await withFixture({}, async ({ base: { devices, records }, user, pass }) => {
+  await withFixture({}, async ({ base: { devices, records }, user, advance }) => {
     const id = await user(email, password)
     for (let count = 0; count < 19; count++) await devices.remember([], id)
-    const made = await Promise.all(Array.from({ length: 5 }, () => devices.remember([], id)))
+    const created = await Promise.all(Array.from({ length: 5 }, () => devices.remember([], id)))
     assert.equal((await records.byOwner('KnownDevice', String(id))).length, 20)
-    pass(1)
+    advance(1)
     const newest = await devices.remember([], id)
     assert.ok(await devices.find(newest ?? [], id))
-    assert.equal(made.filter(secrets => secrets === undefined).length, 0)
+    assert.equal(created.filter(secrets => secrets === undefined).length, 0)
   })
 })
 
@@ -185,13 +185,13 @@ test('a secret planted in the browser never becomes a known device; several acco
 })
 
 test('an attacker with the password but no codes does not stop the owner’s device from entering a code', async () => {
-  await withFixture({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, advance }) => {
     const id = await user(email, password)
     const { secret } = await base.codes.start(id, email, 'Example')
     const codeNow = () => new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: base.now() })
     assert.ok(await base.codes.confirm(id, codeNow()))
     const secrets = (await base.devices.remember([], id)) ?? []
-    pass(MINUTE)
+    advance(minuteMs)
     let wrong = 0
     for (let count = 0; count < 60; count++) {
       const address = `203.0.113.${count}`
@@ -209,7 +209,7 @@ test('an attacker with the password but no codes does not stop the owner’s dev
 
 test('resets and sign-ups that strangers request for an address do not keep its owner from a reset', async () => {
   await withFixture({ signUp: 'confirmed' }, async fixture => {
-    const { base, user, sent, token, pass } = fixture
+    const { base, user, sent, token, advance } = fixture
     await user(email, password)
     for (let count = 0; count < 40; count++) {
       const address = `203.0.113.${count}`
@@ -224,9 +224,9 @@ test('resets and sign-ups that strangers request for an address do not keep its 
     await base.idle()
     assert.equal(resets(), 4)
     const link = /token=([\w-]+)/.exec(sent.filter(({ text }) => text.includes('reset?')).at(-1)?.text ?? '')
-    pass(29 * MINUTE)
+    advance(29 * minuteMs)
     assert.equal((await reset(base, link?.[1] ?? '', 'a staple in the meadow')).kind, 'done')
-    pass(MINUTE)
+    advance(minuteMs)
     assert.equal(await requestReset(base, email, '198.51.100.7'), undefined)
     assert.ok((await token()) !== '')
     assert.equal(resets(), 5)
@@ -244,7 +244,7 @@ async function cookieOf(browser: Browser, url: string, first: Page, values: Reco
   const answer = await browser.send(new URL('/account/sign-in', url), {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' },
-    body: new URLSearchParams(bodyOf(form(first, 'password'), values)).toString(),
+    body: new URLSearchParams(bodyOf(formWithField(first, 'password'), values)).toString(),
   })
   const cookies = (answer.headers['set-cookie'] ?? []).filter(line => line.includes('portico_device'))
   return { status: answer.status, cookies }
@@ -279,9 +279,9 @@ test('over HTTP, a known device can sign in from an address that has no attempts
   await withService({}, async ({ ann, browser }) => {
     const [owner, stranger] = [browser(), browser()]
     const values = { email: ann.email, password: ann.password }
-    const first = form(await open(owner, '/account/sign-in'), 'password')
+    const first = formWithField(await open(owner, '/account/sign-in'), 'password')
     await owner.submit(first, values)
-    const theirs = form(await open(stranger, '/account/sign-in'), 'password')
+    const theirs = formWithField(await open(stranger, '/account/sign-in'), 'password')
     for (let count = 0; count < 25; count++) await stranger.submit(theirs, { ...values, password: 'wrong' })
     assert.equal(page(await stranger.submit(theirs, values)).status, 429)
     const back = page(await owner.submit(first, values))

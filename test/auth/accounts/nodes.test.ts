@@ -19,24 +19,24 @@ import type { ProgramSteps } from '../../../src/plan/transaction.ts'
 import { system } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
-import { databases } from '../../store/databases.ts'
+import { databaseKinds } from '../../store/databases.ts'
 import { cheapHash } from '../cheap-hash.ts'
 
 const rounds = 10
 const model = checkModel(blog)
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`two nodes store one of several concurrent passwords, lose no consent, and exceed no limit (${name})`, async () => {
-    await within(async place => {
-      const stores = [await place.open(model)]
+    await within(async database => {
+      const stores = [await database.open(model)]
       // Only one process may open a SQLite file.
-      stores.push(name === 'SQLite' ? (stores[0] ?? assert.fail()) : await place.open(model))
+      stores.push(name === 'SQLite' ? (stores[0] ?? assert.fail()) : await database.open(model))
       const [run = assert.fail(), ...others] = stores.map(store => createRun(createGuard(model), store))
       try {
         const id = await createUser(run, { name: 'Ada', email: 'ada@example.com' }, 'a password', cheapHash)
         // A node sees the writes of another node a little later.
         const storedHash = async () =>
-          (await place.rows('SELECT "password_hash" FROM "users"'))[0]?.password_hash
+          (await database.rows('SELECT "password_hash" FROM "users"'))[0]?.password_hash
         for (let round = 0; round < rounds; round++) {
           const before = await storedHash()
           const stored = await Promise.all(
@@ -47,7 +47,7 @@ for (const { name, within } of databases) {
               return (await replacePasswordHash(node, id, hashed, isSame)) && hashed
             }),
           )
-          const [hashed, ...more] = stored.filter(one => one !== false)
+          const [hashed, ...more] = stored.filter(value => value !== false)
           assert.deepEqual(more, [])
           assert.equal(await storedHash(), hashed)
 
@@ -104,12 +104,12 @@ for (const { name, within } of databases) {
   })
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`a node notices that another node has replaced the password during a sign-in (${name})`, async () => {
-    await within(async place => {
-      const first = await place.open(model)
+    await within(async database => {
+      const first = await database.open(model)
       // Only one process may open a SQLite file.
-      const second = name === 'SQLite' ? first : await place.open(model)
+      const second = name === 'SQLite' ? first : await database.open(model)
       const [run, other] = [first, second].map(store => createRun(createGuard(model), store))
       assert.ok(run && other)
       try {
@@ -127,12 +127,12 @@ for (const { name, within } of databases) {
   })
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`an account recovery finds keys and webhooks that another node has just stored (${name})`, async () => {
-    await within(async place => {
-      const first = await place.open(model)
+    await within(async database => {
+      const first = await database.open(model)
       // Only one process may open a SQLite file.
-      const second = name === 'SQLite' ? first : await place.open(model)
+      const second = name === 'SQLite' ? first : await database.open(model)
       const [run, other] = [first, second].map(store => createRun(createGuard(model), store))
       assert.ok(run && other)
       try {

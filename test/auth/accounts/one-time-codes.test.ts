@@ -11,7 +11,7 @@ import blog from '../../models/blog.ts'
 import { createUsers } from '../../store/blog.ts'
 
 const start = Date.parse('2026-01-01T00:00:00Z')
-const period = 30_000
+const periodMs = 30_000
 
 type Codes = ReturnType<typeof createOneTimeCodes>
 
@@ -37,23 +37,23 @@ function shown(secret: string, at: number): string {
 /** Turns codes on with the code of the previous period, so that the current one stays unused. */
 async function turnedOn(codes: Codes, user: number, at: number) {
   const { secret } = await codes.start(user, 'ann@example.com', 'Blog')
-  const recovery = await codes.confirm(user, shown(secret, at - period))
+  const recovery = await codes.confirm(user, shown(secret, at - periodMs))
   return { secret, recovery: recovery ?? assert.fail('the code is wrong') }
 }
 
 test('a code works once, and only within one period before and after its own', () =>
   withCodes(async (codes, time) => {
     const { secret } = await turnedOn(codes, 1, time.at)
-    const code = shown(secret, start + 2 * period)
+    const code = shown(secret, start + 2 * periodMs)
     assert.equal(await codes.check(1, code), false, 'two periods too early')
-    time.at = start + period
+    time.at = start + periodMs
     assert.equal(await codes.check(1, code), true)
-    for (const later of [0, 1000, period, 2 * period - 1]) {
-      time.at = start + period + later
+    for (const later of [0, 1000, periodMs, 2 * periodMs - 1]) {
+      time.at = start + periodMs + later
       assert.equal(await codes.check(1, code), false, `${later} ms later`)
     }
-    const late = shown(secret, start + 10 * period)
-    time.at = start + 12 * period
+    const late = shown(secret, start + 10 * periodMs)
+    time.at = start + 12 * periodMs
     assert.equal(await codes.check(1, late), false, 'two periods too late')
   }))
 
@@ -99,7 +99,7 @@ test('confirming codes again returns no new recovery codes', () =>
     assert.equal(await codes.isOn(1), false)
     assert.ok(await codes.confirm(1, shown(secret, time.at)))
     assert.equal(await codes.isOn(1), true)
-    time.at += period
+    time.at += periodMs
     assert.equal(await codes.confirm(1, shown(secret, time.at)), undefined)
     assert.equal(await codes.confirm(2, shown(secret, time.at)), undefined)
   }))

@@ -10,8 +10,8 @@ import {
 } from '../../conformance/oauth/server.ts'
 import { call } from '../../serve/service.ts'
 import { sqlite } from '../../setups/sqlite.ts'
-import { open, page } from './mailed.ts'
-import { formTo, pass, signedIn, submitted } from './own-pages.ts'
+import { open, page } from './mail-fixture.ts'
+import { advance, formTo, signIn, submitForm } from './own-pages.ts'
 
 const withFixture = sharedFixtures(sqlite, { trustProxy: 1, countryHeader: 'CF-IPCountry' })
 const hourMs = 3_600_000
@@ -28,7 +28,7 @@ test('the overview summarises the account, and every page asks to confirm an unc
   await withFixture(async fixture => {
     const { ann } = fixture
     await newTokens(fixture, await fixture.app(), { browser: fixture.browser(), person: ann })
-    const { visitor, landed } = await signedIn(fixture, ann, '/account')
+    const { visitor, landed } = await signIn(fixture, ann, '/account')
     const text = words(landed.text)
     assert.match(text, /Your account .*Ann .*Not confirmed/)
     assert.match(text, /Security Password only, add a passkey .*Sessions 2 browsers .*Connected apps 1 app /)
@@ -38,15 +38,15 @@ test('the overview summarises the account, and every page asks to confirm an unc
       assert.match(words(other.text), /Confirm your e-mail address Open the link that we send to ann/, path)
     }
     const keys = await open(visitor, '/account/keys')
-    const sent = await submitted(visitor, formTo(keys, '/account/verify'))
+    const sent = await submitForm(visitor, formTo(keys, '/account/verify'))
     assert.equal(sent.url.pathname, '/account/keys')
     assert.match(words(sent.text), /Check your mail We have sent a link to ann/)
     // The form returns to account pages only.
     const form = formTo(sent, '/account/verify')
-    const fields = form.fields.map(one =>
-      one.name === 'back' ? { ...one, value: '//evil.example.com' } : one,
+    const fields = form.fields.map(item =>
+      item.name === 'back' ? { ...item, value: '//evil.example.com' } : item,
     )
-    assert.equal((await submitted(visitor, { ...form, fields })).url.pathname, '/account')
+    assert.equal((await submitForm(visitor, { ...form, fields })).url.pathname, '/account')
   })
 })
 
@@ -62,36 +62,36 @@ test('a session shows its device, place and last use; a user ends one, all other
       body: { email: ben.email, password: ben.password, remember: true },
     })
     const cookie =
-      (headers.getSetCookie().find(one => one.startsWith('portico_session=')) ?? '').split(';', 1)[0] ?? ''
-    await signedIn(fixture, ben, '/account')
-    const { visitor, landed } = await signedIn(fixture, ben, '/account/sessions')
+      (headers.getSetCookie().find(item => item.startsWith('portico_session=')) ?? '').split(';', 1)[0] ?? ''
+    await signIn(fixture, ben, '/account')
+    const { visitor, landed } = await signIn(fixture, ben, '/account/sessions')
     assert.match(
       words(landed.text),
       /This browser In use now .*Safari on iPhone Used within the last hour · Bolivia · 192\.0\.2\.7/,
     )
-    pass(5 * hourMs)
+    advance(5 * hourMs)
     const show = async () => words((await open(visitor, '/account/sessions')).text)
     assert.match(await show(), /Safari on iPhone Used 5 hours ago/)
     // An API request counts as use; so does a page, which also records the place.
     const response = await call(`${url}/api/v1/me`, { headers: { cookie, 'Sec-Fetch-Site': 'same-origin' } })
     assert.equal(response.status, 200)
     assert.match(await show(), /Safari on iPhone Used within the last hour · Bolivia/)
-    pass(2 * hourMs)
+    advance(2 * hourMs)
     const moved = { ...at, 'CF-IPCountry': 'PE', 'X-Forwarded-For': '192.0.2.8', cookie }
     await phone.send(new URL('/account', url), { headers: moved })
     assert.match(await show(), /Safari on iPhone Used within the last hour · Peru · 192\.0\.2\.8/)
 
-    const ended = await submitted(
+    const ended = await submitForm(
       visitor,
       formTo(await open(visitor, '/account/sessions'), '/account/sessions'),
     )
     assert.match(words(ended.text), /The session has ended/)
     const everywhere = ended.forms.find(({ fields }) => fields.some(({ name }) => name === 'this'))
     assert.ok(everywhere)
-    const alone = await submitted(visitor, everywhere)
+    const alone = await submitForm(visitor, everywhere)
     assert.match(words(alone.text), /signed out everywhere else/)
     assert.equal(alone.text.match(/<span class="icon">/g)?.length, 1)
-    const out = await submitted(visitor, everywhere, { this: true })
+    const out = await submitForm(visitor, everywhere, { this: true })
     assert.equal(out.url.pathname, '/account/sign-in')
     assert.equal((await open(visitor, '/account')).url.pathname, '/account/sign-in')
   })
@@ -107,12 +107,12 @@ test('a connected app shows its access, reads folded into writes, and when it wa
       person: cleo,
       scope,
     })
-    const { visitor, landed } = await signedIn(fixture, cleo, '/account/apps')
+    const { visitor, landed } = await signIn(fixture, cleo, '/account/apps')
     const text = words(landed.text)
     assert.match(text, /Reader Allowed on \d+ \w+ \d{4} · used within the last hour · reader\.example\.com/)
     assert.match(text, /See, create, change and delete posts/)
     assert.doesNotMatch(text, /See posts/)
-    pass(26 * hourMs)
+    advance(26 * hourMs)
     assert.match(words((await open(visitor, '/account/apps')).text), /· used 1 day ago/)
     const { client_id, client_secret } = app
     const grant = {
@@ -124,7 +124,7 @@ test('a connected app shows its access, reads folded into writes, and when it wa
     assert.equal((await post(`${fixture.url}/oauth/token`, grant)).status, 200)
     const shown = await open(visitor, '/account/apps')
     assert.match(words(shown.text), /· used within the last hour/)
-    const done = await submitted(visitor, formTo(shown, '/account/apps'))
+    const done = await submitForm(visitor, formTo(shown, '/account/apps'))
     assert.match(words(done.text), /The app is disconnected.* No app has access to your account/)
     assert.match(words((await open(visitor, '/account')).text), /Connected apps None/)
   })

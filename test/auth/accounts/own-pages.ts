@@ -3,14 +3,14 @@ import assert from 'node:assert/strict'
 import { mock } from 'node:test'
 import type { Browser, Form, Page } from '../../conformance/oauth/browser.ts'
 import type { Fixture, Person } from '../../conformance/oauth/server.ts'
-import { form, open, page } from './mailed.ts'
+import { formWithField, open, page } from './mail-fixture.ts'
 
 const realNow = Date.now.bind(Date)
 let offsetMs = 0
 mock.method(Date, 'now', () => realNow() + offsetMs)
 
 /** Advances `Date.now` for the whole process. */
-export function pass(milliseconds: number): void {
+export function advance(milliseconds: number): void {
   offsetMs += milliseconds
 }
 
@@ -20,14 +20,17 @@ export interface Visitor {
 }
 
 /** Signs in on the way to a page. */
-export async function signedIn(
+export async function signIn(
   { browser }: Fixture,
   { email, password }: Pick<Person, 'email' | 'password'>,
   path: string,
 ): Promise<Visitor> {
   const visitor = browser()
   const first = await open(visitor, path)
-  return { visitor, landed: page(await visitor.submit(form(first, 'password'), { email, password })) }
+  return {
+    visitor,
+    landed: page(await visitor.submit(formWithField(first, 'password'), { email, password })),
+  }
 }
 
 /** The page's form for a path, and for a change where the path takes several. */
@@ -41,7 +44,7 @@ export function formTo({ forms, url, text }: Page, path: string, change?: string
   return found
 }
 
-export async function submitted(
+export async function submitForm(
   visitor: Browser,
   sent: Form,
   values: Parameters<Browser['submit']>[1] = {},
@@ -50,6 +53,6 @@ export async function submitted(
 }
 
 /** The value of an input. */
-export function shown({ text }: Page, id: string): string | undefined {
+export function inputValue({ text }: Page, id: string): string | undefined {
   return new RegExp(`<input id="${id}"[^>]* value="([^"]*)"`).exec(text)?.[1]
 }

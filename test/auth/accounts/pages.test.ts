@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, Form, Page } from '../../conformance/oauth/browser.ts'
 import { type Fixture, formWith, type Person, withFixture } from '../../conformance/oauth/server.ts'
-import { form, open, page } from './mailed.ts'
+import { formWithField, open, page } from './mail-fixture.ts'
 
 const own = { 'Content-Type': 'application/x-www-form-urlencoded', 'Sec-Fetch-Site': 'same-origin' }
 
@@ -14,7 +14,7 @@ async function signIn(
   path = '/account/sign-in',
 ): Promise<Page> {
   const first = await open(browser, path)
-  return page(await browser.submit(form(first, 'password'), { email, password }))
+  return page(await browser.submit(formWithField(first, 'password'), { email, password }))
 }
 
 function bodyOf({ fields }: Form, values: Readonly<Record<string, string>> = {}): string {
@@ -70,13 +70,15 @@ test('a wrong password and an unknown address get the same response, without the
     const first = await open(visitor, '/account/sign-in')
     const answers = new Set<string>()
     for (const email of [ann.email, 'nobody@example.com']) {
-      const refused = page(await visitor.submit(form(first, 'password'), { email, password: 'not this one' }))
+      const refused = page(
+        await visitor.submit(formWithField(first, 'password'), { email, password: 'not this one' }),
+      )
       assert.equal(refused.status, 400)
       assert.ok(!refused.text.includes('not this one'))
       answers.add(refused.text.replaceAll(email, '…'))
     }
     assert.equal(answers.size, 1)
-    const empty = page(await visitor.submit(form(first, 'password'), { email: '', password: '' }))
+    const empty = page(await visitor.submit(formWithField(first, 'password'), { email: '', password: '' }))
     assert.match(empty.text, /<a href="#email">Enter your e-mail address\.<\/a>/)
     assert.match(empty.text, /<a href="#password">Enter your password\.<\/a>/)
   })
@@ -88,8 +90,8 @@ test('a form has no effect without its token, with another token, or from anothe
     const stranger = browser()
     await signIn(visitor, ann)
     await signIn(stranger, ann)
-    const good = form(await open(visitor, '/account'), 'csrf')
-    const theirs = form(await open(stranger, '/account'), 'csrf')
+    const good = formWithField(await open(visitor, '/account'), 'csrf')
+    const theirs = formWithField(await open(stranger, '/account'), 'csrf')
     const address = new URL('/account/sign-out', url)
     const tries: readonly (readonly [string, Record<string, string>, string])[] = [
       ['no token', own, ''],
@@ -120,7 +122,7 @@ test('a form has no effect without its token, with another token, or from anothe
 test('repeated fields, other media types, other methods and oversized forms are refused', async () => {
   await withFixture({}, async ({ url, browser }) => {
     const visitor = browser()
-    const body = bodyOf(form(await open(visitor, '/account/sign-in'), 'password'))
+    const body = bodyOf(formWithField(await open(visitor, '/account/sign-in'), 'password'))
     const address = new URL('/account/sign-in', url)
     const post = (headers: Record<string, string>, sent: string) =>
       visitor.send(address, { method: 'POST', headers: { ...own, ...headers }, body: sent })
@@ -235,7 +237,8 @@ test('a user can end another of their own sessions, and no session of another us
     assert.ok(one && everywhere)
     const id = one.fields.find(({ name }) => name === 'session')?.value ?? ''
     const csrf =
-      form(await open(bens, '/account'), 'csrf').fields.find(({ name }) => name === 'csrf')?.value ?? ''
+      formWithField(await open(bens, '/account'), 'csrf').fields.find(({ name }) => name === 'csrf')?.value ??
+      ''
     const body = new URLSearchParams({ csrf, session: id }).toString()
     await bens.send(new URL('/account/sessions', url), { method: 'POST', headers: own, body })
     assert.equal((await open(there, '/account')).url.pathname, '/account')
@@ -270,11 +273,11 @@ test('one-time codes are required once they are turned on, and a recovery code r
     assert.ok(start)
     const setup = page(await visitor.submit(start))
     assert.match(setup.text, /<svg/)
-    const wrong = page(await visitor.submit(form(setup, 'code'), { code: '1' }))
+    const wrong = page(await visitor.submit(formWithField(setup, 'code'), { code: '1' }))
     assert.equal(wrong.status, 400)
     const secret = secretIn(setup)
     assert.equal(secretIn(wrong), secret)
-    const done = page(await visitor.submit(form(wrong, 'code'), { code: code(secret) }))
+    const done = page(await visitor.submit(formWithField(wrong, 'code'), { code: code(secret) }))
     const recovery = [...done.text.matchAll(/<li>([a-z2-9]{5}-[a-z2-9]{5})<\/li>/g)].map(
       ([, value]) => value ?? '',
     )
@@ -284,17 +287,20 @@ test('one-time codes are required once they are turned on, and a recovery code r
     const second = await signIn(fresh, ann, '/account/security')
     assert.match(second.text, /one-time code/)
     assert.equal((await open(fresh, '/account')).url.pathname, '/account/sign-in')
-    const refused = page(await fresh.submit(form(second, 'code'), { code: 'aaaaa-aaaaa' }))
+    const refused = page(await fresh.submit(formWithField(second, 'code'), { code: 'aaaaa-aaaaa' }))
     assert.equal(refused.status, 400)
-    const landed = page(await fresh.submit(form(refused, 'code'), { code: recovery[3] ?? '' }))
+    const landed = page(await fresh.submit(formWithField(refused, 'code'), { code: recovery[3] ?? '' }))
     assert.equal(landed.url.pathname, '/account/security')
     assert.match(landed.text, /You have 9 recovery codes left/)
 
     const third = browser()
     const codePage = await signIn(third, ann)
-    assert.equal(page(await third.submit(form(codePage, 'code'), { code: recovery[3] ?? '' })).status, 400)
     assert.equal(
-      page(await third.submit(form(codePage, 'code'), { code: code(secret, 30_000) })).url.pathname,
+      page(await third.submit(formWithField(codePage, 'code'), { code: recovery[3] ?? '' })).status,
+      400,
+    )
+    assert.equal(
+      page(await third.submit(formWithField(codePage, 'code'), { code: code(secret, 30_000) })).url.pathname,
       '/account',
     )
   })
@@ -303,7 +309,7 @@ test('one-time codes are required once they are turned on, and a recovery code r
 test('sign-in settings cannot be changed without a session, nor by an invalid change', async () => {
   await withFixture({}, async ({ url, ann, browser }) => {
     const visitor = browser()
-    const before = form(await open(visitor, '/account/sign-in'), 'csrf')
+    const before = formWithField(await open(visitor, '/account/sign-in'), 'csrf')
     const csrf = before.fields.find(({ name }) => name === 'csrf')?.value ?? ''
     const post = (fields: Readonly<Record<string, string>>, path = '/account/security') =>
       visitor.send(new URL(path, url), {
@@ -330,11 +336,11 @@ test('sign-in settings cannot be changed without a session, nor by an invalid ch
   })
 })
 
-const WINDOW = 15 * 60_000
+const windowMs = 15 * 60_000
 
 /** Windows begin at the same time for everyone: near the end of one, the attempts could be counted in two. */
 async function inOneWindow(): Promise<void> {
-  const left = WINDOW - (Date.now() % WINDOW)
+  const left = windowMs - (Date.now() % windowMs)
   if (left < 30_000) await new Promise(resolve => setTimeout(resolve, left))
 }
 
@@ -342,7 +348,7 @@ test('the eleventh attempt is refused with a waiting time, whether or not the ac
   await withFixture({}, async ({ url, ann, browser }) => {
     await inOneWindow()
     const visitor = browser()
-    const first = form(await open(visitor, '/account/sign-in'), 'password')
+    const first = formWithField(await open(visitor, '/account/sign-in'), 'password')
     for (const email of [ann.email, 'a-stranger@example.com']) {
       for (let count = 0; count < 10; count++) {
         const { status } = page(await visitor.submit(first, { email, password: 'wrong' }))
@@ -363,7 +369,7 @@ test('the eleventh attempt is refused with a waiting time, whether or not the ac
 test('a reset request gets the same response for every address', async () => {
   await withFixture({}, async ({ ann, browser }) => {
     const visitor = browser()
-    const asking = form(await open(visitor, '/account/reset'), 'email')
+    const asking = formWithField(await open(visitor, '/account/reset'), 'email')
     const answers = await Promise.all(
       [ann.email, 'nobody@example.com'].map(async email => {
         const { status, text } = page(await visitor.submit(asking, { email }))
@@ -383,7 +389,7 @@ test('with sign-up off, no page links to it and its path responds 404', async ()
     const first = await open(visitor, '/account/sign-in')
     assert.doesNotMatch(first.text, /sign-up/)
     assert.equal((await open(visitor, '/account/sign-up')).status, 404)
-    const csrf = form(first, 'csrf').fields.find(({ name }) => name === 'csrf')?.value ?? ''
+    const csrf = formWithField(first, 'csrf').fields.find(({ name }) => name === 'csrf')?.value ?? ''
     const body = new URLSearchParams({
       csrf,
       name: 'Eve',
@@ -402,9 +408,9 @@ test('with sign-up off, no page links to it and its path responds 404', async ()
 test('fields that the form does not have are ignored: nobody makes themselves an administrator', async () => {
   await withFixture({}, async ({ url, admin, browser, call }: Fixture) => {
     const visitor = browser()
-    const made = form(await open(visitor, '/account/sign-up'), 'password')
+    const created = formWithField(await open(visitor, '/account/sign-up'), 'password')
     const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
-    const body = `${bodyOf(made, values)}&role=admin&id=1&password_hash=x&email_verified=true`
+    const body = `${bodyOf(created, values)}&role=admin&id=1&password_hash=x&email_verified=true`
     const answer = await visitor.send(new URL('/account/sign-up', url), {
       method: 'POST',
       headers: own,
@@ -438,7 +444,7 @@ test('a rate-limited request gets an HTML page', async () => {
 test('sign-up gets the same response for a known and an unknown address, and signs nobody in', async () => {
   await withFixture({ 'accounts.signUp': 'open' }, async ({ ann, browser }) => {
     const visitor = browser()
-    const asking = form(await open(visitor, '/account/sign-up'), 'password')
+    const asking = formWithField(await open(visitor, '/account/sign-up'), 'password')
     const answers = new Set<string>()
     for (const email of [ann.email, 'nobody@example.com']) {
       const values = { name: 'Eve', email, password: 'a long enough one' }

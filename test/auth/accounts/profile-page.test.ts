@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import {
-  signedIn as anybody,
   boolean,
   choice,
   collection,
@@ -12,6 +11,7 @@ import {
   owner,
   relation,
   role,
+  signedIn,
   string,
   text,
   users,
@@ -20,8 +20,8 @@ import { type Fixture, newTokens, type Person, sharedFixtures } from '../../conf
 import { sqlite } from '../../setups/sqlite.ts'
 import { signedInCookie } from '../own-page.ts'
 import { type Received, withSmtp } from '../smtp.ts'
-import { form, link, open } from './mailed.ts'
-import { formTo, pass, shown, signedIn, submitted } from './own-pages.ts'
+import { formWithField, newestLink, open } from './mail-fixture.ts'
+import { advance, formTo, inputValue, signIn, submitForm } from './own-pages.ts'
 
 const own = owner('author_id')
 
@@ -41,7 +41,7 @@ const declaration = model({
       hidden: text({ optional: true, access: { read: role('admin') } }),
       author_id: relation('users', { inverse: 'posts', default: currentUser }),
     },
-    access: { read: anybody, create: own, update: own, delete: own },
+    access: { read: signedIn, create: own, update: own, delete: own },
   }),
   notes: collection({
     fields: {
@@ -52,7 +52,7 @@ const declaration = model({
   }),
   likes: collection({
     fields: { fan_id: relation('users', { inverse: 'likes', onDelete: 'clear', optional: true }) },
-    access: { read: anybody, create: nobody, update: nobody, delete: nobody },
+    access: { read: signedIn, create: nobody, update: nobody, delete: nobody },
   }),
 })
 
@@ -70,7 +70,7 @@ after(() => closeMail())
 
 const path = '/account/profile'
 
-async function made({ call }: Fixture, { key }: Person, to: string, body: object): Promise<number> {
+async function created({ call }: Fixture, { key }: Person, to: string, body: object): Promise<number> {
   const { status, json, text: details } = await call(`/api/v1/${to}`, { method: 'POST', key, body })
   assert.equal(status, 201, details)
   return Number(json.id)
@@ -79,12 +79,12 @@ async function made({ call }: Fixture, { key }: Person, to: string, body: object
 test('the name and further fields are changed by the rules of the model, with faults at their fields', async () => {
   await withFixture(async fixture => {
     const { ben, call } = fixture
-    const { visitor, landed } = await signedIn(fixture, ben, path)
+    const { visitor, landed } = await signIn(fixture, ben, path)
     const sent = formTo(landed, path, 'details')
     const names = sent.fields.map(({ name }) => name)
     for (const name of ['name', 'field_company', 'field_plan', 'field_news']) assert.ok(names.includes(name))
     assert.ok(!names.some(name => /rating|ledger|role|password/.test(name)), names.join())
-    const saved = await submitted(visitor, sent, {
+    const saved = await submitForm(visitor, sent, {
       name: 'Ben <b>Bold</b>',
       field_company: ' Engines ',
       field_plan: 'team',
@@ -97,17 +97,17 @@ test('the name and further fields are changed by the rules of the model, with fa
       ['Ben <b>Bold</b>', 'Engines', 'team', true],
     )
     const again = formTo(saved, path, 'details')
-    const faulty = await submitted(visitor, again, { name: 'x\u202ey', field_company: 'y'.repeat(81) })
+    const faulty = await submitForm(visitor, again, { name: 'x\u202ey', field_company: 'y'.repeat(81) })
     assert.equal(faulty.status, 400)
     assert.match(faulty.text, /id="name-fault"/)
     assert.match(faulty.text, /id="field_company-fault"/)
-    assert.equal(shown(faulty, 'field_company'), 'y'.repeat(81))
-    const cleared = await submitted(visitor, again, { field_company: '', field_news: false })
+    assert.equal(inputValue(faulty, 'field_company'), 'y'.repeat(81))
+    const cleared = await submitForm(visitor, again, { field_company: '', field_news: false })
     assert.equal(cleared.status, 200)
     const after_ = await call(`/api/v1/users/${ben.id}`, { key: ben.key })
     assert.deepEqual([after_.json.company, after_.json.news], [null, false])
     const forged = { name: 'field_rating', type: 'text', value: 'best', checked: false }
-    await submitted(visitor, { ...again, fields: [...again.fields, forged] })
+    await submitForm(visitor, { ...again, fields: [...again.fields, forged] })
     assert.equal((await call(`/api/v1/users/${ben.id}`, { key: ben.key })).json.rating, null)
   })
 })
@@ -115,19 +115,19 @@ test('the name and further fields are changed by the rules of the model, with fa
 test('a new address is pending until it is proven, is shown as such, and can be cancelled', async () => {
   await withFixture(async fixture => {
     const { ben, call } = fixture
-    const { visitor, landed } = await signedIn(fixture, ben, path)
+    const { visitor, landed } = await signIn(fixture, ben, path)
     const sent = formTo(landed, path, 'email')
-    const wrong = await submitted(visitor, sent, { email: 'nobody' })
+    const wrong = await submitForm(visitor, sent, { email: 'nobody' })
     assert.match(wrong.text, /id="email-fault"/)
     assert.match(wrong.text, /value="nobody"/)
-    assert.match((await submitted(visitor, sent, { email: ben.email })).text, /has this address already/)
+    assert.match((await submitForm(visitor, sent, { email: ben.email })).text, /has this address already/)
     const fresh = `new.${ben.email}`
-    const pending = await submitted(visitor, sent, { email: fresh })
+    const pending = await submitForm(visitor, sent, { email: fresh })
     assert.match(pending.text, /We have sent a link to the new address/)
     assert.ok(pending.text.includes(`<strong>${fresh}</strong> becomes`))
     assert.equal((await call(`/api/v1/users/${ben.id}`, { key: ben.key })).json.email, ben.email)
-    await link(received, new RegExp(`give your account at Portico the address ${fresh}`, 'g'))
-    const kept = await submitted(visitor, form(pending, 'drop'))
+    await newestLink(received, new RegExp(`give your account at Portico the address ${fresh}`, 'g'))
+    const kept = await submitForm(visitor, formWithField(pending, 'drop'))
     assert.match(kept.text, /keeps its address/)
     assert.ok(!(await open(visitor, path)).text.includes(fresh))
   })
@@ -137,14 +137,14 @@ test('the export contains everything that belongs to the user and that they may 
   await withFixture(async fixture => {
     const { ann, ben } = fixture
     for (let count = 0; count < 130; count++)
-      await made(fixture, ben, 'notes', { body: `note ${count}`, author_id: ben.id })
-    await made(fixture, ben, 'posts', { title: 'A <post>' })
-    await made(fixture, ann, 'posts', { title: 'not of Ben' })
+      await created(fixture, ben, 'notes', { body: `note ${count}`, author_id: ben.id })
+    await created(fixture, ben, 'posts', { title: 'A <post>' })
+    await created(fixture, ann, 'posts', { title: 'not of Ben' })
     const app = await fixture.app({ scopes: null, default_scopes: null, name: 'Reader' })
     await newTokens(fixture, app, { browser: fixture.browser(), person: ben, scope: 'read:post' })
-    const { visitor, landed } = await signedIn(fixture, ben, `${path}/export`)
+    const { visitor, landed } = await signIn(fixture, ben, `${path}/export`)
     assert.match(landed.text, /<li>your notes<\/li>/)
-    const answer = await submitted(visitor, formTo(landed, `${path}/export`))
+    const answer = await submitForm(visitor, formTo(landed, `${path}/export`))
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
     assert.match(
       String(answer.headers['content-disposition']),
@@ -172,10 +172,10 @@ test('the export contains everything that belongs to the user and that they may 
     assert.doesNotMatch(answer.text, /hash|ps_|secret"|not of Ben/)
     const statuses: number[] = []
     for (let count = 0; count < 5; count++)
-      statuses.push((await submitted(visitor, formTo(landed, `${path}/export`))).status)
+      statuses.push((await submitForm(visitor, formTo(landed, `${path}/export`))).status)
     assert.deepEqual(statuses, [200, 200, 200, 200, 429])
     const unsent = { ...formTo(landed, `${path}/export`), fields: [] }
-    assert.equal((await submitted(visitor, unsent)).status, 403)
+    assert.equal((await submitForm(visitor, unsent)).status, 403)
   })
 })
 
@@ -211,43 +211,43 @@ test('an export in progress stops when its account is disabled', async () => {
 test('the owner deletes an account: blocking collections are named, and no credential works afterwards', async () => {
   await withFixture(async fixture => {
     const { ann, ben, call } = fixture
-    const post = await made(fixture, ben, 'posts', { title: 'Blocks' })
-    await made(fixture, ben, 'notes', { body: 'goes too', author_id: ben.id })
+    const post = await created(fixture, ben, 'posts', { title: 'Blocks' })
+    await created(fixture, ben, 'notes', { body: 'goes too', author_id: ben.id })
     const app = await fixture.app({ scopes: null })
     const tokens = await newTokens(fixture, app, {
       browser: fixture.browser(),
       person: ben,
       scope: 'read:post offline_access',
     })
-    const elsewhere = await signedIn(fixture, ben, '/account')
-    const { visitor, landed } = await signedIn(fixture, ben, `${path}/delete`)
+    const elsewhere = await signIn(fixture, ben, '/account')
+    const { visitor, landed } = await signIn(fixture, ben, `${path}/delete`)
     assert.match(landed.text, /cannot be deleted yet/)
     assert.match(landed.text, /<li>Posts<\/li>/)
     assert.match(landed.text, /what is yours is deleted: [^<]*notes/)
     assert.match(landed.text, /these stay, without your name: likes/)
     const sent = formTo(landed, `${path}/delete`)
-    assert.match((await submitted(visitor, sent, { address: ann.email })).text, /id="address-fault"/)
-    const blocked = await submitted(visitor, sent, { address: ben.email })
+    assert.match((await submitForm(visitor, sent, { address: ann.email })).text, /id="address-fault"/)
+    const blocked = await submitForm(visitor, sent, { address: ben.email })
     assert.equal(blocked.status, 400)
     assert.match(blocked.text, /Your account was not deleted\. Items of posts still refer/)
     assert.equal((await call(`/api/v1/posts/${post}`, { method: 'DELETE', key: ben.key })).status, 204)
-    pass(16 * 60_000)
-    const signInPage = await submitted(visitor, sent, { address: ben.email })
+    advance(16 * 60_000)
+    const signInPage = await submitForm(visitor, sent, { address: ben.email })
     assert.equal(signInPage.url.searchParams.get('next'), `${path}/delete`)
     const { email, password } = ben
-    const again = await submitted(visitor, formTo(signInPage, '/account/sign-in'), { email, password })
+    const again = await submitForm(visitor, formTo(signInPage, '/account/sign-in'), { email, password })
     assert.doesNotMatch(again.text, /cannot be deleted yet/)
-    const done = await submitted(visitor, formTo(again, `${path}/delete`), {
+    const done = await submitForm(visitor, formTo(again, `${path}/delete`), {
       address: ` ${email.toUpperCase()} `,
     })
     assert.match(done.text, /Your account is deleted/)
-    await link(received, /was deleted at your request/g)
+    await newestLink(received, /was deleted at your request/g)
     assert.ok(received.commands.includes(`RCPT TO:<${email}>`))
     assert.equal((await call('/api/v1/posts', { key: ben.key })).status, 401)
     assert.equal((await call('/api/v1/posts', { key: String(tokens.access_token) })).status, 401)
     for (const browser of [visitor, elsewhere.visitor])
       assert.equal((await open(browser, '/account')).url.pathname, '/account/sign-in')
-    const gone = await submitted(
+    const deleted = await submitForm(
       visitor,
       formTo(await open(visitor, '/account/sign-in'), '/account/sign-in'),
       {
@@ -255,13 +255,13 @@ test('the owner deletes an account: blocking collections are named, and no crede
         password,
       },
     )
-    assert.match(gone.text, /The e-mail address or the password is wrong/)
+    assert.match(deleted.text, /The e-mail address or the password is wrong/)
     const notes = await call(`/api/v1/users?email=${encodeURIComponent(email)}`, { key: ann.key })
     assert.deepEqual(notes.json.data, [])
   })
 })
 
-test('the last administrator cannot delete their account, and is told why', async () => {
+test('the last administrator cannot delete their account, and learns why', async () => {
   await withFixture(async fixture => {
     const { admin, call } = fixture
     const everybody = await call('/api/v1/users?role=admin&per_page=100', { key: admin.key })
@@ -269,9 +269,9 @@ test('the last administrator cannot delete their account, and is told why', asyn
       const body = { role: 'user' }
       if (id !== admin.id) await call(`/api/v1/users/${id}`, { method: 'PATCH', key: admin.key, body })
     }
-    const { visitor, landed } = await signedIn(fixture, admin, `${path}/delete`)
+    const { visitor, landed } = await signIn(fixture, admin, `${path}/delete`)
     const sent = formTo(landed, `${path}/delete`)
-    const refused = await submitted(visitor, sent, { address: admin.email })
+    const refused = await submitForm(visitor, sent, { address: admin.email })
     assert.equal(refused.status, 400)
     assert.match(refused.text, /Your account was not deleted\. This would leave the service without/)
     assert.equal((await call('/api/v1/me', { key: admin.key })).status, 200)

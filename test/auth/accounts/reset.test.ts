@@ -18,7 +18,7 @@ import { hashPassword, verifyPassword } from '../../../src/auth/password.ts'
 import { keysOf } from '../../../src/auth/user-keys.ts'
 import { updateShape } from '../../../src/plan/system-plans.ts'
 import { system } from '../../../src/principal.ts'
-import { confirms, type Fixture, MINUTE, withFixture } from './fixture.ts'
+import { confirms, type Fixture, minuteMs, withFixture } from './fixture.ts'
 
 const email = 'ada@example.com'
 const address = '192.0.2.1'
@@ -94,7 +94,7 @@ test('a link works again after a request that was refused because of load', asyn
 })
 
 test('a link works for an hour, and no other token works in its place', async () => {
-  await withFixture({}, async ({ base, user, token, pass }) => {
+  await withFixture({}, async ({ base, user, token, advance }) => {
     const id = await user(email, old)
     await requestReset(base, email, address)
     const link = await token()
@@ -102,9 +102,9 @@ test('a link works for an hour, and no other token works in its place', async ()
     const confirmation = await token()
     assert.notEqual(confirmation, link)
     assert.equal(await canReset(base, confirmation), false)
-    pass(60 * MINUTE - 1)
+    advance(60 * minuteMs - 1)
     assert.equal(await canReset(base, link), true)
-    pass(1)
+    advance(1)
     assert.equal(await canReset(base, link), false)
     assert.deepEqual(await reset(base, link, fresh), { kind: 'over' })
     for (const wrong of ['', 'x', '__proto__', `${link}A`]) assert.equal(await canReset(base, wrong), false)
@@ -178,18 +178,18 @@ test('a link is invalid once the account has another address', async () => {
 
 test('a reset removes every credential that a stranger has prepared in an account with the owner’s address', async () => {
   await withFixture({}, async fixture => {
-    const { base, key, token, pass } = fixture
+    const { base, key, token, advance } = fixture
     assert.equal((await signUp(base, { name: 'Mallory', email, password: old, address })).kind, 'ready')
-    const made = await findByEmail(base.run, email)
-    assert.ok(made)
-    await key(made.id)
-    const owner = String(made.id)
+    const created = await findByEmail(base.run, email)
+    assert.ok(created)
+    await key(created.id)
+    const owner = String(created.id)
     await base.records.put({ kind: 'Passkey', id: 'p', payload: '{}', expiresAt: null, owner })
-    await base.codes.start(made.id, email, 'Example')
-    const keys = () => keysOf(base.run, made.id)
+    await base.codes.start(created.id, email, 'Example')
+    const keys = () => keysOf(base.run, created.id)
     assert.notDeepEqual(await keys(), [])
     // Age does not protect them.
-    pass(30 * 24 * 60 * MINUTE)
+    advance(30 * 24 * 60 * minuteMs)
     await requestReset(base, email, address)
     assert.equal((await reset(base, await token(), fresh)).kind, 'done')
     assert.deepEqual(await base.records.byOwner('Passkey', owner), [])
@@ -200,11 +200,11 @@ test('a reset removes every credential that a stranger has prepared in an accoun
 
 test('a reset revokes passkeys and keys of a confirmed account too, but one-time codes only if they are younger than a week', async () => {
   for (const [age, stays] of [
-    [7 * 24 * 60 * MINUTE, true],
-    [7 * 24 * 60 * MINUTE - 1, false],
+    [7 * 24 * 60 * minuteMs, true],
+    [7 * 24 * 60 * minuteMs - 1, false],
   ] as const) {
     await withFixture({}, async fixture => {
-      const { base, user, key, token, pass } = fixture
+      const { base, user, key, token, advance } = fixture
       const id = await user(email, old)
       const owner = String(id)
       await key(id)
@@ -214,7 +214,7 @@ test('a reset revokes passkeys and keys of a confirmed account too, but one-time
       const { secret } = await base.codes.start(id, email, 'Example')
       const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: base.now() })
       assert.ok(await base.codes.confirm(id, code))
-      pass(age)
+      advance(age)
       await requestReset(base, email, address)
       const done = await reset(base, await token(), fresh)
       assert.ok(done.kind === 'done')

@@ -6,7 +6,7 @@ import { requestReset, reset } from '../../../src/auth/accounts/recovery/reset.t
 import { confirmPassword, signInByCode, signInByPassword } from '../../../src/auth/accounts/sign-in.ts'
 import { storePasswordHash } from '../../../src/auth/accounts/users.ts'
 import { hashPassword } from '../../../src/auth/password.ts'
-import { type Fixture, MINUTE, withFixture } from './fixture.ts'
+import { type Fixture, minuteMs, withFixture } from './fixture.ts'
 
 const password = 'correct horse battery'
 const attempt = { email: 'ada@example.com', password, remember: true, address: '192.0.2.1' }
@@ -68,7 +68,7 @@ test('a password that is changed while sign-ins with it are queued signs nobody 
 })
 
 test('an address gets ten attempts in a window, after which the right password is refused too', async () => {
-  await withFixture({}, async ({ base, user, pass }) => {
+  await withFixture({}, async ({ base, user, advance }) => {
     await user(attempt.email, password)
     for (const email of [attempt.email, 'nobody@example.com']) {
       for (let count = 0; count < 10; count++) {
@@ -83,7 +83,7 @@ test('an address gets ten attempts in a window, after which the right password i
     }
     const elsewhere = await signInByPassword(base, { ...attempt, address: '198.51.100.7' })
     assert.equal(elsewhere.kind, 'authenticated')
-    pass(15 * MINUTE)
+    advance(15 * minuteMs)
     assert.equal((await signInByPassword(base, attempt)).kind, 'authenticated')
   })
 })
@@ -99,9 +99,9 @@ test('successful sign-ins are never throttled', async () => {
 
 test('with one-time codes on, the password alone signs nobody in', async () => {
   await withFixture({}, async fixture => {
-    const { base, pass } = fixture
+    const { base, advance } = fixture
     const { id, secret } = await protectedUser(fixture)
-    pass(MINUTE)
+    advance(minuteMs)
     const first = await signInByPassword(base, attempt)
     assert.equal(first.kind, 'second-factor')
     assert.ok('token' in first)
@@ -126,9 +126,9 @@ test('with one-time codes on, the password alone signs nobody in', async () => {
 
 test('a password change ends a pending second step', async () => {
   await withFixture({}, async fixture => {
-    const { base, pass, token } = fixture
+    const { base, advance, token } = fixture
     const { secret } = await protectedUser(fixture)
-    pass(MINUTE)
+    advance(minuteMs)
     const first = await signInByPassword(base, attempt)
     assert.ok('token' in first)
     await requestReset(base, attempt.email, '192.0.2.1')
@@ -140,23 +140,23 @@ test('a password change ends a pending second step', async () => {
 
 test('a code works once, and only near its period', async () => {
   await withFixture({}, async fixture => {
-    const { base, pass } = fixture
+    const { base, advance } = fixture
     const { id, secret } = await protectedUser(fixture)
-    pass(10 * MINUTE)
+    advance(10 * minuteMs)
     const code = codeAt(secret, base.now())
     const results = await Promise.all(Array.from({ length: 20 }, () => base.codes.check(id, code)))
     assert.equal(results.filter(Boolean).length, 1)
     assert.equal(await base.codes.check(id, codeAt(secret, base.now() - 30_000)), true)
-    assert.equal(await base.codes.check(id, codeAt(secret, base.now() - 5 * MINUTE)), false)
-    assert.equal(await base.codes.check(id, codeAt(secret, base.now() + 5 * MINUTE)), false)
+    assert.equal(await base.codes.check(id, codeAt(secret, base.now() - 5 * minuteMs)), false)
+    assert.equal(await base.codes.check(id, codeAt(secret, base.now() + 5 * minuteMs)), false)
   })
 })
 
 test('guesses of a code are throttled across sign-ins', async () => {
   await withFixture({}, async fixture => {
-    const { base, pass } = fixture
+    const { base, advance } = fixture
     const { secret } = await protectedUser(fixture)
-    pass(MINUTE)
+    advance(minuteMs)
     const right = codeAt(secret, base.now())
     for (let count = 0; count < 10; count++) {
       const first = await signInByPassword(base, attempt)
@@ -190,7 +190,7 @@ test('a recovery code works once, whatever its case and separators', async () =>
 
 test('codes are not required before the first correct code, nor after they are turned off', async () => {
   await withFixture({}, async fixture => {
-    const { base, user, pass } = fixture
+    const { base, user, advance } = fixture
     const id = await user(attempt.email, password)
     const { secret } = await base.codes.start(id, attempt.email, 'Example')
     assert.equal(await base.codes.isOn(id), false)
@@ -201,7 +201,7 @@ test('codes are not required before the first correct code, nor after they are t
     assert.equal(await base.codes.confirm(id, codeAt(secret, base.now())), undefined)
     assert.equal((await signInByPassword(base, attempt)).kind, 'second-factor')
     await base.codes.turnOff(id)
-    pass(MINUTE)
+    advance(minuteMs)
     assert.equal((await signInByPassword(base, attempt)).kind, 'authenticated')
     assert.equal(await base.codes.recoveryCodesLeft(id), 0)
   })
@@ -209,12 +209,12 @@ test('codes are not required before the first correct code, nor after they are t
 
 test('the second step expires after five minutes', async () => {
   await withFixture({}, async fixture => {
-    const { base, pass } = fixture
+    const { base, advance } = fixture
     const { secret } = await protectedUser(fixture)
-    pass(MINUTE)
+    advance(minuteMs)
     const first = await signInByPassword(base, attempt)
     assert.ok('token' in first)
-    pass(5 * MINUTE)
+    advance(5 * minuteMs)
     const code = codeAt(secret, base.now())
     assert.deepEqual(await signInByCode(base, first.token, code, { address: '192.0.2.1' }), { kind: 'over' })
   })

@@ -14,7 +14,7 @@ import {
   redirectUri,
   withFixture,
 } from '../../conformance/oauth/server.ts'
-import asking from '../../models/asking.ts'
+import asking from '../../models/sign-up-fields.ts'
 
 const right = {
   name: 'Ada Lovelace',
@@ -65,8 +65,8 @@ test('every kind of field is on the form, and its value is stored', async () => 
         assert.ok(page.text.includes(`>${label}</label>`), label)
       assert.equal(fieldOf(form, 'field_plan')?.value, 'free')
       assert.equal(fieldOf(form, 'field_news')?.checked, false)
-      const made = await visitor.submit(form, right)
-      assert.ok('text' in made && formWith(made, 'password'), 'text' in made ? made.text : '')
+      const created = await visitor.submit(form, right)
+      assert.ok('text' in created && formWith(created, 'password'), 'text' in created ? created.text : '')
       const list = await fixture.call('/api/v1/users?email=ada@example.com', { key: fixture.admin.key })
       const [user] = (list.json as unknown as { data: Record<string, unknown>[] }).data
       const { id: _id, created_at: _at, ...stored } = user ?? {}
@@ -197,8 +197,8 @@ test('a field that is not on the form cannot be set', async () => {
       const landed = await visitor.submit(forged, right)
       assert.ok('text' in landed && landed.status === 200)
       const list = await fixture.call('/api/v1/users?email=ada@example.com', { key: fixture.admin.key })
-      const [made] = (list.json as unknown as { data: { role: string; notes: string | null }[] }).data
-      assert.deepEqual([made?.role, made?.notes], ['user', null])
+      const [created] = (list.json as unknown as { data: { role: string; notes: string | null }[] }).data
+      assert.deepEqual([created?.role, created?.notes], ['user', null])
     },
     asking,
   )
@@ -221,8 +221,8 @@ test('while an app’s request waits, sign-up has the same fields, and the reque
       const page = await visitor.open(`${first.url.pathname}?page=sign-up`)
       const form = 'text' in page ? formWith(page, 'password') : undefined
       assert.ok(form)
-      const made = await visitor.submit(form, right)
-      const signIn = 'text' in made ? formWith(made, 'password') : undefined
+      const created = await visitor.submit(form, right)
+      const signIn = 'text' in created ? formWith(created, 'password') : undefined
       assert.ok(signIn)
       const consent = await visitor.submit(signIn, right)
       assert.ok(
@@ -289,10 +289,10 @@ test('labels, values and choices cannot break out of the form', () => {
     { type: 'boolean' },
     { type: 'string', enum: [evil] },
   ]) {
-    const { text: made } = fieldOfModel(
+    const { text: created } = fieldOfModel(
       { name: 'field_x', label: evil, schema, value: evil },
       new Map([['field_x', evil]]),
     )
-    assert.ok(!made.includes('<script'), made)
+    assert.ok(!created.includes('<script'), created)
   }
 })

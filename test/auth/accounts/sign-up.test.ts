@@ -7,7 +7,7 @@ import { createAddresses } from '../../../src/auth/accounts/addresses.ts'
 import { finishSignUp, pendingSignUp, signUp } from '../../../src/auth/accounts/sign-up.ts'
 import { findByEmail, findUser } from '../../../src/auth/accounts/users.ts'
 import type { Records } from '../../../src/records.ts'
-import { confirms, MINUTE, withFixture } from './fixture.ts'
+import { confirms, minuteMs, withFixture } from './fixture.ts'
 
 const password = 'correct horse battery'
 const account = { name: ' Ada Lovelace ', email: 'Ada@Example.com', password, address: '192.0.2.1' }
@@ -65,8 +65,8 @@ function counting(base: AccountBase) {
       return target[name].bind(target)
     },
   })
-  const write: typeof run.write = async (...given) => {
-    const answer = await run.write(...given)
+  const write: typeof run.write = async (...args) => {
+    const answer = await run.write(...args)
     // A refused write is rolled back without a commit.
     writes++
     return answer
@@ -101,21 +101,21 @@ test('confirmed: every address gets the same response', async () => {
 })
 
 test('confirmed: the link creates the account, once, within a day', async () => {
-  await withFixture({ signUp: 'confirmed' }, async ({ base, token, pass }) => {
+  await withFixture({ signUp: 'confirmed' }, async ({ base, token, advance }) => {
     await signUp(base, account)
     const link = await token()
     assert.equal((await pendingSignUp(base, link))?.email, 'ada@example.com')
     const finish = () => finishSignUp(base, link, password, '192.0.2.1')
     const answers = await Promise.all(Array.from({ length: 6 }, finish))
-    const [made, ...more] = answers.filter(answer => answer.kind === 'created')
+    const [created, ...more] = answers.filter(answer => answer.kind === 'created')
     assert.deepEqual(more, [])
     const user = await findByEmail(base.run, 'ada@example.com')
     assert.ok(user)
-    assert.equal(made?.userId, user.id)
+    assert.equal(created?.userId, user.id)
     assert.equal(await base.addresses.isVerified(user.id, 'ada@example.com'), true)
     await signUp(base, { ...account, email: 'late@example.com' })
     const late = await token()
-    pass(24 * 60 * MINUTE)
+    advance(24 * 60 * minuteMs)
     assert.deepEqual(await finishSignUp(base, late, password, '192.0.2.1'), { kind: 'over' })
   })
 })
@@ -157,9 +157,9 @@ test('all faults are reported at once, by their fields', async () => {
       [{ password: 'Qwertyuiop1!' }, ['password']],
       [{ password: 'ADA@EXAMPLE.COM' }, ['password']],
     ] as const
-    for (const [given, fields] of cases) {
-      const answer = await signUp(base, { ...account, ...given })
-      assert.ok(answer.kind === 'faults', JSON.stringify(given))
+    for (const [args, fields] of cases) {
+      const answer = await signUp(base, { ...account, ...args })
+      assert.ok(answer.kind === 'faults', JSON.stringify(args))
       assert.deepEqual([...answer.faults.keys()], fields)
       for (const message of answer.faults.values()) assert.match(message, /^[A-Z].*\.$/)
     }
@@ -169,8 +169,8 @@ test('all faults are reported at once, by their fields', async () => {
 test('passwords in any script are accepted, and their length is counted in characters', async () => {
   await withFixture({}, async ({ base }) => {
     const long = `${'🦊'.repeat(3)}wald und wiese`
-    const made = await signUp(base, { ...account, password: long })
-    assert.equal(made.kind, 'ready')
+    const created = await signUp(base, { ...account, password: long })
+    assert.equal(created.kind, 'ready')
     const nine = await signUp(base, { ...account, email: 'b@example.com', password: '🦊🐻🐼🐨🐯🦁🐮🐷🐸' })
     assert.equal(nine.kind, 'faults')
   })

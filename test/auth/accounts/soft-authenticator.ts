@@ -14,9 +14,9 @@ function coseKey(key: KeyObject): Buffer {
 }
 
 export interface SoftPasskey {
-  /** As the service stores it. */
+  /** The record that the service stores. */
   readonly record: NewRecord
-  /** What a browser sends, as JSON. */
+  /** The assertion that a browser sends, as JSON. */
   assertion(challenge: string, counter: number): string
 }
 

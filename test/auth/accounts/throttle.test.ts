@@ -15,11 +15,11 @@ const allowances = {
 /** The time in milliseconds: windows of a minute, of two and of an hour begin here. */
 const start = 1_800_000_000_000
 
-function clock() {
+function steppedClock() {
   let time = start
   return {
     now: () => time,
-    pass(milliseconds: number) {
+    advance(milliseconds: number) {
       time += milliseconds
     },
   }
@@ -38,22 +38,22 @@ async function inTurn<T>(values: readonly T[], take: (value: T) => Promise<numbe
 }
 
 test('a pair, an account and an address have their own limits; the longest wait is returned', async () => {
-  const { now, pass } = clock()
+  const { now, advance } = steppedClock()
   const { take } = throttleAt(now)
   assert.deepEqual(await inTurn([1, 2, 3, 4], () => take('ada', 'a')), fourthWaits)
   assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, 120])
   assert.deepEqual(await inTurn([1, 2, 3, 4], at => take(`other ${at}`, 'a')), fourthWaits)
-  pass(59_999)
+  advance(59_999)
   assert.equal(await take('new', 'a'), 1)
-  pass(1)
+  advance(1)
   assert.equal(await take('new', 'a'), undefined)
   assert.equal(await take('ada', 'c'), 60)
-  pass(60_000)
+  advance(60_000)
   assert.equal(await take('ada', 'c'), undefined)
 })
 
 test('success refunds one attempt of the account and the address, and all attempts of the pair', async () => {
-  const { take, succeed } = throttleAt(clock().now)
+  const { take, succeed } = throttleAt(steppedClock().now)
   for (let count = 0; count < 20; count++) {
     assert.equal(await take('ada', 'a'), undefined)
     succeed('ada', 'a')
@@ -66,14 +66,14 @@ test('success refunds one attempt of the account and the address, and all attemp
 })
 
 test('success clears the attempts of its pair', async () => {
-  const { take, succeed } = throttleAt(clock().now)
+  const { take, succeed } = throttleAt(steppedClock().now)
   for (let count = 0; count < 3; count++) await take('ada', 'a')
   succeed('ada', 'a')
   assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'a')), [undefined, undefined, undefined])
 })
 
 test('an attempt that one limit refuses does not count towards the others', async () => {
-  const { take } = throttleAt(clock().now)
+  const { take } = throttleAt(steppedClock().now)
   for (let count = 0; count < 50; count++) await take('ada', 'a')
   // Three counted for the account, and three for the address.
   assert.deepEqual(await inTurn([1, 2, 3], () => take('ada', 'b')), [undefined, undefined, 120])
@@ -81,12 +81,12 @@ test('an attempt that one limit refuses does not count towards the others', asyn
 })
 
 test('a thousand concurrent attempts get no more than the limit, on asynchronous counters', async () => {
-  const memory = memoryCounters(clock())
+  const memory = memoryCounters(steppedClock())
   const later: RateCounters = {
     ...memory,
     take: async (key, limit, cost, window) => ({ ...memory.take(key, limit, cost, window) }),
   }
-  const nodes = [1, 2, 3].map(() => throttleAt(clock().now, later))
+  const nodes = [1, 2, 3].map(() => throttleAt(steppedClock().now, later))
   const waits = await Promise.all(
     Array.from({ length: 1000 }, (_, at) => nodes[at % 3]?.take('ada', 'a') ?? Promise.reject(new Error())),
   )
@@ -94,13 +94,13 @@ test('a thousand concurrent attempts get no more than the limit, on asynchronous
 })
 
 test('a thousand concurrent attempts get exactly the limit, on synchronous counters', async () => {
-  const { take } = throttleAt(clock().now)
+  const { take } = throttleAt(steppedClock().now)
   const waits = await Promise.all(Array.from({ length: 1000 }, () => take('ada', 'a')))
   assert.equal(waits.filter(wait => wait === undefined).length, 3)
 })
 
 test('throttles with different names do not share counters', async () => {
-  const { now } = clock()
+  const { now } = steppedClock()
   const counters = memoryCounters({ now })
   const [one, other] = ['attempt', 'mail'].map(name => throttleAt(now, counters, name))
   for (let count = 0; count < 5; count++) await one?.take('ada', 'a')
@@ -115,11 +115,11 @@ test('in any order, no pair gets more attempts in a window than its limit', asyn
   })
   await fc.assert(
     fc.asyncProperty(fc.array(attempt, { maxLength: 60 }), async attempts => {
-      const { now, pass } = clock()
+      const { now, advance } = steppedClock()
       const { take } = throttleAt(now)
       const granted = new Map<string, number>()
       for (const { account, address, wait } of attempts) {
-        pass(wait)
+        advance(wait)
         const window = Math.floor(now() / 1000 / allowances.pair.windowSeconds)
         if ((await take(account, address)) !== undefined) continue
         const key = `${account} ${address} ${window}`

@@ -10,9 +10,9 @@ import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import blog from '../../models/blog.ts'
-import { databases } from '../../store/databases.ts'
+import { databaseKinds } from '../../store/databases.ts'
 import { cheapHash } from '../cheap-hash.ts'
-import { crashingRecords, whileAlive } from '../crashing-records.ts'
+import { crashingRecords, untilCrash } from '../crashing-records.ts'
 
 const model = checkModel(blog)
 const providers = new Map([['corp', {} as Provider]])
@@ -22,20 +22,20 @@ const ways = [
   { kind: identityKind, id: 'a', payload: JSON.stringify({ provider: 'corp' }) },
 ]
 
-interface Scene {
+interface Fixture {
   /** The parts of each of two nodes. */
   readonly nodes: readonly [WayParts, WayParts]
   /** Creates a user with these ways to sign in. */
-  user(password: string | undefined, given: typeof ways): Promise<number>
+  user(password: string | undefined, userWays: typeof ways): Promise<number>
   left(userId: number): Promise<readonly string[]>
 }
 
-for (const { name, within } of databases) {
-  const withScene = (use: (scene: Scene) => Promise<void>) =>
-    within(async place => {
-      const first = await place.open(model)
+for (const { name, within } of databaseKinds) {
+  const withFixture = (use: (fixture: Fixture) => Promise<void>) =>
+    within(async database => {
+      const first = await database.open(model)
       // Only one process may open a SQLite file.
-      const second = name === 'SQLite' ? first : await place.open(model)
+      const second = name === 'SQLite' ? first : await database.open(model)
       const partsOf = (store: typeof first): WayParts => ({
         base: { run: createRun(createGuard(model), store), records: store.records },
         providers,
@@ -46,13 +46,13 @@ for (const { name, within } of databases) {
         let count = 0
         await use({
           nodes,
-          async user(password, given) {
+          async user(password, userWays) {
             count += 1
             const email = `user-${count}@example.com`
             const id = await createUser(run, { name: 'Ada', email }, password ?? 'x', async () =>
               password === undefined ? (null as never) : cheapHash(password),
             )
-            for (const way of given)
+            for (const way of userWays)
               await records.put({ ...way, id: idOf(id, way.id), expiresAt: null, owner: String(id) })
             return id
           },
@@ -68,23 +68,23 @@ for (const { name, within } of databases) {
   const idOf = (userId: number, id: string) => `${userId} ${id}`
 
   test(`of concurrent removals of all ways to sign in, exactly one is refused (${name})`, async () => {
-    await withScene(async ({ nodes, user, left }) => {
+    await withFixture(async ({ nodes, user, left }) => {
       for (let round = 0; round < 10; round++) {
-        const given = round % 2 === 0 ? ways : ways.slice(round % 3 === 0 ? 0 : 1).slice(0, 2)
-        const id = await user(undefined, given)
+        const userWays = round % 2 === 0 ? ways : ways.slice(round % 3 === 0 ? 0 : 1).slice(0, 2)
+        const id = await user(undefined, userWays)
         const answers = await Promise.all(
-          given.map((way, at) =>
+          userWays.map((way, at) =>
             removeWay(nodes[at % 2] ?? assert.fail(), id, { kind: way.kind, id: idOf(id, way.id) }),
           ),
         )
-        assert.deepEqual(answers.toSorted(), ['last', ...given.slice(1).map(() => 'removed')])
+        assert.deepEqual(answers.toSorted(), ['last', ...userWays.slice(1).map(() => 'removed')])
         assert.equal((await left(id)).length, 1)
       }
     })
   })
 
   test(`a removal cannot be half done, and needs the owner and another way (${name})`, async () => {
-    await withScene(async ({ nodes: [parts], user, left }) => {
+    await withFixture(async ({ nodes: [parts], user, left }) => {
       const id = await user(undefined, ways.slice(0, 2))
       const stranger = await user(undefined, ways)
       const key = { kind: passkeyKind, id: idOf(id, 'b') }
@@ -94,7 +94,7 @@ for (const { name, within } of databases) {
       const { base } = parts
       const died = crashingRecords(
         base.records,
-        whileAlive(() => false),
+        untilCrash(() => false),
       )
       assert.equal(await removeWay({ providers, base: { ...base, records: died } }, id, key), 'removed')
       assert.deepEqual(await left(id), ['c'])
@@ -104,7 +104,7 @@ for (const { name, within } of databases) {
   })
 
   test(`a password counts as another way; an identity of a provider that is not configured does not (${name})`, async () => {
-    await withScene(async ({ nodes: [parts], user, left }) => {
+    await withFixture(async ({ nodes: [parts], user, left }) => {
       const withPassword = await user('a password', ways.slice(0, 1))
       const key = (id: number, way: string) => ({ kind: passkeyKind, id: idOf(id, way) })
       assert.equal(await removeWay(parts, withPassword, key(withPassword, 'b')), 'removed')

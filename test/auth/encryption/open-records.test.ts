@@ -1,4 +1,4 @@
-/** Where encryption keys come from, what happens without them, and how they are rotated. */
+/** The sources of encryption keys, missing keys, and rotation. */
 import assert from 'node:assert/strict'
 import {
   chmodSync,
@@ -98,8 +98,8 @@ test('a key file that root rewrites belongs to the owner of its folder', async (
     const { uid, gid } = ordinaryUser() ?? statSync(folder)
     chownSync(folder, uid, gid)
     writeKeyFile(keyFile, readKeyFile(keyFile) ?? [])
-    const made = statSync(keyFile)
-    assert.deepEqual([made.uid, made.gid, made.mode & 0o777], [uid, gid, 0o600])
+    const created = statSync(keyFile)
+    assert.deepEqual([created.uid, created.gid, created.mode & 0o777], [uid, gid, 0o600])
   })
 })
 

@@ -2,11 +2,11 @@
 import { openRecords } from '../../../src/auth/encryption/open-records.ts'
 import type { Records } from '../../../src/records.ts'
 import type { Store } from '../../../src/store/store.ts'
-import type { Place } from '../../setups/setup.ts'
+import type { Deployment } from '../../setups/setup.ts'
 
 export function recordsBeside(
   store: Pick<Store, 'records' | 'rewrite'>,
-  { database, settings }: Pick<Place, 'database' | 'settings'>,
+  { database, settings }: Pick<Deployment, 'database' | 'settings'>,
 ): Promise<Records> {
   return openRecords({
     records: store.records,

@@ -11,14 +11,14 @@ import type { NewRecord, Records } from '../../../src/records.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, createUsers, withFile } from '../../store/blog.ts'
-import { databases } from '../../store/databases.ts'
-import { crashingRecords, whileAlive } from '../crashing-records.ts'
+import { databaseKinds } from '../../store/databases.ts'
+import { crashingRecords, untilCrash } from '../crashing-records.ts'
 
 const keys = [newKeyText()]
-const MANY = 1200
-const USERS = 20
+const recordCount = 1200
+const userCount = 20
 
-function secretOf(at: number): string {
+function clientCredentials(at: number): string {
   return `the plain secret number ${at} `
 }
 
@@ -31,11 +31,11 @@ function codeOf(user: number): string {
 /** The records of an older version; the first is longer than a page of the database. */
 function old(): readonly NewRecord[] {
   const fixed = { expiresAt: null }
-  const sessions = Array.from({ length: MANY }, (_, at) => {
-    const text = secretOf(at).repeat(at === 0 ? 400 : 3)
+  const sessions = Array.from({ length: recordCount }, (_, at) => {
+    const text = clientCredentials(at).repeat(at === 0 ? 400 : 3)
     return { ...fixed, kind: 'Session', id: `s${at}`, alias: `uid${at}`, payload: JSON.stringify({ text }) }
   })
-  const codes = Array.from({ length: USERS }, (_, at) => {
+  const codes = Array.from({ length: userCount }, (_, at) => {
     const user = at + 1
     return {
       ...fixed,
@@ -57,7 +57,7 @@ function old(): readonly NewRecord[] {
 }
 
 async function fill(store: Store): Promise<void> {
-  await createUsers(store, USERS)
+  await createUsers(store, userCount)
   await Promise.all(old().map(record => store.records.put(record)))
 }
 
@@ -72,24 +72,24 @@ function openAll(store: Store, records = store.records, notes: string[] = []) {
   })
 }
 
-/** Its process dies before the nth write. */
+/** The records of a process that crashes before its nth write. */
 function crashingAt(records: Records, count: number): Records {
   return crashingRecords(
     records,
-    whileAlive(write => write < count),
+    untilCrash(write => write < count),
   )
 }
 
 async function requireEncrypted(store: Store, opened: Records): Promise<void> {
   const sessions = await store.records.all('Session')
-  assert.equal(sessions.length, MANY)
+  assert.equal(sessions.length, recordCount)
   assert.ok(sessions.every(({ payload }) => isEncrypted(payload)))
-  for (const at of [0, 1, MANY - 1]) {
+  for (const at of [0, 1, recordCount - 1]) {
     const session = await opened.byAlias('Session', `uid${at}`)
-    assert.ok(session?.payload.includes(secretOf(at)))
+    assert.ok(session?.payload.includes(clientCredentials(at)))
   }
   const codes = await store.records.all('RecoveryCode')
-  assert.equal(codes.length, USERS, 'each recovery code once')
+  assert.equal(codes.length, userCount, 'each recovery code once')
   assert.ok(
     codes.every(({ id, payload }) => isEncrypted(payload) && !id.includes(recoveryHash(3, codeOf(3)))),
   )
@@ -98,10 +98,10 @@ async function requireEncrypted(store: Store, opened: Records): Promise<void> {
   assert.deepEqual([await check.check(3, codeOf(3)), await check.check(3, codeOf(3))], [true, false])
 }
 
-for (const database of databases) {
-  test(`concurrent starts encrypt each secret once, and the log says so (${database.name})`, async () => {
-    await database.within(async place => {
-      const stores = await Promise.all([place.open(blog), place.open(blog), place.open(blog)])
+for (const databaseKind of databaseKinds) {
+  test(`concurrent starts encrypt each secret once, and the log says so (${databaseKind.name})`, async () => {
+    await databaseKind.within(async database => {
+      const stores = await Promise.all([database.open(blog), database.open(blog), database.open(blog)])
       try {
         const [first] = stores
         assert.ok(first)
@@ -114,7 +114,7 @@ for (const database of databases) {
         const encrypted = notes.map(text => Number(/encrypted (\d+) secrets/.exec(text)?.[1] ?? 0))
         assert.equal(
           encrypted.reduce((sum, count) => sum + count, 0),
-          MANY + 21,
+          recordCount + 21,
           notes.join('\n'),
         )
         assert.match(notes[0] ?? '', /portico keys rotate/)
@@ -127,13 +127,13 @@ for (const database of databases) {
     })
   })
 
-  test(`a start completes the encryption that an earlier one began before it died (${database.name})`, async () => {
-    await database.within(async place => {
-      const store = await place.open(blog)
+  test(`a start completes the encryption that an earlier one began before it crashed (${databaseKind.name})`, async () => {
+    await databaseKind.within(async database => {
+      const store = await database.open(blog)
       try {
         await fill(store)
         for (const count of [1, 2, 22, 23, 41, 42, 43, 44, 300, 200]) {
-          await assert.rejects(openAll(store, crashingAt(store.records, count)), /died/)
+          await assert.rejects(openAll(store, crashingAt(store.records, count)), /crashed/)
         }
         await requireEncrypted(store, await openAll(store))
       } finally {
@@ -171,11 +171,12 @@ test('the bytes of the file contain no plain-text secret afterwards', async () =
     const before = openSqlite(blog, { file })
     await fill(before)
     await before.close()
-    assert.ok(bytes(file).includes(secretOf(0)) && bytes(file).includes(secretOf(7)))
+    assert.ok(bytes(file).includes(clientCredentials(0)) && bytes(file).includes(clientCredentials(7)))
     const store = openSqlite(blog, { file })
     await openAll(store)
     await store.close()
-    for (const at of [0, 1, 7, MANY - 1]) assert.ok(!bytes(file).includes(secretOf(at)), secretOf(at))
+    for (const at of [0, 1, 7, recordCount - 1])
+      assert.ok(!bytes(file).includes(clientCredentials(at)), clientCredentials(at))
     assert.ok(!bytes(join(file)).includes('WXYZ-ABCD'))
   })
 })

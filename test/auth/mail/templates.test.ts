@@ -223,9 +223,9 @@ it('hostile values stay text in both parts, and add no link and no header', () =
 })
 
 it('the brand is a logo or its initial, in colours with enough contrast', () => {
-  const themed = (given: object) => {
+  const themed = (overrides: object) => {
     const { html } = compose('resetPassword', sampleValues.resetPassword, {
-      ...{ texts: catalogue.texts('en'), language: 'en', theme: { ...theme, ...given } },
+      ...{ texts: catalogue.texts('en'), language: 'en', theme: { ...theme, ...overrides } },
     })
     return html
   }

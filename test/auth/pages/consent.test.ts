@@ -1,4 +1,4 @@
-/** What the consent page tells users: whose data a scope reaches, which scopes are new, and what an app may delete. */
+/** The consent page shows whose data a scope reaches, which scopes are new, and what an app may delete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { layout } from '../../../src/auth/pages/frame/layout.ts'

@@ -114,27 +114,27 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
 })
 
 test('a field is named by its label and described by its hint and fault', () => {
-  const made = field(
+  const rendered = field(
     { name: 'email', label: 'E-mail', hint: 'Yours', autocomplete: 'email' },
     new Map([['email', 'Wrong']]),
   ).text
-  assert.match(made, /<label for="email">E-mail<\/label>/)
-  assert.match(made, /aria-describedby="email-hint email-fault"/)
-  assert.match(made, /id="email-hint">Yours/)
-  assert.match(made, /id="email-fault">Wrong/)
-  assert.match(made, /aria-invalid="true"/)
+  assert.match(rendered, /<label for="email">E-mail<\/label>/)
+  assert.match(rendered, /aria-describedby="email-hint email-fault"/)
+  assert.match(rendered, /id="email-hint">Yours/)
+  assert.match(rendered, /id="email-fault">Wrong/)
+  assert.match(rendered, /aria-invalid="true"/)
   assert.doesNotMatch(field({ name: 'a', label: 'A', autocomplete: 'off' }).text, /aria-/)
 })
 
 test('each fault above a form links to its field; without faults there is no list', () => {
-  const made = html`${summary(
+  const rendered = html`${summary(
     new Map([
       ['name', 'No name'],
       ['form', 'Not now'],
     ]),
   )}`.text
-  assert.match(made, /<a href="#name">No name<\/a>/)
-  assert.match(made, /<li>Not now<\/li>/)
+  assert.match(rendered, /<a href="#name">No name<\/a>/)
+  assert.match(rendered, /<li>Not now<\/li>/)
   assert.equal(html`${summary(new Map())}`.text, '')
 })
 

@@ -14,24 +14,24 @@ const menu = { here: '/account/keys/new', csrf: 'token', name: 'Ada <b>', email:
 const content = html`<h1>Keys</h1>`
 
 test('an account page has a brand, a navigation with the current entry marked, and sign-out last', () => {
-  const made = layout(theme, { title: 'Keys', content, menu })
-  assert.match(made, /<a class="brand" href="\/"><span class="tile small" aria-hidden="true">E<\/span>/)
+  const rendered = layout(theme, { title: 'Keys', content, menu })
+  assert.match(rendered, /<a class="brand" href="\/"><span class="tile small" aria-hidden="true">E<\/span>/)
   assert.deepEqual(
-    [...made.matchAll(/<a href="([^"]+)" aria-current="([^"]+)"/g)].map(([, path, kind]) => [path, kind]),
+    [...rendered.matchAll(/<a href="([^"]+)" aria-current="([^"]+)"/g)].map(([, path, kind]) => [path, kind]),
     [['/account/keys', 'true']],
   )
-  assert.match(made, /Ada &lt;b&gt;/)
-  assert.equal(made.indexOf('<main') > made.indexOf('Sign out'), true)
-  assert.match(made, /href="\/docs"/)
+  assert.match(rendered, /Ada &lt;b&gt;/)
+  assert.equal(rendered.indexOf('<main') > rendered.indexOf('Sign out'), true)
+  assert.match(rendered, /href="\/docs"/)
   // In narrow windows a button opens the navigation without a script.
-  const [, target] = /popovertarget="(\w+)"/.exec(made) ?? []
-  assert.match(made, new RegExp(`<nav[^>]* id="${target}"[^>]* popover>`))
+  const [, target] = /popovertarget="(\w+)"/.exec(rendered) ?? []
+  assert.match(rendered, new RegExp(`<nav[^>]* id="${target}"[^>]* popover>`))
 })
 
 test('other pages are a centred card without navigation', () => {
-  const made = layout(theme, { title: 'Sign in', content })
-  assert.match(made, /<body class="centred">/)
-  assert.doesNotMatch(made, /<nav/)
+  const rendered = layout(theme, { title: 'Sign in', content })
+  assert.match(rendered, /<body class="centred">/)
+  assert.doesNotMatch(rendered, /<nav/)
 })
 
 test('a page with images of many origins names at most forty of them in its policy', () => {
@@ -75,12 +75,12 @@ test('each provider has its own form, with POST and the CSRF token', () => {
     { kind: 'google', id: 'google', name: 'Google' },
     { kind: 'oidc', id: 'own', name: '<Own>' },
   ]
-  const made = html`${providerButtons({ providers, csrf: 't', hidden: { next: '/account' } })}`.text
-  assert.equal(made.match(/<form method="post" action="\/account\/sign-in\/(google|own)"/g)?.length, 2)
-  assert.equal(made.match(/name="csrf" value="t"/g)?.length, 2)
-  assert.match(made, /name="next" value="\/account"/)
-  assert.match(made, /Continue with &lt;Own&gt;/)
+  const rendered = html`${providerButtons({ providers, csrf: 't', hidden: { next: '/account' } })}`.text
+  assert.equal(rendered.match(/<form method="post" action="\/account\/sign-in\/(google|own)"/g)?.length, 2)
+  assert.equal(rendered.match(/name="csrf" value="t"/g)?.length, 2)
+  assert.match(rendered, /name="next" value="\/account"/)
+  assert.match(rendered, /Continue with &lt;Own&gt;/)
   // The icon is decorative, and is inlined in the page.
-  assert.equal(made.match(/class="glyph[^>]* aria-hidden="true"/g)?.length, 2)
-  assert.doesNotMatch(made, /<img|url\(|https?:| style=/)
+  assert.equal(rendered.match(/class="glyph[^>]* aria-hidden="true"/g)?.length, 2)
+  assert.doesNotMatch(rendered, /<img|url\(|https?:| style=/)
 })

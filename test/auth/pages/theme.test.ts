@@ -19,9 +19,9 @@ test('contrast is computed as WCAG defines it', () => {
 test('for any colour, links on the page and text on buttons have a contrast of 4.5 or more', () => {
   fc.assert(
     fc.property(colour, value => {
-      const made = palettes(themed(value))
+      const rendered = palettes(themed(value))
       for (const mode of ['light', 'dark'] as const) {
-        const { accent, onAccent } = made[mode]
+        const { accent, onAccent } = rendered[mode]
         assert.ok(contrast(accent, grounds[mode]) >= 4.5, `${accent} on ${grounds[mode]}`)
         assert.ok(contrast(onAccent, accent) >= 4.5, `${onAccent} on ${accent}`)
       }

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { earlyInMinute } from '../../cluster/window.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   post,
-  secretOf,
   type TokenAnswer,
   withFixture,
 } from '../../conformance/oauth/server.ts'
@@ -15,7 +15,7 @@ function ownToken({ url }: Fixture, app: App, more: Readonly<Record<string, stri
   return post(`${url}/oauth/token`, {
     grant_type: 'client_credentials',
     scope: 'read:post',
-    ...secretOf(app),
+    ...clientCredentials(app),
     ...more,
   })
 }

@@ -9,17 +9,17 @@ import { Webhook } from 'standardwebhooks'
 import { removeKey } from '../../../src/auth/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
 import {
+  clientCredentials,
   type Fixture,
   inOtherProcess,
   newTokens,
   post,
-  secretOf,
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
-import { locked } from '../../setups/postgres.ts'
+import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { act, create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { callAction, createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -65,38 +65,38 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'a rotation shows the new secret once, and a retry with its Idempotency-Key shows the same secret',
     async fixture => {
       const { ann } = fixture
-      const made = await create(fixture, ann.key)
-      const action = `${made.json.id}/rotate_secret`
-      const rotated = await act(fixture, ann.key, action)
+      const created = await postWebhook(fixture, ann.key)
+      const action = `${created.json.id}/rotate_secret`
+      const rotated = await callAction(fixture, ann.key, action)
       assert.equal(rotated.status, 200, rotated.text)
       assert.match(String(rotated.json.secret), /^whsec_[A-Za-z0-9+/]{43}=$/)
-      assert.notEqual(rotated.json.secret, made.json.secret)
-      assert.deepEqual([rotated.json.id, rotated.headers.get('cache-control')], [made.json.id, 'no-store'])
-      const headers = { 'Idempotency-Key': `rotation-${made.json.id}` }
+      assert.notEqual(rotated.json.secret, created.json.secret)
+      assert.deepEqual([rotated.json.id, rotated.headers.get('cache-control')], [created.json.id, 'no-store'])
+      const headers = { 'Idempotency-Key': `rotation-${created.json.id}` }
       const [first, again] = [
-        await act(fixture, ann.key, action, headers),
-        await act(fixture, ann.key, action, headers),
+        await callAction(fixture, ann.key, action, headers),
+        await callAction(fixture, ann.key, action, headers),
       ]
       assert.equal(first.status, 200, first.text)
       assert.equal(again.json.secret, first.json.secret)
       assert.equal(again.headers.get('idempotent-replayed'), 'true')
-      const dump = await fixture.place.dump()
-      for (const { json } of [made, rotated, first]) assert.ok(!dump.includes(String(json.secret)))
+      const dump = await fixture.deployment.dump()
+      for (const { json } of [created, rotated, first]) assert.ok(!dump.includes(String(json.secret)))
     },
   ],
   [
     'each of several concurrent rotations is refused, or returns a valid secret',
     async fixture => {
       const { ann } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const answers = await Promise.all(
-        Array.from({ length: 4 }, () => act(fixture, ann.key, `${id}/rotate_secret`)),
+        Array.from({ length: 4 }, () => callAction(fixture, ann.key, `${id}/rotate_secret`)),
       )
       const done = answers.filter(({ status }) => status === 200)
       assert.ok(done.length >= 1)
       for (const { status, code, text } of answers) assert.ok(status === 200 || code === 'CONFLICT', text)
       assert.equal(new Set(done.map(({ json }) => json.secret)).size, done.length)
-      const { json } = await act(fixture, ann.key, `${id}/rotate_secret`)
+      const { json } = await callAction(fixture, ann.key, `${id}/rotate_secret`)
       assert.match(String(json.secret), /^whsec_/)
     },
   ],
@@ -104,7 +104,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'an action accepts only POST, an empty body and known parameters',
     async fixture => {
       const { call, ann } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const url = `${path}/${id}/enable`
       for (const method of ['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD']) {
         const refused = await call(url, { method, key: ann.key })
@@ -134,20 +134,20 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'an action needs the scopes to change webhooks and to read its response',
     async fixture => {
       const { ann } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const n = await delivery(fixture, id)
       const actions = ['rotate_secret', 'enable', `deliveries/${n}/redeliver`, 'test']
       for (const scopes of [['read:webhook', 'read:webhook_delivery'], ['read:post']]) {
         const { key } = await narrowKey(fixture, ann.key, scopes)
         for (const action of actions) {
-          const refused = await act(fixture, key, `${id}/${action}`)
+          const refused = await callAction(fixture, key, `${id}/${action}`)
           assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'], action)
         }
       }
       const { key } = await narrowKey(fixture, ann.key, ['write:webhook'])
-      assert.equal((await act(fixture, key, `${id}/enable`)).status, 200)
+      assert.equal((await callAction(fixture, key, `${id}/enable`)).status, 200)
       for (const action of actions.slice(2)) {
-        assert.equal((await act(fixture, key, `${id}/${action}`)).code, 'INSUFFICIENT_SCOPE', action)
+        assert.equal((await callAction(fixture, key, `${id}/${action}`)).code, 'INSUFFICIENT_SCOPE', action)
       }
     },
   ],
@@ -156,32 +156,35 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, ann } = fixture
       // Nothing listens at this URL.
-      const id = await created(fixture, ann.key, {
+      const id = await createWebhook(fixture, ann.key, {
         url: 'http://127.0.0.1:9/',
         types: ['user.deleted'],
       })
-      const other = await created(fixture, ann.key)
+      const other = await createWebhook(fixture, ann.key)
       const n = await delivery(fixture, id, { status: 'failed', attempt: 3, event_id: '1' })
       const list = await call(`${path}/${id}/deliveries`, { key: ann.key })
       const [row] = list.json.data as readonly Record<string, unknown>[]
       assert.deepEqual([row?.id, row?.status, row?.attempt, row?.event_id], [n, 'failed', 3, '1'])
-      const one = await call(`${path}/${id}/deliveries/${n}?fields=id,status`, { key: ann.key })
-      assert.deepEqual([one.status, one.json], [200, { id: n, status: 'failed' }])
-      assert.ok(one.headers.get('etag'))
+      const value = await call(`${path}/${id}/deliveries/${n}?fields=id,status`, { key: ann.key })
+      assert.deepEqual([value.status, value.json], [200, { id: n, status: 'failed' }])
+      assert.ok(value.headers.get('etag'))
       for (const wrong of [`${path}/${other}/deliveries/${n}`, `${path}/${id}/deliveries/999999`]) {
         assert.equal((await call(wrong, { key: ann.key })).status, 404)
         assert.equal((await call(`${wrong}/redeliver`, { method: 'POST', key: ann.key })).status, 404)
       }
-      const again = await act(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
+      const again = await callAction(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
       assert.equal(again.status, 200, again.text)
       assert.deepEqual([again.json.id, again.json.message_id], [n, 'msg_1'])
       const sample = await delivery(fixture, id, { event_id: null, type: 'webhook.test', status: 'failed' })
-      assert.equal((await act(fixture, ann.key, `${id}/deliveries/${sample}/redeliver`)).code, 'CONFLICT')
+      assert.equal(
+        (await callAction(fixture, ann.key, `${id}/deliveries/${sample}/redeliver`)).code,
+        'CONFLICT',
+      )
       await call(`${path}/${id}`, { method: 'PATCH', key: ann.key, body: { enabled: false } })
-      const stopped = await act(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
+      const stopped = await callAction(fixture, ann.key, `${id}/deliveries/${n}/redeliver`)
       assert.deepEqual([stopped.status, stopped.code], [409, 'CONFLICT'])
       assert.match(stopped.text, /Enable it first/)
-      assert.deepEqual((await act(fixture, ann.key, `${id}/enable`)).json.enabled, true)
+      assert.deepEqual((await callAction(fixture, ann.key, `${id}/enable`)).json.enabled, true)
     },
   ],
   [
@@ -189,9 +192,9 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     fixture =>
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
-        const made = await create(fixture, ann.key, { url, types: ['post.created'] })
-        const { id, secret } = made.json
-        const tested = await act(fixture, ann.key, `${id}/test`)
+        const created = await postWebhook(fixture, ann.key, { url, types: ['post.created'] })
+        const { id, secret } = created.json
+        const tested = await callAction(fixture, ann.key, `${id}/test`)
         assert.equal(tested.status, 200, tested.text)
         assert.deepEqual([tested.json.status, tested.json.type], ['succeeded', 'webhook.test'])
         assert.deepEqual([tested.json.response_status, tested.json.response_excerpt], [200, 'thanks'])
@@ -206,7 +209,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         }
         const event = verify(secret, await delivered(2))
         assert.deepEqual([event.type, event.collection, event.item_id], ['post.created', 'posts', item.id])
-        const { json: rotated } = await act(fixture, ann.key, `${id}/rotate_secret`)
+        const { json: rotated } = await callAction(fixture, ann.key, `${id}/rotate_secret`)
         const settled = async () => {
           for (;;) {
             const { json } = await call(`${path}/${id}/deliveries?type=post.created`, { key: ann.key })
@@ -215,11 +218,11 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
             await setTimeout(20)
           }
         }
-        const again = await act(fixture, ann.key, `${id}/deliveries/${await settled()}/redeliver`)
+        const again = await callAction(fixture, ann.key, `${id}/deliveries/${await settled()}/redeliver`)
         assert.deepEqual([again.status, again.json.status], [200, 'pending'])
         const third = await delivered(3)
         assert.equal(third.headers['webhook-id'], received[1]?.headers['webhook-id'])
-        for (const one of [secret, rotated.secret]) assert.deepEqual(verify(one, third), event)
+        for (const value of [secret, rotated.secret]) assert.deepEqual(verify(value, third), event)
         assert.throws(() => verify(rotated.secret, received[1] as Received))
       }),
   ],
@@ -229,19 +232,19 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const { call, ann } = fixture
       const scopes = ['read:post', 'write:webhook']
       const maker = await narrowKey(fixture, ann.key, scopes)
-      const id = await created(fixture, maker.key, { types: ['post.*'] })
-      const own = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, maker.key, { types: ['post.*'] })
+      const own = await createWebhook(fixture, ann.key)
       assert.deepEqual(await stateOf(fixture, id), sending)
-      const gone = await call(`/api/v1/api_keys/${maker.id}`, { method: 'DELETE', key: ann.key })
-      assert.equal(gone.status, 204)
+      const deleted = await call(`/api/v1/api_keys/${maker.id}`, { method: 'DELETE', key: ann.key })
+      assert.equal(deleted.status, 204)
       const paused = await stateOf(fixture, id)
       assert.deepEqual([paused.enabled, paused.paused], [true, true])
       assert.match(String(paused.reason), ended)
       assert.deepEqual(await stateOf(fixture, own), sending)
       const narrower = await narrowKey(fixture, ann.key, ['write:webhook'])
-      assert.equal((await act(fixture, narrower.key, `${id}/enable`)).code, 'INSUFFICIENT_SCOPE')
+      assert.equal((await callAction(fixture, narrower.key, `${id}/enable`)).code, 'INSUFFICIENT_SCOPE')
       const heir = await narrowKey(fixture, ann.key, [...scopes, 'read:user'])
-      assert.equal((await act(fixture, heir.key, `${id}/enable`)).status, 200)
+      assert.equal((await callAction(fixture, heir.key, `${id}/enable`)).status, 200)
       assert.deepEqual(await stateOf(fixture, id), sending)
       const { json } = await call(`${path}/${id}`, { key: ann.key })
       assert.deepEqual(json.scopes, scopes)
@@ -255,8 +258,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       withReceiver(async (url, received) => {
         const { call, ann } = fixture
         const maker = await narrowKey(fixture, ann.key, ['read:post', 'write:webhook'])
-        const id = await created(fixture, maker.key, { url, types: ['post.created'] })
-        const own = await created(fixture, ann.key, { url, types: ['post.created'] })
+        const id = await createWebhook(fixture, maker.key, { url, types: ['post.created'] })
+        const own = await createWebhook(fixture, ann.key, { url, types: ['post.created'] })
         await inOtherProcess(fixture, run => removeKey(run, maker.id))
         assert.deepEqual(await stateOf(fixture, id), sending)
         const body = { title: 'Unseen', author_id: ann.id }
@@ -283,10 +286,10 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
           scope: 'openid offline_access read:post write:webhook',
           parameters: { prompt: 'consent' },
         })
-        const id = await created(fixture, String(tokens.access_token), { types: ['post.*'] })
+        const id = await createWebhook(fixture, String(tokens.access_token), { types: ['post.*'] })
         assert.deepEqual(await stateOf(fixture, id), sending)
         const revoked = await post(`${url}/oauth/revoke`, {
-          ...secretOf(app),
+          ...clientCredentials(app),
           token: String(tokens.refresh_token),
         })
         assert.equal(revoked.status, 200)
@@ -297,7 +300,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
   ],
 ]
 
-for (const setup of new Set([...setups, locked])) {
+for (const setup of new Set([...setups, postgresRowSecurity])) {
   test(`actions of webhooks (${setup.name})`, async t => {
     const use = async (fixture: Fixture) => {
       for (const [name, run] of cases) await t.test(name, () => run(fixture))

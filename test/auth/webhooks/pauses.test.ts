@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { endedReason, pauseEnded } from '../../../src/auth/webhooks/grants.ts'
 import { within } from '../../events/webhooks/fixture.ts'
-import { databases } from '../../store/databases.ts'
+import { databaseKinds } from '../../store/databases.ts'
 
-for (const database of databases.slice(0, 2)) {
-  describe(`pausing a webhook on ${database.name}`, () => {
+for (const kind of databaseKinds.slice(0, 2)) {
+  describe(`pausing a webhook on ${kind.name}`, () => {
     it(
       'logs one event for concurrent attempts',
-      within(database, async ({ run, store, webhook, webhookRow }) => {
+      within(kind, async ({ run, store, webhook, webhookRow }) => {
         const id = await webhook()
         const from = await store.changes.last()
         await Promise.all(Array.from({ length: 4 }, () => pauseEnded(run, id)))
@@ -24,7 +24,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'changes nothing if the webhook does not exist',
-      within(database, async ({ run, store }) => {
+      within(kind, async ({ run, store }) => {
         const from = await store.changes.last()
         await pauseEnded(run, 999)
         assert.deepEqual(await store.changes.after(from, 100), [])

@@ -2,18 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  clientCredentials,
   type Fixture,
   inOtherProcess,
   newTokens,
   post,
-  secretOf,
   withFixture,
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import type { Answer } from '../../serve/service.ts'
-import { locked } from '../../setups/postgres.ts'
+import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
-import { create, created, delivery, narrowKey, path } from './webhooks.ts'
+import { createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
 
@@ -31,9 +31,9 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'only the response that creates a webhook has its secret',
     async fixture => {
       const { call, ann } = fixture
-      const made = await create(fixture, ann.key, { types: ['post.*'], collections: ['posts'] })
-      assert.equal(made.status, 201, made.text)
-      const { id, secret, ...rest } = made.json
+      const created = await postWebhook(fixture, ann.key, { types: ['post.*'], collections: ['posts'] })
+      assert.equal(created.status, 201, created.text)
+      const { id, secret, ...rest } = created.json
       assert.match(String(secret), /^whsec_[A-Za-z0-9+/]{43}=$/)
       const expected = { url: 'https://example.com/hook', types: ['post.*'], collections: ['posts'] }
       assert.deepEqual(
@@ -41,14 +41,14 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         [expected.url, expected.types, expected.collections, true, null, ann.id, null],
       )
       for (const internal of ['grant', 'position', 'secret_version', 'failing_since']) {
-        assert.ok(!(internal in made.json), internal)
+        assert.ok(!(internal in created.json), internal)
       }
       for (const url of [`${path}/${id}`, path]) {
         const read = await call(url, { key: ann.key })
         assert.equal(read.status, 200, read.text)
         assert.ok(!read.text.includes('whsec_') && !read.text.includes('"secret"'), read.text)
       }
-      const stored = await fixture.place.dump()
+      const stored = await fixture.deployment.dump()
       assert.ok(!stored.includes(String(secret)) && !stored.includes(String(secret).slice(6, 40)))
     },
   ],
@@ -56,8 +56,8 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'GraphQL shows the secret too, and has no subscription to deliveries',
     async ({ call, ann }) => {
       const query = `mutation { createWebhook(url: "https://example.com", types: ["post.created"]) { id secret enabled } }`
-      const made = await call('/graphql', { method: 'POST', key: ann.key, body: { query } })
-      assert.match(made.text, /"secret":"whsec_/)
+      const created = await call('/graphql', { method: 'POST', key: ann.key, body: { query } })
+      assert.match(created.text, /"secret":"whsec_/)
       const introspection = '{ __schema { subscriptionType { fields { name } } } }'
       const { text } = await call('/graphql', {
         method: 'POST',
@@ -71,7 +71,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'all faults are reported at once, with suggestions',
     async fixture => {
       const { ann } = fixture
-      const wrong = await create(fixture, ann.key, {
+      const wrong = await postWebhook(fixture, ann.key, {
         url: 'http://10.0.0.1/',
         types: ['post.create', 'post.*', 'webhook_delivery.created', 'user'],
         collections: ['post', 'webhook_deliveries'],
@@ -94,18 +94,18 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         { position: 0 },
         { url: `https://example.com/${'x'.repeat(2048)}` },
       ]) {
-        const refused = await create(fixture, ann.key, values)
+        const refused = await postWebhook(fixture, ann.key, values)
         assert.equal(refused.code, 'VALIDATION_FAILED', JSON.stringify(values).slice(0, 80))
       }
       const type = ['user.created', 'user.*', 'webhook.paused', 'webhook.*', 'api_key.deleted', '*']
-      assert.equal((await create(fixture, ann.key, { types: type })).status, 201)
+      assert.equal((await postWebhook(fixture, ann.key, { types: type })).status, 201)
     },
   ],
   [
     'webhooks and deliveries of other users are not found',
     async fixture => {
       const { call, ann, ben, admin } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const n = await delivery(fixture, id)
       const item = `${path}/${id}`
       for (const { key } of [ben, admin]) {
@@ -136,7 +136,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     'no user can write deliveries, and their changes are not events',
     async fixture => {
       const { call, ann, admin } = fixture
-      const id = await created(fixture, ann.key)
+      const id = await createWebhook(fixture, ann.key)
       const before = await inOtherProcess(fixture, async (_, store) => store.changes.last())
       const n = await delivery(fixture, id)
       const item = `/api/v1/webhook_deliveries/${n}`
@@ -171,13 +171,13 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const count = (): Promise<number> =>
         inOtherProcess(fixture, async (_, store) => (await store.records.all('WebhookSecret')).length)
       const before = await count()
-      const first = await created(fixture, ann.key)
-      await created(fixture, ben.key)
+      const first = await createWebhook(fixture, ann.key)
+      await createWebhook(fixture, ben.key)
       assert.equal(await count(), before + 2)
       assert.equal((await call(`${path}/${first}`, { method: 'DELETE', key: ann.key })).status, 204)
       assert.equal(await count(), before + 1)
-      const gone = await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })
-      assert.equal(gone.status, 204, gone.text)
+      const deleted = await call(`/api/v1/users/${ben.id}`, { method: 'DELETE', key: admin.key })
+      assert.equal(deleted.status, 204, deleted.text)
       assert.equal(await count(), before)
     },
   ],
@@ -186,23 +186,27 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, url, ann, cleo } = fixture
       const app = await fixture.app({ scopes: ['read:post', 'write:webhook'] })
-      const foreign = await create(fixture, cleo.key, { app_id: app.id })
+      const foreign = await postWebhook(fixture, cleo.key, { app_id: app.id })
       assert.deepEqual(
         faultsOf(foreign).map(({ field }) => field),
         ['app_id'],
       )
-      const id = await created(fixture, ann.key, { app_id: app.id })
+      const id = await createWebhook(fixture, ann.key, { app_id: app.id })
       const moved = await call(`${path}/${id}`, { method: 'PATCH', key: ann.key, body: { app_id: null } })
       assert.deepEqual(
         faultsOf(moved).map(({ field }) => field),
         ['app_id'],
       )
-      const form = { ...secretOf(app), grant_type: 'client_credentials', scope: 'write:webhook read:post' }
+      const form = {
+        ...clientCredentials(app),
+        grant_type: 'client_credentials',
+        scope: 'write:webhook read:post',
+      }
       const { json } = await post(`${url}/oauth/token`, form)
-      const byItself = await create(fixture, String(json.access_token), { types: ['post.*'] })
+      const byItself = await postWebhook(fixture, String(json.access_token), { types: ['post.*'] })
       assert.deepEqual([byItself.status, byItself.code], [403, 'FORBIDDEN'], byItself.text)
-      const gone = await call(`/api/v1/oauth_apps/${app.id}`, { method: 'DELETE', key: ann.key })
-      assert.equal(gone.status, 204, gone.text)
+      const deleted = await call(`/api/v1/oauth_apps/${app.id}`, { method: 'DELETE', key: ann.key })
+      assert.equal(deleted.status, 204, deleted.text)
       assert.equal((await call(`${path}/${id}`, { key: ann.key })).status, 404)
     },
   ],
@@ -211,22 +215,22 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
     async fixture => {
       const { call, ann } = fixture
       const { key } = await narrowKey(fixture, ann.key, ['write:webhook', 'read:post'])
-      const made = await create(fixture, key, { types: ['post.created'] })
-      assert.equal(made.status, 201, made.text)
-      assert.deepEqual(made.json.scopes, ['read:post', 'write:webhook'])
+      const created = await postWebhook(fixture, key, { types: ['post.created'] })
+      assert.equal(created.status, 201, created.text)
+      assert.deepEqual(created.json.scopes, ['read:post', 'write:webhook'])
       for (const [values, scope] of [
         [{ types: ['user.*'] }, 'read:user'],
         [{ types: ['*'], collections: ['posts', 'users'] }, 'read:user'],
         [{ types: ['post.*', 'api_key.created'] }, 'read:api_key'],
       ] as const) {
-        const refused = await create(fixture, key, structuredClone(values) as never)
+        const refused = await postWebhook(fixture, key, structuredClone(values) as never)
         assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'], refused.text)
         assert.match(refused.headers.get('www-authenticate') ?? '', new RegExp(`scope="${scope}"`))
       }
-      assert.equal((await create(fixture, key, { types: ['*'] })).status, 201)
+      assert.equal((await postWebhook(fixture, key, { types: ['*'] })).status, 201)
       const reader = await narrowKey(fixture, ann.key, ['read:webhook', 'read:post'])
-      assert.equal((await create(fixture, reader.key)).code, 'INSUFFICIENT_SCOPE')
-      assert.equal((await call(`${path}/${made.json.id}`, { key: reader.key })).status, 200)
+      assert.equal((await postWebhook(fixture, reader.key)).code, 'INSUFFICIENT_SCOPE')
+      assert.equal((await call(`${path}/${created.json.id}`, { key: reader.key })).status, 200)
     },
   ],
   [
@@ -235,7 +239,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       const { call, ann } = fixture
       const change = (id: unknown, key: string, body: object) =>
         call(`${path}/${id}`, { method: 'PATCH', key, body })
-      const wide = await created(fixture, ann.key, { types: ['post.*'] })
+      const wide = await createWebhook(fixture, ann.key, { types: ['post.*'] })
       const narrow = await narrowKey(fixture, ann.key, ['write:webhook', 'read:post'])
       const middle = await narrowKey(fixture, ann.key, ['write:webhook', 'read:post', 'read:user'])
       for (const body of [
@@ -250,18 +254,21 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
       assert.equal((await call(`${path}/${wide}`, put)).code, 'FORBIDDEN')
       assert.equal((await change(wide, narrow.key, { enabled: false, description: 'x' })).status, 200)
       assert.equal((await change(wide, ann.key, { types: ['user.*'] })).status, 200)
-      const made = await create(fixture, middle.key, { types: ['user.*'] })
-      assert.equal((await change(made.json.id, narrow.key, { types: ['post.*'] })).code, 'INSUFFICIENT_SCOPE')
-      assert.equal((await change(made.json.id, middle.key, { types: ['post.*'] })).status, 200)
-      const beyond = await change(made.json.id, ann.key, { types: ['api_key.*'] })
+      const created = await postWebhook(fixture, middle.key, { types: ['user.*'] })
+      assert.equal(
+        (await change(created.json.id, narrow.key, { types: ['post.*'] })).code,
+        'INSUFFICIENT_SCOPE',
+      )
+      assert.equal((await change(created.json.id, middle.key, { types: ['post.*'] })).status, 200)
+      const beyond = await change(created.json.id, ann.key, { types: ['api_key.*'] })
       assert.deepEqual(
         faultsOf(beyond).map(({ field }) => field),
         ['types'],
       )
-      const after = await call(`${path}/${made.json.id}`, { key: ann.key })
+      const after = await call(`${path}/${created.json.id}`, { key: ann.key })
       assert.deepEqual(after.json.scopes, ['read:post', 'read:user', 'write:webhook'])
       assert.deepEqual(
-        faultsOf(await change(made.json.id, ann.key, { url: 'https://[::1]/' }))[0]?.field,
+        faultsOf(await change(created.json.id, ann.key, { url: 'https://[::1]/' }))[0]?.field,
         'url',
       )
     },
@@ -276,18 +283,18 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
         person: ann,
         scope: 'read:post write:webhook',
       })
-      const made = await create(fixture, String(tokens.access_token), { types: ['post.*'] })
-      assert.equal(made.status, 201, made.text)
-      assert.deepEqual([made.json.user_id, made.json.app_id], [ann.id, null])
-      assert.deepEqual(made.json.scopes, ['read:post', 'write:webhook'])
-      const { id } = made.json
+      const created = await postWebhook(fixture, String(tokens.access_token), { types: ['post.*'] })
+      assert.equal(created.status, 201, created.text)
+      assert.deepEqual([created.json.user_id, created.json.app_id], [ann.id, null])
+      assert.deepEqual(created.json.scopes, ['read:post', 'write:webhook'])
+      const { id } = created.json
       const wider = { method: 'PATCH', key: ann.key, body: { types: ['user.*'] } }
       assert.equal((await call(`${path}/${id}`, wider)).code, 'VALIDATION_FAILED')
     },
   ],
 ]
 
-for (const setup of new Set([...setups, locked])) {
+for (const setup of new Set([...setups, postgresRowSecurity])) {
   test(`webhooks (${setup.name})`, async t => {
     const use = async (fixture: Fixture) => {
       for (const [name, run] of cases) await t.test(name, () => run(fixture))
@@ -299,21 +306,21 @@ for (const setup of new Set([...setups, locked])) {
 test('a user may have as many webhooks as the setting allows', async () => {
   await withFixture({ webhooks: { maxPerUser: 3 } }, async fixture => {
     const { call, ann, ben } = fixture
-    const made = await Promise.all(Array.from({ length: 10 }, () => create(fixture, ann.key)))
-    assert.equal(made.filter(({ status }) => status === 201).length, 3)
-    for (const { status, code } of made) assert.ok(status === 201 || code === 'CONFLICT')
-    await created(fixture, ben.key)
+    const created = await Promise.all(Array.from({ length: 10 }, () => postWebhook(fixture, ann.key)))
+    assert.equal(created.filter(({ status }) => status === 201).length, 3)
+    for (const { status, code } of created) assert.ok(status === 201 || code === 'CONFLICT')
+    await createWebhook(fixture, ben.key)
     const { json } = await call(path, { key: ann.key })
     const [first] = json.data as readonly { readonly id: number }[]
     assert.equal((await call(`${path}/${first?.id}`, { method: 'DELETE', key: ann.key })).status, 204)
-    await created(fixture, ann.key)
+    await createWebhook(fixture, ann.key)
   })
 })
 
 test('with allowPrivate set, private addresses and http are accepted', async () => {
   await withFixture({ webhooks: { allowPrivate: true } }, async fixture => {
-    await created(fixture, fixture.ann.key, { url: 'http://127.0.0.1:9/hook' })
-    const named = await create(fixture, fixture.ann.key, { url: 'http://user:word@127.0.0.1:9/' })
+    await createWebhook(fixture, fixture.ann.key, { url: 'http://127.0.0.1:9/hook' })
+    const named = await postWebhook(fixture, fixture.ann.key, { url: 'http://user:word@127.0.0.1:9/' })
     assert.equal(named.code, 'VALIDATION_FAILED')
   })
 })

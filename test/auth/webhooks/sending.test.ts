@@ -1,15 +1,21 @@
-/** What the webhooks of owners and of apps send, and what ends it. */
+/** The deliveries of webhooks of owners and of apps, and the events that end them. */
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import { type Fixture, newTokens, post, secretOf, withFixture } from '../../conformance/oauth/server.ts'
+import {
+  clientCredentials,
+  type Fixture,
+  newTokens,
+  post,
+  withFixture,
+} from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 import { withSmtp } from '../smtp.ts'
-import { act, create, created, narrowKey, path } from './webhooks.ts'
+import { callAction, createWebhook, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
 
@@ -19,7 +25,7 @@ interface Message {
   readonly event: Readonly<Record<string, unknown>>
 }
 
-interface Place extends Fixture {
+interface WebhooksFixture extends Fixture {
   /** The URL that receives messages; `gone` responds with 410 until `state.isGone` is false. */
   readonly hooks: string
   readonly state: { isGone: boolean }
@@ -37,7 +43,7 @@ async function until(condition: () => boolean | Promise<boolean>, what: string):
   }
 }
 
-async function within(use: (place: Place) => Promise<void>, more: object = {}): Promise<void> {
+async function within(use: (fixture: WebhooksFixture) => Promise<void>, more: object = {}): Promise<void> {
   const messages: { readonly path: string; readonly message: Message }[] = []
   const state = { isGone: true }
   const server = createServer(async (request, response) => {
@@ -54,7 +60,7 @@ async function within(use: (place: Place) => Promise<void>, more: object = {}): 
       ...fixture,
       hooks,
       state,
-      at: name => messages.filter(one => one.path === `/${name}`).map(({ message }) => message),
+      at: name => messages.filter(entry => entry.path === `/${name}`).map(({ message }) => message),
       async write(title) {
         const body = { title, body: 'text' }
         const { status, text, json } = await fixture.call('/api/v1/posts', {
@@ -78,25 +84,25 @@ const titles = (messages: readonly Message[]) =>
   messages.map(({ event }) => (event['data'] as { title?: string }).title)
 
 test('an owner gets events and tests, signed with the secrets that were shown', () =>
-  within(async place => {
-    const { ann, call, hooks, at, write } = place
-    const made = await create(place, ann.key, { url: `${hooks}/own`, types: ['post.created'] })
-    assert.equal(made.status, 201, made.text)
-    const id = Number(made.json.id)
+  within(async fixture => {
+    const { ann, call, hooks, at, write } = fixture
+    const created = await postWebhook(fixture, ann.key, { url: `${hooks}/own`, types: ['post.created'] })
+    assert.equal(created.status, 201, created.text)
+    const id = Number(created.json.id)
     const item = await write('first')
     await until(() => at('own').length === 1, 'the event is sent')
     const [first] = at('own')
     assert.ok(first)
-    new Webhook(String(made.json.secret)).verify(first.text, first.headers)
+    new Webhook(String(created.json.secret)).verify(first.text, first.headers)
     assert.equal(first.event['item_id'], item)
     assert.deepEqual(first.event['actor'], { user_id: ann.id, app_id: null })
     assert.ok(!('user_id' in first.event))
-    const rotated = await act(place, ann.key, `${id}/rotate_secret`)
-    const tested = await act(place, ann.key, `${id}/test`)
+    const rotated = await callAction(fixture, ann.key, `${id}/rotate_secret`)
+    const tested = await callAction(fixture, ann.key, `${id}/test`)
     assert.equal(tested.json.status, 'succeeded', tested.text)
     const [, second] = at('own')
     assert.ok(second)
-    for (const { json } of [made, rotated])
+    for (const { json } of [created, rotated])
       new Webhook(String(json.secret)).verify(second.text, second.headers)
     await until(async () => {
       const { json } = await call(`${path}/${id}/deliveries?status=succeeded`, { key: ann.key })
@@ -105,12 +111,17 @@ test('an owner gets events and tests, signed with the secrets that were shown', 
   }))
 
 test('an app gets events of each user whose grant covers them, until the user revokes it', () =>
-  within(async place => {
-    const { ann, ben, cleo, url, hooks, at, write } = place
-    const app = await place.app({ scopes: ['read:post', 'read:user', 'offline_access', 'openid'] })
-    await created(place, ann.key, { url: `${hooks}/app`, types: ['post.created'], app_id: app.id })
+  within(async fixture => {
+    const { ann, ben, cleo, url, hooks, at, write } = fixture
+    const app = await fixture.app({ scopes: ['read:post', 'read:user', 'offline_access', 'openid'] })
+    await createWebhook(fixture, ann.key, { url: `${hooks}/app`, types: ['post.created'], app_id: app.id })
     const grantOf = (person: Fixture['ben'], scope: string) =>
-      newTokens(place, app, { browser: place.browser(), person, scope, parameters: { prompt: 'consent' } })
+      newTokens(fixture, app, {
+        browser: fixture.browser(),
+        person,
+        scope,
+        parameters: { prompt: 'consent' },
+      })
     const tokens = await grantOf(ben, 'openid offline_access read:post')
     // Anyone may read posts, but a token needs the scope.
     await grantOf(cleo, 'openid offline_access read:user')
@@ -121,22 +132,22 @@ test('an app gets events of each user whose grant covers them, until the user re
     }, 'an event is sent for the grant')
     assert.deepEqual(new Set(at('app').map(({ event }) => event['user_id'])), new Set([ben.id]))
     const revoked = await post(`${url}/oauth/revoke`, {
-      ...secretOf(app),
+      ...clientCredentials(app),
       token: String(tokens.refresh_token),
     })
     assert.equal(revoked.status, 200)
-    await created(place, ann.key, { url: `${hooks}/after`, types: ['post.created'] })
+    await createWebhook(fixture, ann.key, { url: `${hooks}/after`, types: ['post.created'] })
     await write('after')
     await until(() => titles(at('after')).includes('after'), 'another webhook gets it')
     assert.ok(!titles(at('app')).includes('after'))
   }))
 
 test('a webhook stops sending when the key that created it is deleted', () =>
-  within(async place => {
-    const { ann, call, hooks, at, write } = place
-    const narrow = await narrowKey(place, ann.key, ['read:post', 'write:webhook'])
-    await created(place, narrow.key, { url: `${hooks}/narrow`, types: ['post.*'] })
-    await created(place, ann.key, { url: `${hooks}/all`, types: ['post.created'] })
+  within(async fixture => {
+    const { ann, call, hooks, at, write } = fixture
+    const narrow = await narrowKey(fixture, ann.key, ['read:post', 'write:webhook'])
+    await createWebhook(fixture, narrow.key, { url: `${hooks}/narrow`, types: ['post.*'] })
+    await createWebhook(fixture, ann.key, { url: `${hooks}/all`, types: ['post.created'] })
     await write('before')
     await until(() => at('narrow').length === 1, 'the event is sent')
     assert.equal(
@@ -149,9 +160,9 @@ test('a webhook stops sending when the key that created it is deleted', () =>
   }))
 
 test('an endpoint that responds with 410 pauses its webhook, which continues where it stopped once it is enabled', () =>
-  within(async place => {
-    const { ann, call, hooks, at, write, state } = place
-    const id = await created(place, ann.key, { url: `${hooks}/gone`, types: ['post.created'] })
+  within(async fixture => {
+    const { ann, call, hooks, at, write, state } = fixture
+    const id = await createWebhook(fixture, ann.key, { url: `${hooks}/gone`, types: ['post.created'] })
     await write('one')
     await until(
       async () => (await call(`${path}/${id}`, { key: ann.key })).json.paused_at !== null,
@@ -159,7 +170,7 @@ test('an endpoint that responds with 410 pauses its webhook, which continues whe
     )
     await write('two')
     state.isGone = false
-    assert.equal((await act(place, ann.key, `${id}/enable`)).status, 200)
+    assert.equal((await callAction(fixture, ann.key, `${id}/enable`)).status, 200)
     await write('three')
     await until(() => at('gone').length === 3, 'the remaining events are sent')
     assert.deepEqual(titles(at('gone')).sort(), ['one', 'three', 'two'])
@@ -168,9 +179,9 @@ test('an endpoint that responds with 410 pauses its webhook, which continues whe
 test('the owner of a paused webhook gets one mail, with the reason and how to resume it', () =>
   withSmtp((smtp, received) =>
     within(
-      async place => {
-        const { ann, call, hooks, write } = place
-        const id = await created(place, ann.key, { url: `${hooks}/gone`, types: ['post.created'] })
+      async fixture => {
+        const { ann, call, hooks, write } = fixture
+        const id = await createWebhook(fixture, ann.key, { url: `${hooks}/gone`, types: ['post.created'] })
         await write('one')
         await write('two')
         const mails = () => received.commands.filter(command => command.startsWith('RCPT')).length

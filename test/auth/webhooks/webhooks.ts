@@ -9,16 +9,16 @@ export const path = '/api/v1/webhooks'
 
 type Values = Readonly<Record<string, JsonValue>>
 
-export function create({ call }: Fixture, key: string, values: Values = {}): Promise<Answer> {
+export function postWebhook({ call }: Fixture, key: string, values: Values = {}): Promise<Answer> {
   const body = { url: 'https://example.com/hook', types: ['*'], ...values }
   return call(path, { method: 'POST', key, body })
 }
 
 /** Creates a webhook and returns its id. */
-export async function created(fixture: Fixture, key: string, values: Values = {}): Promise<number> {
-  const made = await create(fixture, key, values)
-  assert.equal(made.status, 201, made.text)
-  return Number(made.json.id)
+export async function createWebhook(fixture: Fixture, key: string, values: Values = {}): Promise<number> {
+  const created = await postWebhook(fixture, key, values)
+  assert.equal(created.status, 201, created.text)
+  return Number(created.json.id)
 }
 
 /** Creates an API key of the same user that is limited to scopes. */
@@ -34,7 +34,7 @@ export async function narrowKey(
   return { id: Number(json.id), key: String(json.key) }
 }
 
-export function act({ call }: Fixture, key: string, action: string, headers?: Record<string, string>) {
+export function callAction({ call }: Fixture, key: string, action: string, headers?: Record<string, string>) {
   return call(`${path}/${action}`, { method: 'POST', key, headers })
 }
 

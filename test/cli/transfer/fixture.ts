@@ -38,9 +38,9 @@ export interface Project {
   readonly url: string
   readonly environment: Readonly<Record<string, string>>
   write(file: string, text: string | Buffer): void
-  portico(...words: string[]): Promise<CommandResult>
+  portico(...args: string[]): Promise<CommandResult>
   /** Runs the command with this standard input. */
-  piped(input: Iterable<string>, ...words: string[]): Promise<CommandResult>
+  porticoWithInput(input: Iterable<string>, ...args: string[]): Promise<CommandResult>
   rows(text: string): Promise<readonly Record<string, unknown>[]>
 }
 
@@ -52,8 +52,8 @@ function projectIn(folder: string, url: string): Project {
     url,
     environment,
     write: (file, text) => writeFileSync(join(folder, file), text),
-    portico: (...words) => portico(words, { folder, environment }),
-    piped: (input, ...words) => porticoWithInput(folder, environment, input, words),
+    portico: (...args) => portico(args, { folder, environment }),
+    porticoWithInput: (input, ...args) => porticoWithInput(folder, environment, input, args),
     async rows(text) {
       if (url.startsWith('postgres')) return query(url, text)
       const database = new DatabaseSync(join(folder, url), { readOnly: true })
@@ -70,9 +70,9 @@ async function porticoWithInput(
   cwd: string,
   environment: Project['environment'],
   input: Iterable<string>,
-  words: readonly string[],
+  args: readonly string[],
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, ['--conditions=portico-source', bin, ...words], {
+  const child = spawn(process.execPath, ['--conditions=portico-source', bin, ...args], {
     cwd,
     env: { ...inheritedEnvironment, ...environment },
   })

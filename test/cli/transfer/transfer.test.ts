@@ -255,7 +255,7 @@ export default model({
   })
 
   scenario('a killed import resumes where it stopped, from a file and from standard input', async project => {
-    const { portico, piped, write } = project
+    const { portico, porticoWithInput: piped, write } = project
     const lines = Array.from(
       { length: 20_000 },
       (_, index) => `{"name":"thing ${index}","note":"${'x'.repeat(100)}"}\n`,
@@ -334,7 +334,7 @@ test('a file much larger than the heap is imported and exported', () =>
     function* rows() {
       for (let index = 0; index < 2000; index += 1) yield `{"name":"thing ${index}","note":"${note}"}\n`
     }
-    const child = await small.piped(rows(), 'import', 'things', '--format', 'ndjson')
+    const child = await small.porticoWithInput(rows(), 'import', 'things', '--format', 'ndjson')
     assert.equal(child.out, '2,000 rows of things imported.\n', child.err)
     const exported = await small.portico('export', 'things', 'all.csv')
     assert.equal(exported.err, 'Exported 2,000 rows of things.\n')
@@ -451,7 +451,7 @@ test('an import that fails ends although its standard input stays open', () =>
     }
   }))
 
-test('what a file says does nothing to the terminal', () =>
+test('control characters in a file do not reach the terminal', () =>
   withProject('SQLite', async ({ portico, write }) => {
     write('rows.ndjson', `${JSON.stringify({ name: 'a', '\u001b[2J\u009b': 1 })}\n`)
     const { err } = await portico('import', 'things', 'rows.ndjson')

@@ -2,7 +2,7 @@
 
 import json
 
-from given import client, code, given
+from environment import client, code, value_of
 from rest_api_client.api.posts import (
     aggregate_posts,
     create_post,
@@ -20,21 +20,21 @@ def titles(posts: list[Post]) -> list[str]:
     return [post.title for post in posts]
 
 
-post: Post = given(create_post.sync(client=client, body=PostCreate(title="Hello")))
-read = given(get_post.sync(post.id, client=client, include="author"))
+post: Post = value_of(create_post.sync(client=client, body=PostCreate(title="Hello")))
+read = value_of(get_post.sync(post.id, client=client, include="author"))
 assert read.author
 conditions = PostFilter(titlecontains="ell", created_atgte=post.created_at)
-listed = given(list_posts.sync(client=client, filter_=conditions))
-equal = given(list_posts.sync(client=client, filter_=PostFilter(title="Hello")))
+listed = value_of(list_posts.sync(client=client, filter_=conditions))
+equal = value_of(list_posts.sync(client=client, filter_=PostFilter(title="Hello")))
 by_author = Filters.from_dict({"author.role": "admin", "not[title]": "Other"})
-related = given(list_posts.sync(client=client, more_filters=by_author))
+related = value_of(list_posts.sync(client=client, more_filters=by_author))
 recent = Filters.from_dict({"id[gte]": "1", "author.role[eq]": "admin"})
-counted = given(aggregate_posts.sync(client=client, filter_=recent))
+counted = value_of(aggregate_posts.sync(client=client, filter_=recent))
 change = PostUpdate(title="Hello again", body="Much")
-updated = given(update_post.sync(post.id, client=client, body=change))
+updated = value_of(update_post.sync(post.id, client=client, body=change))
 replacement = PostReplace(title="New", author_id=post.author_id)
-replaced = given(replace_post.sync(post.id, client=client, body=replacement))
-of_author = given(list_posts_of_user.sync(post.author_id, client=client))
+replaced = value_of(replace_post.sync(post.id, client=client, body=replacement))
+of_author = value_of(list_posts_of_user.sync(post.author_id, client=client))
 deleted = delete_post.sync_detailed(post.id, client=client)
 gone = get_post.sync_detailed(post.id, client=client)
 seen = {

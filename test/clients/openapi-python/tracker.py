@@ -3,7 +3,7 @@
 import datetime
 import json
 
-from given import client, failed, given
+from environment import client, failed, value_of
 from rest_api_client.api.organizations import found_organization, report_of_organization
 from rest_api_client.api.projects import archive_project, create_project, delete_project
 from rest_api_client.api.tasks import (
@@ -27,31 +27,31 @@ from rest_api_client.models import (
 
 
 def add(task: TaskCreate) -> Task:
-    return given(create_task.sync(client=client, body=task))
+    return value_of(create_task.sync(client=client, body=task))
 
 
 engines = FoundOrganizationInput(name="Engines")
-organization = given(found_organization.sync(client=client, body=engines))
+organization = value_of(found_organization.sync(client=client, body=engines))
 loom = ProjectCreate(organization_id=organization.id, name="Loom")
-project = given(create_project.sync(client=client, body=loom))
+project = value_of(create_project.sync(client=client, body=loom))
 weave = add(TaskCreate(project_id=project.id, title="Weave"))
 due_on = datetime.date(2026, 12, 24)
 add(TaskCreate(project_id=project.id, title="Card", status=TaskStatus.DOING, due_on=due_on))
 now = TaskCreate(project_id=project.id, title="Now", urgent=True)
 urgent = failed(create_task.sync_detailed(client=client, body=now)).error
 assert urgent.details
-doing = given(
+doing = value_of(
     list_tasks_of_project.sync(project.id, client=client, filter_=TaskFilter(statusne=TaskStatus.OPEN), sort="-title")
 )
 change = TaskUpdate(status=TaskStatus.DONE)
-done = given(update_task.sync(weave.id, client=client, body=change))
-archived = given(archive_project.sync(project.id, client=client))
-report: ReportOfOrganizationOutput = given(
+done = value_of(update_task.sync(weave.id, client=client, body=change))
+archived = value_of(archive_project.sync(project.id, client=client))
+report: ReportOfOrganizationOutput = value_of(
     report_of_organization.sync(client=client, id=organization.id)
 )
-groups = given(aggregate_tasks.sync(client=client, group_by="status"))
+groups = value_of(aggregate_tasks.sync(client=client, group_by="status"))
 trashed = trash_task.sync_detailed(weave.id, client=client)
-restored = given(restore_task.sync(weave.id, client=client))
+restored = value_of(restore_task.sync(weave.id, client=client))
 deleted = delete_project.sync_detailed(project.id, client=client)
 seen = {
     "task": [weave.title, weave.status.value, weave.points, weave.details],

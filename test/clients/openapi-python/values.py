@@ -3,7 +3,7 @@
 import datetime
 import json
 
-from given import client, code, failed, given
+from environment import client, code, failed, value_of
 from rest_api_client.api.things import (
     create_thing,
     delete_thing,
@@ -35,7 +35,7 @@ def shape(thing: Thing) -> object:
 
 
 def page() -> dict[str, object]:
-    found = given(list_things.sync(client=client, page=2, per_page=2, sort="name"))
+    found = value_of(list_things.sync(client=client, page=2, per_page=2, sort="name"))
     return {"names": names(found.data), "total": found.meta.total, "page": found.meta.page}
 
 
@@ -43,14 +43,14 @@ def cursor() -> list[list[str]]:
     pages: list[list[str]] = []
     at: str | None = ""
     while at is not None:
-        found = given(list_things.sync(client=client, cursor=at, per_page=2))
+        found = value_of(list_things.sync(client=client, cursor=at, per_page=2))
         pages.append(names(found.data))
         at = found.meta.next_cursor or None
     return pages
 
 
 def create(body: ThingCreate) -> Thing:
-    return given(create_thing.sync(client=client, body=body))
+    return value_of(create_thing.sync(client=client, body=body))
 
 
 def main() -> dict[str, object]:
@@ -74,16 +74,16 @@ def main() -> dict[str, object]:
     )
     two = create(ThingCreate(name="two", parent_id=one.id))
     three = create(ThingCreate(name="three"))
-    included = given(get_thing.sync(two.id, client=client, include="parent.owner")).parent
+    included = value_of(get_thing.sync(two.id, client=client, include="parent.owner")).parent
     assert included and included.owner
     merged = ThingUpdateShapeType0.from_dict({"unit": None})
     change = ThingUpdate(
         body="changed", mood=ThingMood.GOOD, mail=None, payload={"a": None, "b": 1}, shape=merged
     )
-    updated = given(update_thing.sync(one.id, client=client, body=change))
+    updated = value_of(update_thing.sync(one.id, client=client, body=change))
     pages, cursors = page(), cursor()
-    filtered = given(list_things.sync(client=client, filter_=ThingFilter(statein="in-between,done")))
-    replaced = given(replace_thing.sync(one.id, client=client, body=ThingReplace(name="replaced")))
+    filtered = value_of(list_things.sync(client=client, filter_=ThingFilter(statein="in-between,done")))
+    replaced = value_of(replace_thing.sync(one.id, client=client, body=ThingReplace(name="replaced")))
     conflict = create_thing.sync_detailed(client=client, body=ThingCreate(name="two"))
     details = failed(conflict).error.details
     assert details

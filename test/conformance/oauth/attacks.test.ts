@@ -6,6 +6,7 @@ import { type Browser, type Form, formsOf, type Page } from './browser.ts'
 import {
   type App,
   authorizationUrl,
+  clientCredentials,
   consentOf,
   type Fixture,
   formWith,
@@ -13,7 +14,6 @@ import {
   type Person,
   post,
   redirectUri,
-  secretOf,
   untilDeparture,
   withFixture,
 } from './server.ts'
@@ -262,7 +262,7 @@ test('a consent cannot grant scopes that were not requested', async () => {
     if (!('location' in landing)) return assert.ok(landing.status >= 400)
     const code = landing.location.searchParams.get('code') ?? ''
     const answer = await post(`${fixture.url}/oauth/token`, {
-      ...secretOf(app),
+      ...clientCredentials(app),
       code,
       redirect_uri: redirectUri,
     })
@@ -330,7 +330,7 @@ interface Device {
 }
 
 async function newDevice({ url }: Fixture, app: App): Promise<Device> {
-  const answer = await post(`${url}/oauth/device`, { scope: 'read:user', ...secretOf(app) })
+  const answer = await post(`${url}/oauth/device`, { scope: 'read:user', ...clientCredentials(app) })
   assert.equal(answer.status, 200, answer.text)
   return answer.json as unknown as Device
 }
@@ -339,7 +339,7 @@ function poll({ url }: Fixture, app: App, { device_code }: Device) {
   return post(`${url}/oauth/token`, {
     grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
     device_code,
-    ...secretOf(app),
+    ...clientCredentials(app),
   })
 }
 
@@ -509,7 +509,7 @@ test('no secret is stored in plain text', async () => {
       scope: 'openid offline_access read:post',
       parameters: { prompt: 'consent' },
     })
-    const stored = await fixture.place.dump()
+    const stored = await fixture.deployment.dump()
     assert.ok(stored.includes(fixture.ann.email), 'the dump contains the users')
     for (const [name, secret] of Object.entries({
       client_secret: app.client_secret,

@@ -1,4 +1,4 @@
-/** As much of a browser as a page without JavaScript needs: cookies, redirects, links and forms. */
+/** A browser without JavaScript: cookies, redirects, links and forms. */
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
 
 export interface Field {
@@ -46,10 +46,10 @@ export interface Answer {
   readonly text: string
 }
 
-const MAX_REDIRECTS = 12
+const maxRedirects = 12
 const entities: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }
 
-function plain(html: string): string {
+function decodeEntities(html: string): string {
   return html.replace(/&(?:#x([0-9a-f]+)|#(\d+)|(\w+));/gi, (entity, hex, decimal, name) => {
     if (hex !== undefined) return String.fromCodePoint(Number.parseInt(hex, 16))
     if (decimal !== undefined) return String.fromCodePoint(Number(decimal))
@@ -62,7 +62,7 @@ function attributes(tag: string): ReadonlyMap<string, string> {
   for (const [, name = '', quoted, single, bare] of tag.matchAll(
     /\s([\w-]+)(?:=(?:"([^"]*)"|'([^']*)'|([^\s>"']+)))?/g,
   )) {
-    values.set(name.toLowerCase(), plain(quoted ?? single ?? bare ?? ''))
+    values.set(name.toLowerCase(), decodeEntities(quoted ?? single ?? bare ?? ''))
   }
   return values
 }
@@ -72,7 +72,7 @@ function fieldsOf(html: string): Field[] {
   const others = [...html.matchAll(/<(select|textarea)\b([^>]*)>([\s\S]*?)<\/\1>/gi)].map(
     ([, type = '', tag = '', inner = '']) => {
       const selected = /<option value="([^"]*)" selected/.exec(inner)?.[1] ?? ''
-      const value = plain(type === 'textarea' ? inner.replace(/^\n/, '') : selected)
+      const value = decodeEntities(type === 'textarea' ? inner.replace(/^\n/, '') : selected)
       return { name: attributes(` ${tag}`).get('name') ?? '', type, value, checked: false }
     },
   )
@@ -94,7 +94,7 @@ function buttonsOf(html: string): Button[] {
       {
         name: button.get('name'),
         value: button.get('value') ?? '',
-        label: plain(label.replace(/<[^>]*>/g, ' '))
+        label: decodeEntities(label.replace(/<[^>]*>/g, ' '))
           .replace(/\s+/g, ' ')
           .trim(),
       },
@@ -125,7 +125,7 @@ interface Cookie {
 class CookieJar {
   readonly #cookies = new Map<string, Cookie>()
 
-  take(lines: readonly string[], from: URL): void {
+  store(lines: readonly string[], from: URL): void {
     for (const line of lines) {
       const [pair = '', ...rest] = line.split(';')
       const mark = pair.indexOf('=')
@@ -138,20 +138,20 @@ class CookieJar {
       const path = attributes.get('path') ?? from.pathname.replace(/\/[^/]*$/, '/')
       const name = pair.slice(0, mark).trim()
       const expires = attributes.get('expires')
-      const over =
+      const isExpired =
         attributes.get('max-age') === '0' ||
         (expires !== undefined && new Date(expires).getTime() <= Date.now())
-      if (over) this.#cookies.delete(`${name};${path}`)
+      if (isExpired) this.#cookies.delete(`${name};${path}`)
       else this.#cookies.set(`${name};${path}`, { name, path, value: pair.slice(mark + 1).trim() })
     }
   }
 
   for(url: URL): string {
-    const fitting = [...this.#cookies.values()].filter(
+    const matching = [...this.#cookies.values()].filter(
       ({ path }) => url.pathname === path || url.pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
     )
-    fitting.sort((a, b) => b.path.length - a.path.length)
-    return fitting.map(({ name, value }) => `${name}=${value}`).join('; ')
+    matching.sort((a, b) => b.path.length - a.path.length)
+    return matching.map(({ name, value }) => `${name}=${value}`).join('; ')
   }
 }
 
@@ -167,7 +167,7 @@ export class Browser {
   /** Sends one request with the cookies that belong to it; redirects are not followed. */
   async send(url: URL, { method = 'GET', headers = {}, body }: RequestOptions = {}): Promise<Answer> {
     const cookie = this.#jar.for(url)
-    const all = {
+    const allHeaders = {
       Accept: 'text/html,application/xhtml+xml',
       'Sec-Fetch-Mode': 'navigate',
       'Sec-Fetch-Dest': 'document',
@@ -176,7 +176,7 @@ export class Browser {
       ...headers,
     }
     const answer = await new Promise<Answer & { readonly cookies: readonly string[] }>((resolve, reject) => {
-      const sent = httpRequest(url, { method, headers: all, agent: this.#agent }, message => {
+      const sent = httpRequest(url, { method, headers: allHeaders, agent: this.#agent }, message => {
         let text = ''
         message.setEncoding('utf8')
         message.on('data', chunk => {
@@ -195,7 +195,7 @@ export class Browser {
       sent.on('error', reject)
       sent.end(body)
     })
-    this.#jar.take(answer.cookies, url)
+    this.#jar.store(answer.cookies, url)
     return answer
   }
 
@@ -214,13 +214,13 @@ export class Browser {
     for (const { name, type, value, checked } of form.fields) {
       const override = values[name]
       if (type === 'checkbox' || type === 'radio') {
-        const on =
+        const isChecked =
           override === undefined
             ? checked
             : typeof override === 'string'
               ? override === value
               : override === true || (Array.isArray(override) && override.includes(value))
-        if (on) pairs.append(name, value)
+        if (isChecked) pairs.append(name, value)
       } else pairs.append(name, typeof override === 'string' ? override : value)
     }
     if (button?.name !== undefined) pairs.append(button.name, button.value)
@@ -243,7 +243,7 @@ export class Browser {
   async #follow(from: URL, firstRequest: RequestOptions): Promise<Page | Departure> {
     let url = from
     let sent = firstRequest
-    for (let count = 0; count < MAX_REDIRECTS; count++) {
+    for (let count = 0; count < maxRedirects; count++) {
       if (url.origin !== this.origin) return { location: url }
       const answer = await this.send(url, sent)
       const { location } = answer.headers

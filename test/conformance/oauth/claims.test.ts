@@ -7,10 +7,10 @@ import {
   authorizationUrl,
   authorize,
   consentOf,
+  exchangeCode,
   type Fixture,
   formWith,
   type Person,
-  redeem,
   untilDeparture,
   withFixture,
 } from './server.ts'
@@ -45,7 +45,7 @@ async function userinfo({ call }: Fixture, token: string): Promise<Readonly<Reco
 async function claimsFor(fixture: Fixture, app: App, callbackUrl: URL): Promise<ReturnedClaims> {
   const code = callbackUrl.searchParams.get('code')
   assert.ok(code, callbackUrl.href)
-  const { json, text } = await redeem(fixture.url, app, code)
+  const { json, text } = await exchangeCode(fixture.url, app, code)
   assert.ok(typeof json.id_token === 'string' && typeof json.access_token === 'string', text)
   assert.equal(json.scope, 'openid')
   const [, payload = ''] = json.id_token.split('.')

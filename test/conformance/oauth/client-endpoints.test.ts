@@ -7,13 +7,13 @@ import {
   type App,
   authorizationUrl,
   authorize,
+  clientCredentials,
   consentOf,
   type Fixture,
   formWith,
   newTokens,
   post,
   redirectUri,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -94,9 +94,9 @@ test('a token of another issuer is inactive, and revoking it is no error, whatev
       'a.b.c',
     ]
     for (const token of foreign) {
-      // With an unknown parameter, oidc-provider answers instead of the fast path.
+      // oidc-provider responds to a request with an unknown parameter, not the fast path.
       for (const more of [{}, { unknown: 'x' }]) {
-        const form = { token, ...secretOf(app), ...more }
+        const form = { token, ...clientCredentials(app), ...more }
         const { status, json, text } = await post(`${fixture.url}/oauth/introspect`, form)
         assert.deepEqual([status, json], [200, { active: false }], `${token.slice(0, 80)} ${text}`)
         const revoked = await post(`${fixture.url}/oauth/revoke`, form)
@@ -155,7 +155,7 @@ test('a device request without scope gets the default scopes, wherever the app p
     const app = await fixture.app()
     const url = `${fixture.url}/oauth/device`
     const Authorization = basic(app.client_id, app.client_secret, escaped)
-    const started = [await post(url, secretOf(app)), await post(url, {}, { Authorization })]
+    const started = [await post(url, clientCredentials(app)), await post(url, {}, { Authorization })]
     for (const { status, text } of started) assert.equal(status, 200, text)
     const foreign = await post(
       url,
@@ -202,7 +202,11 @@ test('an app’s tokens cannot be introspected or revoked without its secret', a
       scope: 'read:user',
     })
     for (const path of ['introspect', 'revoke']) {
-      for (const form of [{}, { client_id: app.client_id }, { ...secretOf(app), client_secret: 'wrong' }]) {
+      for (const form of [
+        {},
+        { client_id: app.client_id },
+        { ...clientCredentials(app), client_secret: 'wrong' },
+      ]) {
         const { status, json } = await post(`${fixture.url}/oauth/${path}`, { token, ...form })
         assert.ok(status === 400 || status === 401, `${path} ${status}`)
         assert.equal(json.active, undefined)
@@ -460,9 +464,9 @@ test('of concurrent uses of a pushed request, one gets a code', async () => {
     const request = { response_type: 'code', redirect_uri, scope: 'read:post', state: 's' }
     const browser = fixture.browser()
     const address = { client_id: app.client_id }
-    // With an earlier consent, no page comes between the request and the code.
+    // An earlier consent makes a page between the request and the code unnecessary.
     await authorize(browser, authorizationUrl(fixture.url, { ...address, ...request }), fixture.ann)
-    const { json } = await post(`${fixture.url}/oauth/par`, { ...request, ...secretOf(app) })
+    const { json } = await post(`${fixture.url}/oauth/par`, { ...request, ...clientCredentials(app) })
     const pushed = authorizationUrl(fixture.url, { ...address, request_uri: String(json.request_uri) })
     const answers = await Promise.all(Array.from({ length: 8 }, () => browser.open(pushed)))
     const outcomes = answers.map(answer => {

@@ -5,7 +5,7 @@ import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { AuthorizationCode, ClientCredentials } from 'simple-oauth2'
 import { type App, authorize, type Fixture, redirectUri, withFixture } from './server.ts'
-import { mayNotRead, mayRead } from './token-reads.ts'
+import { assertCannotRead, assertCanRead } from './token-reads.ts'
 
 function configurationOf({ url }: Fixture, app: App, authentication?: openid.ClientAuth) {
   return openid.discovery(new URL(url), app.client_id, app.client_secret, authentication, {
@@ -42,17 +42,17 @@ test('openid-client: discovery, PKCE, nonce, ID token, userinfo, refresh, intros
       assert.equal(claims.aud, app.client_id)
       const info = await openid.fetchUserInfo(configuration, tokens.access_token, claims.sub)
       assert.deepEqual([info.name, info.email], [fixture.ann.name, fixture.ann.email])
-      await mayRead(fixture, tokens.access_token)
+      await assertCanRead(fixture, tokens.access_token)
 
       const refreshed = await openid.refreshTokenGrant(configuration, tokens.refresh_token ?? '')
-      await mayRead(fixture, refreshed.access_token)
+      await assertCanRead(fixture, refreshed.access_token)
       assert.notEqual(refreshed.refresh_token, tokens.refresh_token)
 
       const introspected = await openid.tokenIntrospection(configuration, refreshed.access_token)
       assert.equal(introspected.active, true)
       assert.ok(introspected.scope?.split(' ').includes('read:post'))
       await openid.tokenRevocation(configuration, refreshed.refresh_token ?? '')
-      await mayNotRead(fixture, refreshed.access_token)
+      await assertCannotRead(fixture, refreshed.access_token)
       const after = await openid.tokenIntrospection(configuration, refreshed.access_token)
       assert.deepEqual(after, { active: false })
     }
@@ -81,7 +81,7 @@ test('openid-client: client credentials and a pushed request work', async () => 
       pkceCodeVerifier: verifier,
       expectedState: 'pushed',
     })
-    await mayRead(fixture, tokens.access_token)
+    await assertCanRead(fixture, tokens.access_token)
   })
 })
 
@@ -121,7 +121,7 @@ test('oauth4webapi: the flow works with its strict checks of the specifications'
       )
       const tokens = await oauth.processAuthorizationCodeResponse(server, client, response)
       assert.equal(tokens.token_type, 'bearer')
-      await mayRead(fixture, tokens.access_token)
+      await assertCanRead(fixture, tokens.access_token)
       const api = await oauth.protectedResourceRequest(
         tokens.access_token,
         'GET',
@@ -170,11 +170,11 @@ test('simple-oauth2: code exchange, refresh, revocation and client credentials w
     const code = callbackUrl.searchParams.get('code') ?? ''
     const token = await client.getToken({ code, redirect_uri: redirectUri })
     assert.equal(token.expired(), false)
-    await mayRead(fixture, String(token.token.access_token))
+    await assertCanRead(fixture, String(token.token.access_token))
     const refreshed = await token.refresh()
-    await mayRead(fixture, String(refreshed.token.access_token))
+    await assertCanRead(fixture, String(refreshed.token.access_token))
     await refreshed.revokeAll()
-    await mayNotRead(fixture, String(refreshed.token.access_token))
+    await assertCannotRead(fixture, String(refreshed.token.access_token))
 
     const { authorizePath: _, ...auth } = config.auth
     const own = await new ClientCredentials({ ...config, auth }).getToken({ scope: 'read:post' })

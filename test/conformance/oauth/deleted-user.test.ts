@@ -10,16 +10,16 @@ import type { Page } from './browser.ts'
 import {
   type App,
   authorizationUrl,
+  clientCredentials,
   consentOf,
+  exchangeCode,
   type Fixture,
   inOtherProcess,
   newCode,
   newTokens,
   type Person,
   post,
-  redeem,
   redirectUri,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -82,7 +82,7 @@ async function remember(fixture: Fixture, { id, email, name }: Person): Promise<
 
 /** A device code that the user has approved. */
 async function allowDevice({ url, browser: open }: Fixture, app: App, person: Person) {
-  const device = await post(`${url}/oauth/device`, { ...secretOf(app), scope: 'read:post' })
+  const device = await post(`${url}/oauth/device`, { ...clientCredentials(app), scope: 'read:post' })
   assert.equal(device.status, 200, device.text)
   const browser = open()
   let page = (await browser.open(String(device.json.verification_uri_complete))) as Page
@@ -96,7 +96,7 @@ async function allowDevice({ url, browser: open }: Fixture, app: App, person: Pe
   return String(device.json.device_code)
 }
 
-/** What Ben’s credentials return: `kept` can be called repeatedly, `last` once. */
+/** The results of Ben’s credentials: `kept` can be called repeatedly, `last` once. */
 async function credentialsOf(fixture: Fixture, app: App, jwtApp: App, ben: Person) {
   const { url, call } = fixture
   const browser = fixture.browser()
@@ -123,7 +123,7 @@ async function credentialsOf(fixture: Fixture, app: App, jwtApp: App, ben: Perso
       key: await status(ben.key),
       userinfo: (await call('/oauth/userinfo', { key: String(tokens.access_token) })).status,
       introspected: (
-        await post(`${url}/oauth/introspect`, { ...secretOf(app), token: `${tokens.access_token}` })
+        await post(`${url}/oauth/introspect`, { ...clientCredentials(app), token: `${tokens.access_token}` })
       ).json.active,
       page: ((await browser.open(`${url}/account`)) as Page).url.pathname,
     }),
@@ -131,13 +131,13 @@ async function credentialsOf(fixture: Fixture, app: App, jwtApp: App, ben: Perso
       refresh: await post(`${url}/oauth/token`, {
         grant_type: 'refresh_token',
         refresh_token: String(tokens.refresh_token),
-        ...secretOf(app),
+        ...clientCredentials(app),
       }),
-      code: await redeem(url, app, code),
+      code: await exchangeCode(url, app, code),
       device: await post(`${url}/oauth/token`, {
         grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
         device_code: device,
-        ...secretOf(app),
+        ...clientCredentials(app),
       }),
       consent: await browser.submit(consent.form, {}, consent.button),
     }),
@@ -205,7 +205,7 @@ for (const [transport, remove] of Object.entries(transports)) {
       assert.equal((await call('/api/v1/posts', { key: String(other.access_token) })).status, 200)
       const signIn = await post(`${url}/oauth/token`, {
         grant_type: 'client_credentials',
-        ...secretOf(ofBen),
+        ...clientCredentials(ofBen),
       })
       assert.equal(signIn.json.error, 'invalid_client')
     })

@@ -4,17 +4,21 @@ import { test } from 'node:test'
 import { isTooFast, pollIntervalSeconds } from '../../../src/auth/server/tokens/device-polling.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
-import { type App, type Fixture, post, secretOf, withFixture } from './server.ts'
+import { type App, clientCredentials, type Fixture, post, withFixture } from './server.ts'
 
 const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
 
 async function startDeviceFlow({ url }: Fixture, app: App) {
-  const { json } = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+  const { json } = await post(`${url}/oauth/device`, { scope: 'read:post', ...clientCredentials(app) })
   return { interval: json.interval, device_code: String(json.device_code) }
 }
 
 async function poll({ url }: Fixture, app: App, device_code: string): Promise<unknown> {
-  const { status, json } = await post(`${url}/oauth/token`, { grant_type, device_code, ...secretOf(app) })
+  const { status, json } = await post(`${url}/oauth/token`, {
+    grant_type,
+    device_code,
+    ...clientCredentials(app),
+  })
   assert.equal(status, 400)
   return json.error
 }
@@ -42,7 +46,7 @@ test('a device learns the interval, and gets slow_down when it polls too soon', 
       return [await poll(fixture, app, device_code), await poll(fixture, app, device_code)]
     })
     assert.deepEqual(twice, ['authorization_pending', 'slow_down'])
-    // Of concurrent polls, on any nodes, one is in time.
+    // Exactly one of several concurrent polls is in time, whichever nodes they reach.
     const answers = await quickly(async () => {
       const { device_code } = await startDeviceFlow(fixture, app)
       return Promise.all(Array.from({ length: 9 }, () => poll(fixture, app, device_code)))
@@ -51,7 +55,7 @@ test('a device learns the interval, and gets slow_down when it polls too soon', 
     assert.equal(answers.filter(error => error === 'slow_down').length, 8)
     assert.equal(await poll(fixture, app, 'x'.repeat(43)), 'invalid_grant')
     // The interval is stored, for other nodes and later starts.
-    const store = await fixture.place.openStore(checkModel(blog))
+    const store = await fixture.deployment.openStore(checkModel(blog))
     const polls = await store.records.all('DevicePoll')
     await store.close()
     assert.ok(polls.some(({ payload }) => JSON.parse(payload).intervalMs === 9 * pollIntervalSeconds * 1000))
@@ -63,7 +67,7 @@ test('a refused device request has the members of an error, and no interval', as
     const app = await fixture.app()
     const requests = [
       { scope: 'read:post', client_id: app.client_id, client_secret: 'wrong' },
-      { scope: 'nonsense', ...secretOf(app) },
+      { scope: 'nonsense', ...clientCredentials(app) },
     ]
     for (const request of requests) {
       const { json, text } = await post(`${fixture.url}/oauth/device`, request)
@@ -73,8 +77,8 @@ test('a refused device request has the members of an error, and no interval', as
 })
 
 test('each poll that comes too soon adds five seconds to the interval', async () => {
-  await withFixture({}, async ({ place }) => {
-    const store = await place.openStore(checkModel(blog))
+  await withFixture({}, async ({ deployment }) => {
+    const store = await deployment.openStore(checkModel(blog))
     try {
       const begun = Date.now()
       const pollAt = (seconds: number) => isTooFast(store.records, 'a code', 600_000, begun + seconds * 1000)

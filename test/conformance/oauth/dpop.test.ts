@@ -8,7 +8,15 @@ import * as openid from 'openid-client'
 import { WebSocket } from 'ws'
 import { serve } from '../../../src/serve.ts'
 import blog from '../../models/blog.ts'
-import { type App, authorize, type Fixture, post, redirectUri, secretOf, withFixture } from './server.ts'
+import {
+  type App,
+  authorize,
+  clientCredentials,
+  type Fixture,
+  post,
+  redirectUri,
+  withFixture,
+} from './server.ts'
 
 const scope = 'openid offline_access read:user read:post'
 
@@ -157,7 +165,7 @@ test('a bound token is refreshed with its key only, is introspected with it, and
       DPoP: await proof(fixture.url, token, keys),
     })
     assert.equal(ok.status, 200)
-    await post(`${fixture.url}/oauth/revoke`, { token, ...secretOf(app) })
+    await post(`${fixture.url}/oauth/revoke`, { token, ...clientCredentials(app) })
     const late = { Authorization: `DPoP ${token}`, DPoP: await proof(fixture.url, token, keys) }
     await assertRefused(await me(fixture.url, late), 'invalid_token')
   })
@@ -175,7 +183,7 @@ test('a bound token is refused as a bearer token, and an unbound token or an API
     const plain = await post(`${url}/oauth/token`, {
       grant_type: 'client_credentials',
       scope: 'read:post',
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     const unbound = String(plain.json.access_token)
     const ofUnbound = await proof(url, unbound, keys)
@@ -255,7 +263,7 @@ test('a proof works once, on all nodes together, across restarts, and for concur
     const otherService = await serve(blog, {
       port: 0,
       host: '127.0.0.1',
-      ...fixture.place.settings,
+      ...fixture.deployment.settings,
       logLevel: 'silent',
       rateLimit: 'off',
       baseUrl,
@@ -265,7 +273,7 @@ test('a proof works once, on all nodes together, across restarts, and for concur
       const keys = await generateKeyPair('ES256', { extractable: true })
       const issued = await post(
         `${fixture.url}/oauth/token`,
-        { grant_type: 'client_credentials', scope: 'read:post', ...secretOf(app) },
+        { grant_type: 'client_credentials', scope: 'read:post', ...clientCredentials(app) },
         {
           DPoP: await proof(baseUrl, '', keys, { claims: { htm: 'POST', htu: `${baseUrl}/oauth/token` } }),
         },
@@ -305,7 +313,7 @@ test('of concurrent uses of one proof, the token endpoint accepts one', async ()
     const sent = await proof(fixture.url, '', keys, {
       claims: { htm: 'POST', htu: `${fixture.url}/oauth/token` },
     })
-    const form = { grant_type: 'client_credentials', scope: 'read:post', ...secretOf(app) }
+    const form = { grant_type: 'client_credentials', scope: 'read:post', ...clientCredentials(app) }
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => post(`${fixture.url}/oauth/token`, form, { DPoP: sent })),
     )
@@ -327,7 +335,7 @@ test('of concurrent uses of one proof, userinfo and the pushed-request endpoint 
     assert.deepEqual(read.toSorted(), [200, ...Array.from({ length: 19 }, () => 401)])
     const par = `${url}/oauth/par`
     const sent = { DPoP: await proof(url, '', keys, { claims: { htm: 'POST', htu: par } }) }
-    const form = { response_type: 'code', redirect_uri: redirectUri, scope, ...secretOf(app) }
+    const form = { response_type: 'code', redirect_uri: redirectUri, scope, ...clientCredentials(app) }
     const pushed = await many(async () => {
       const { status, json } = await post(par, form, sent)
       return status === 201 ? 'accepted' : json.error
@@ -383,7 +391,7 @@ test('subscriptions take the proof with the upgrade request, or with the request
     await fixture.call('/api/v1/posts', { method: 'POST', key: ann.key, body: values })
     assert.match(await message, /"next".*seen/)
     const closed = new Promise<number>(resolve => socket.on('close', resolve))
-    await post(`${url}/oauth/revoke`, { token, ...secretOf(app) })
+    await post(`${url}/oauth/revoke`, { token, ...clientCredentials(app) })
     assert.equal(await closed, 4403)
     const text = await stream.text()
     assert.match(text, /seen[\s\S]*UNAUTHORIZED/)

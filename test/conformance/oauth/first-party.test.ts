@@ -11,14 +11,14 @@ import {
   type App,
   afterSignIn,
   authorizationUrl,
+  clientCredentials,
   consentOf,
+  exchangeCode,
   type Fixture,
   formWith,
   newTokens,
   post,
-  redeem,
   redirectUri,
-  secretOf,
   sharedFixtures,
   withFixture as withOwnFixture,
 } from './server.ts'
@@ -61,25 +61,25 @@ function addressOf({ url }: Fixture, app: App, more: Parameters = {}): URL {
 
 test('a first-party app gets every requested scope after the sign-in, without a consent page', async () => {
   await withFixture(async fixture => {
-    const { ann, call, place, url } = fixture
+    const { ann, call, deployment, url } = fixture
     const app = await ownApp(fixture)
     const browser = fixture.browser()
     const end = await afterSignIn(browser, addressOf(fixture, app), ann)
     assert.ok('location' in end, 'a page was shown')
-    const tokens = await redeem(url, app, end.location.searchParams.get('code') ?? '')
+    const tokens = await exchangeCode(url, app, end.location.searchParams.get('code') ?? '')
     assert.equal(tokens.status, 200, tokens.text)
     assert.ok(tokens.json.refresh_token && tokens.json.id_token)
     assert.deepEqual(String(tokens.json.scope).split(/[ ,]/).sort(), scope.split(' ').sort())
     const key = String(tokens.json.access_token)
     const body = { title: 'By an own app', body: 'text', author_id: ann.id }
     assert.equal((await call('/api/v1/posts', { method: 'POST', key, body })).status, 201)
-    // With a session the browser returns at once; `prompt=none` works too.
+    // The browser has a session, so it returns at once, also with `prompt=none`.
     for (const prompt of [{}, { prompt: 'none' }]) {
       const again = await browser.open(addressOf(fixture, app, prompt))
       assert.ok('location' in again && again.location.searchParams.get('code'), JSON.stringify(prompt))
     }
     // Each sign-in leaves a grant; when there are too many, old ones end.
-    const store = await place.openStore(checkModel(blog))
+    const store = await deployment.openStore(checkModel(blog))
     const owner = String(ann.id)
     const payload = JSON.stringify({ clientId: app.client_id, iat: 1, openid: { scope: 'read:post' } })
     for (let count = 0; count < 100; count++)
@@ -120,7 +120,7 @@ test('`prompt=consent` shows the consent page, however the request is made', asy
     const end = await browser.submit(allowed.form, {}, allowed.button)
     assert.ok('location' in end && end.location.searchParams.get('code'))
     const pushed = await post(`${fixture.url}/oauth/par`, {
-      ...{ response_type: 'code', redirect_uri: redirectUri, scope, ...secretOf(app) },
+      ...{ response_type: 'code', redirect_uri: redirectUri, scope, ...clientCredentials(app) },
     })
     const { request_uri } = pushed.json as { request_uri: string }
     const short = authorizationUrl(fixture.url, { client_id: app.client_id, request_uri })
@@ -150,7 +150,7 @@ test('a device of a first-party app is confirmed without consent', async () => {
   await withFixture(async fixture => {
     const { ann, url } = fixture
     const app = await ownApp(fixture)
-    const device = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+    const device = await post(`${url}/oauth/device`, { scope: 'read:post', ...clientCredentials(app) })
     const { verification_uri_complete: at, device_code } = device.json as Readonly<Record<string, string>>
     const browser = fixture.browser()
     const typed = await browser.open(at ?? '')
@@ -169,7 +169,7 @@ test('a device of a first-party app is confirmed without consent', async () => {
     const tokens = await post(`${url}/oauth/token`, {
       grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
       device_code: device_code ?? '',
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     assert.equal(tokens.status, 200, tokens.text)
   })
@@ -317,9 +317,9 @@ test('a third-party app’s token cannot make an app first-party or change a fir
 
 test('an owner who is not an administrator can change neither the redirect URIs nor the scopes of a first-party app', async () => {
   await withFixture(async fixture => {
-    const { ann, call, place } = fixture
+    const { ann, call, deployment } = fixture
     const model = checkModel(blog)
-    const store = await place.openStore(model)
+    const store = await deployment.openStore(model)
     const { type: _type, ...rest } = values
     const client_id = `app_of_${ann.id}`
     const run = createRun(createGuard(model), store)

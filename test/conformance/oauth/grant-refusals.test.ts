@@ -14,14 +14,14 @@ import {
   type App,
   authorizationUrl,
   authorize,
+  clientCredentials,
+  exchangeCode,
   type Fixture,
   inOtherProcess,
   newCode,
   newTokens,
   post,
-  redeem,
   redirectUri,
-  secretOf,
   type TokenAnswer,
   withFixture,
 } from './server.ts'
@@ -37,7 +37,7 @@ function assertRefused({ status, json, text }: TokenAnswer, error: string, reaso
 /** Makes every record of a kind expire a second ago. */
 function expire(fixture: Fixture, kind: string): Promise<void> {
   return inOtherProcess(fixture, async (_run, store) => {
-    const records = await recordsBeside(store, fixture.place)
+    const records = await recordsBeside(store, fixture.deployment)
     for (const record of await records.all(kind)) {
       const payload = { ...JSON.parse(record.payload), exp: Math.floor(Date.now() / 1000) - 1 }
       const { grant, alias, owner, ...rest }: StoredRecord = record
@@ -50,7 +50,7 @@ function expire(fixture: Fixture, kind: string): Promise<void> {
 }
 
 function refresh({ url }: Fixture, app: App, token: string, more = {}): Promise<TokenAnswer> {
-  const form = { grant_type: 'refresh_token', refresh_token: token, ...secretOf(app), ...more }
+  const form = { grant_type: 'refresh_token', refresh_token: token, ...clientCredentials(app), ...more }
   return post(`${url}/oauth/token`, form)
 }
 
@@ -58,43 +58,49 @@ function refresh({ url }: Fixture, app: App, token: string, more = {}): Promise<
 for (const more of [{}, { unknown: 'x' }]) {
   const way = 'unknown' in more ? 'by oidc-provider' : 'by the fast path'
 
-  test(`a confidential app is told why its code is refused (${way})`, async () => {
+  test(`a confidential app learns why its code is refused (${way})`, async () => {
     await withFixture({}, async fixture => {
       const { url, ann: person } = fixture
       const app = await fixture.app()
       const otherApp = await fixture.app()
       const browser = fixture.browser()
       const code = () => newCode(fixture, app, { browser, person })
-      assertRefused(await redeem(url, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
-      assertRefused(await redeem(url, otherApp, await code(), more), 'invalid_grant', /another client/)
+      assertRefused(await exchangeCode(url, app, 'x'.repeat(43), more), 'invalid_grant', /not known/)
+      assertRefused(await exchangeCode(url, otherApp, await code(), more), 'invalid_grant', /another client/)
       const wrong = { redirect_uri: `${redirectUri}/x`, ...more }
-      assertRefused(await redeem(url, app, await code(), wrong), 'invalid_grant', /redirect_uri/)
+      assertRefused(await exchangeCode(url, app, await code(), wrong), 'invalid_grant', /redirect_uri/)
       const bound = await newCode(fixture, app, { browser, person, parameters: challenge })
-      assertRefused(await redeem(url, app, bound, more), 'invalid_grant', /code_verifier is missing/)
+      assertRefused(await exchangeCode(url, app, bound, more), 'invalid_grant', /code_verifier is missing/)
       const guessed = { code_verifier: 'w'.repeat(43), ...more }
-      assertRefused(await redeem(url, app, bound, guessed), 'invalid_grant', /code_verifier does not match/)
+      assertRefused(
+        await exchangeCode(url, app, bound, guessed),
+        'invalid_grant',
+        /code_verifier does not match/,
+      )
       // RFC 9700, 4.8.2: somebody may have removed the challenge.
       assertRefused(
-        await redeem(url, app, await code(), { ...more, code_verifier: verifier }),
+        await exchangeCode(url, app, await code(), { ...more, code_verifier: verifier }),
         'invalid_grant',
         /no code_challenge/,
       )
       const used = await code()
-      assert.equal((await redeem(url, app, used, more)).status, 200)
-      assertRefused(await redeem(url, app, used, more), 'invalid_grant', /used before/)
+      assert.equal((await exchangeCode(url, app, used, more)).status, 200)
+      assertRefused(await exchangeCode(url, app, used, more), 'invalid_grant', /used before/)
       const late = await code()
       await expire(fixture, 'AuthorizationCode')
-      assertRefused(await redeem(url, app, late, more), 'invalid_grant', /code has expired/)
-      // Of concurrent requests one gets tokens, and the others are told why not.
+      assertRefused(await exchangeCode(url, app, late, more), 'invalid_grant', /code has expired/)
+      // One of several concurrent requests gets tokens, and the others learn the reason of their refusal.
       const expected = await code()
-      const answers = await Promise.all(Array.from({ length: 5 }, () => redeem(url, app, expected, more)))
+      const answers = await Promise.all(
+        Array.from({ length: 5 }, () => exchangeCode(url, app, expected, more)),
+      )
       const losers = answers.filter(({ status }) => status !== 200)
       assert.equal(losers.length, 4)
       for (const answer of losers) assertRefused(answer, 'invalid_grant', /used before|not known|revoked/)
     })
   })
 
-  test(`a confidential app is told why its refresh token is refused (${way})`, async () => {
+  test(`a confidential app learns why its refresh token is refused (${way})`, async () => {
     await withFixture({}, async fixture => {
       const { url, ann: person } = fixture
       const app = await fixture.app()
@@ -109,12 +115,16 @@ for (const more of [{}, { unknown: 'x' }]) {
       assert.equal((await refresh(fixture, app, used, more)).status, 200)
       assertRefused(await refresh(fixture, app, used, more), 'invalid_grant', /used before/)
       const revoked = await token()
-      await post(`${url}/oauth/revoke`, { token: revoked, ...secretOf(app) })
+      await post(`${url}/oauth/revoke`, { token: revoked, ...clientCredentials(app) })
       assertRefused(await refresh(fixture, app, revoked, more), 'invalid_grant', /revoked/)
       const late = await token()
       await expire(fixture, 'RefreshToken')
       assertRefused(await refresh(fixture, app, late, more), 'invalid_grant', /has expired/)
-      const introspected = await post(`${url}/oauth/introspect`, { token: late, ...secretOf(app), ...more })
+      const introspected = await post(`${url}/oauth/introspect`, {
+        token: late,
+        ...clientCredentials(app),
+        ...more,
+      })
       assert.deepEqual(introspected.json, { active: false })
     })
   })
@@ -147,14 +157,14 @@ test('an expired device code gets expired_token (RFC 8628, 3.5), and cannot be a
   await withFixture({}, async fixture => {
     const { url, ann } = fixture
     const app = await fixture.app()
-    const begun = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+    const begun = await post(`${url}/oauth/device`, { scope: 'read:post', ...clientCredentials(app) })
     const { device_code, verification_uri_complete } = begun.json
     await expire(fixture, 'DeviceCode')
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
     const polled = await post(`${url}/oauth/token`, {
       grant_type,
       device_code: String(device_code),
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     assert.deepEqual([polled.status, polled.json.error], [400, 'expired_token'], polled.text)
     const browser = fixture.browser()
@@ -181,7 +191,7 @@ test('the log has the reason and the app', async () => {
     const body = { name: 'Reader', redirect_uris: [redirectUri] }
     const { json } = await call(`${url}/api/v1/oauth_apps`, { method: 'POST', key, body })
     const app = json as unknown as App
-    assertRefused(await redeem(url, app, 'x'.repeat(43)), 'invalid_grant', /not known/)
+    assertRefused(await exchangeCode(url, app, 'x'.repeat(43)), 'invalid_grant', /not known/)
     await service.end()
     const line = service
       .output()

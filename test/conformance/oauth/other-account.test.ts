@@ -5,13 +5,13 @@ import type { Browser, Departure, Page } from './browser.ts'
 import {
   type App,
   authorizationUrl,
+  clientCredentials,
+  exchangeCode,
   type Fixture,
   formWith,
   type Person,
   post,
-  redeem,
   redirectUri,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -63,7 +63,7 @@ async function finish(fixture: Fixture, app: App, consent: Page, browser: Browse
   assert.ok('location' in departure)
   assert.equal(departure.location.searchParams.get('state'), 'kept & whole')
   assert.equal(departure.location.searchParams.get('iss'), fixture.url)
-  const tokens = await redeem(fixture.url, app, departure.location.searchParams.get('code') ?? '')
+  const tokens = await exchangeCode(fixture.url, app, departure.location.searchParams.get('code') ?? '')
   assert.equal(tokens.status, 200, tokens.text)
   assert.equal(await owner(fixture, tokens.json.access_token), fixture.ben.email)
 }
@@ -95,7 +95,7 @@ test('a request continues unchanged with another account', async () => {
 test('a pushed request continues with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    const pushed = await post(`${fixture.url}/oauth/par`, { ...request, ...secretOf(app) })
+    const pushed = await post(`${fixture.url}/oauth/par`, { ...request, ...clientCredentials(app) })
     const browser = fixture.browser()
     const address = authorizationUrl(fixture.url, {
       client_id: app.client_id,
@@ -108,7 +108,10 @@ test('a pushed request continues with another account', async () => {
 test('a device code can be approved with another account', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
-    const device = await post(`${fixture.url}/oauth/device`, { ...secretOf(app), scope: 'read:user' })
+    const device = await post(`${fixture.url}/oauth/device`, {
+      ...clientCredentials(app),
+      scope: 'read:user',
+    })
     const browser = fixture.browser()
     const code = requirePage(await browser.open(String(device.json.verification_uri_complete)))
     const [form] = code.forms
@@ -122,7 +125,7 @@ test('a device code can be approved with another account', async () => {
     assert.match(answer.text, /is connected/)
     const grant_type = 'urn:ietf:params:oauth:grant-type:device_code'
     const tokens = await post(`${fixture.url}/oauth/token`, {
-      ...secretOf(app),
+      ...clientCredentials(app),
       grant_type,
       device_code: String(device.json.device_code),
     })

@@ -5,12 +5,12 @@ import { test } from 'node:test'
 import {
   authorizationUrl,
   authorize,
+  clientCredentials,
   formWith,
   newCode,
   newTokens,
   post,
   redirectUri,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -75,7 +75,7 @@ test('a short authorization or token request must not repeat a parameter either'
     }
     for (const name of ['client_id', 'client_secret', 'code', 'redirect_uri']) {
       const code = await newCode(fixture, app, { browser, person: fixture.ann })
-      const form = new URLSearchParams({ ...secretOf(app), code, redirect_uri: redirectUri })
+      const form = new URLSearchParams({ ...clientCredentials(app), code, redirect_uri: redirectUri })
       form.append(name, form.get(name) ?? '')
       const answer = await post(`${fixture.url}/oauth/token`, form)
       assert.ok(answer.status === 400 || answer.status === 401, `${name}: ${answer.status} ${answer.text}`)
@@ -94,17 +94,17 @@ test('no endpoint accepts a repeated parameter', async () => {
       parameters: { prompt: 'consent' },
     })
     const forms: Record<string, Record<string, string>> = {
-      token: { grant_type: 'refresh_token', refresh_token, scope: 'read:post', ...secretOf(app) },
-      introspect: { token: access_token, token_type_hint: 'access_token', ...secretOf(app) },
-      revoke: { token: 'something', token_type_hint: 'access_token', ...secretOf(app) },
+      token: { grant_type: 'refresh_token', refresh_token, scope: 'read:post', ...clientCredentials(app) },
+      introspect: { token: access_token, token_type_hint: 'access_token', ...clientCredentials(app) },
+      revoke: { token: 'something', token_type_hint: 'access_token', ...clientCredentials(app) },
       par: {
         response_type: 'code',
         redirect_uri: redirectUri,
         scope: 'read:post',
         state: 's',
-        ...secretOf(app),
+        ...clientCredentials(app),
       },
-      device: { scope: 'read:post', ...secretOf(app) },
+      device: { scope: 'read:post', ...clientCredentials(app) },
     }
     for (const [endpoint, form] of Object.entries(forms)) {
       for (const [name, value] of Object.entries(form)) {
@@ -127,7 +127,12 @@ test('a request that is not a form, or too long, is refused', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann })
-    const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri, ...secretOf(app) }
+    const form = {
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      ...clientCredentials(app),
+    }
     const body = new URLSearchParams(form).toString()
     for (const type of [
       'application/json',

@@ -6,11 +6,11 @@ import {
   afterSignIn,
   authorizationUrl,
   authorize,
+  clientCredentials,
   consentOf,
   type Fixture,
   formWith,
   post,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -295,13 +295,13 @@ test('a code is exchanged with the `redirect_uri` of its request, which may be m
       return String(callbackUrl.searchParams.get('code'))
     }
     const push = async (more: Readonly<Record<string, string>>) => {
-      const { json } = await post(`${url}/oauth/par`, { ...parameters, ...more, ...secretOf(app) })
+      const { json } = await post(`${url}/oauth/par`, { ...parameters, ...more, ...clientCredentials(app) })
       return codeOf({ request_uri: String(json.request_uri) })
     }
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
     const redirect = { redirect_uri: registered }
     // An unknown parameter makes oidc-provider handle the request instead of the fast path.
-    const forms = [secretOf(app), { grant_type: 'authorization_code', ...secretOf(app) }]
+    const forms = [clientCredentials(app), { grant_type: 'authorization_code', ...clientCredentials(app) }]
     const exchanges: ((form: Readonly<Record<string, string>>) => ReturnType<typeof post>)[] = [
       ...forms.map(form => (more: object) => post(`${url}/oauth/token`, { ...form, ...more })),
       more =>
@@ -310,30 +310,30 @@ test('a code is exchanged with the `redirect_uri` of its request, which may be m
           { grant_type: 'authorization_code', ...more },
           { Authorization: `Basic ${basic}` },
         ),
-      more => post(`${url}/oauth/token`, { ...secretOf(app), ...more, unknown: 'x' }),
+      more => post(`${url}/oauth/token`, { ...clientCredentials(app), ...more, unknown: 'x' }),
     ]
-    for (const redeem of exchanges) {
+    for (const exchangeCode of exchanges) {
       for (const code of [await codeOf(redirect), await push(redirect)]) {
         for (const wrong of [{}, { redirect_uri: '' }]) {
-          const { status, json, text } = await redeem({ code, ...wrong })
+          const { status, json, text } = await exchangeCode({ code, ...wrong })
           assert.deepEqual([status, json.error], [400, 'invalid_request'], text)
           assert.match(String(json.error_description), /redirect_uri/)
         }
-        const otherAnswer = await redeem({ code, redirect_uri: `${registered}x` })
+        const otherAnswer = await exchangeCode({ code, redirect_uri: `${registered}x` })
         assert.deepEqual(
           [otherAnswer.status, otherAnswer.json.error],
           [400, 'invalid_grant'],
           otherAnswer.text,
         )
-        assert.equal((await redeem({ code, ...redirect })).status, 200)
+        assert.equal((await exchangeCode({ code, ...redirect })).status, 200)
       }
       // A client cannot set the internal parameter.
       const forged = await codeOf({ ...redirect, portico_without_redirect_uri: 'yes' })
-      assert.equal((await redeem({ code: forged })).status, 400)
+      assert.equal((await exchangeCode({ code: forged })).status, 400)
       for (const code of [await codeOf({}), await push({})]) {
-        assert.equal((await redeem({ code })).status, 200, 'a request without a redirect_uri')
+        assert.equal((await exchangeCode({ code })).status, 200, 'a request without a redirect_uri')
       }
-      assert.equal((await redeem({ code: await codeOf({}), ...redirect })).status, 200)
+      assert.equal((await exchangeCode({ code: await codeOf({}), ...redirect })).status, 200)
     }
   })
 })
@@ -404,8 +404,8 @@ test('an app cannot be registered with an invalid redirect URI', async () => {
 for (const answer of ['allow', 'deny'] as const) {
   test(`a redirect URI that the app loses during the sign-in gets no response (${answer})`, async () => {
     await withFixture({}, async fixture => {
-      const kept = 'https://app.example.com/other'
-      const app = await fixture.app({ redirect_uris: [registered, kept] })
+      const remainingUri = 'https://app.example.com/other'
+      const app = await fixture.app({ redirect_uris: [registered, remainingUri] })
       const browser = fixture.browser()
       const parameters = { client_id: app.client_id, scope: 'read:post', state: 's' }
       const pageFor = async (uri: string) => {
@@ -415,11 +415,11 @@ for (const answer of ['allow', 'deny'] as const) {
         assert.ok(choice)
         return choice
       }
-      const [lost, other] = [await pageFor(registered), await pageFor(kept)]
+      const [lost, other] = [await pageFor(registered), await pageFor(remainingUri)]
       const changed = await fixture.call(`/api/v1/oauth_apps/${app.id}`, {
         method: 'PATCH',
         key: fixture.ann.key,
-        body: { redirect_uris: [kept] },
+        body: { redirect_uris: [remainingUri] },
       })
       assert.equal(changed.status, 200, changed.text)
       const end = await browser.submit(lost.form, {}, lost.button)
@@ -436,7 +436,7 @@ for (const answer of ['allow', 'deny'] as const) {
 test('the `redirect_uri` of a device request is ignored', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app({ redirect_uris: [registered] })
-    const form = { scope: 'read:post', redirect_uri: 'https://evil.example/', ...secretOf(app) }
+    const form = { scope: 'read:post', redirect_uri: 'https://evil.example/', ...clientCredentials(app) }
     const { json, text } = await post(`${fixture.url}/oauth/device`, form)
     const browser = fixture.browser()
     const first = await browser.open(String(json.verification_uri_complete))

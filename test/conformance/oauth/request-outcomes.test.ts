@@ -9,12 +9,12 @@ import type { Browser, Departure, Page } from './browser.ts'
 import {
   authorizationUrl,
   authorize,
+  clientCredentials,
   consentOf,
   type Fixture,
   formWith,
   type Person,
   post,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -252,7 +252,7 @@ test('every pushed and every device request is accepted or refused, whatever its
     const device = await post(`${fixture.url}/oauth/device`, {
       scope: 'openid',
       ...userinfo({ name: { essential: true } }),
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     assert.equal(device.status, 200, device.text)
   })

@@ -6,11 +6,11 @@ import { earlyInMinute } from '../../cluster/window.ts'
 import {
   authorizationUrl,
   authorize,
+  clientCredentials,
+  exchangeCode,
   newTokens,
   post,
-  redeem,
   redirectUri,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -85,7 +85,7 @@ test('a token response is JSON unless only form encoding is accepted', async () 
         fixture.ann,
       )
       const form = {
-        ...secretOf(app),
+        ...clientCredentials(app),
         code: callbackUrl.searchParams.get('code') ?? '',
         redirect_uri: redirectUri,
       }
@@ -123,7 +123,7 @@ test('a request without scope gets the app’s default scopes', async () => {
       state: 's',
     })
     const callbackUrl = await authorize(fixture.browser(), address, fixture.ann)
-    const answer = await redeem(fixture.url, app, callbackUrl.searchParams.get('code') ?? '')
+    const answer = await exchangeCode(fixture.url, app, callbackUrl.searchParams.get('code') ?? '')
     assert.equal(answer.json.scope, 'read:post', answer.text)
   })
 })
@@ -237,7 +237,7 @@ test('neither the implicit flow nor the password grant is supported', async () =
       grant_type: 'password',
       username: email,
       password,
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     assert.deepEqual([answer.status, answer.json.error], [400, 'unsupported_grant_type'])
   })
@@ -361,7 +361,7 @@ test('private responses have no-store, and public documents are cacheable', asyn
       const { headers } = form ? await post(url + path, form) : await fetch(url + path)
       return headers.get('cache-control')
     }
-    for (const form of [{ x: 'y' }, { token: 'x', ...secretOf(app) }]) {
+    for (const form of [{ x: 'y' }, { token: 'x', ...clientCredentials(app) }]) {
       for (const path of ['token', 'par', 'device', 'revoke', 'introspect', 'userinfo', 'device/verify']) {
         assert.equal(await caching(`/oauth/${path}`, form), 'no-store', path)
       }

@@ -9,12 +9,12 @@ import { portico } from '../../processes/command.ts'
 import type { Browser } from './browser.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   formWith,
   newTokens,
   type Person,
   post,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -27,7 +27,7 @@ async function withTwo(use: (fixture: Fixture, otherUrl: string) => Promise<void
     const otherService = await serve(blog, {
       port: 0,
       host: '127.0.0.1',
-      ...fixture.place.settings,
+      ...fixture.deployment.settings,
       logLevel: 'silent',
       rateLimit: 'off',
       baseUrl,
@@ -103,7 +103,7 @@ async function assertRevoked(
   const refreshed = await post(`${url}/oauth/token`, {
     grant_type: 'refresh_token',
     refresh_token: tokens.refresh_token ?? '',
-    ...secretOf(app),
+    ...clientCredentials(app),
   })
   assert.deepEqual([refreshed.status, refreshed.json.error], [400, 'invalid_grant'])
 }
@@ -224,7 +224,7 @@ test('new signing keys keep existing tokens valid', async () => {
     const old = await newTokens(fixture, app, options)
     const before = await kids()
     assert.ok(before.includes(kidOf(old.access_token)))
-    const { code, err } = await portico(['keys', 'rotate'], { environment: fixture.place.environment })
+    const { code, err } = await portico(['keys', 'rotate'], { environment: fixture.deployment.environment })
     assert.equal(code, 0, err)
     await becomes(1, async () => Number((await kids()).some(kid => !before.includes(kid))))
     const fresh = await newTokens(fixture, app, options)

@@ -5,13 +5,13 @@ import {
   type App,
   authorizationUrl,
   authorize,
+  clientCredentials,
   consentOf,
   type Fixture,
   formWith,
   newTokens,
   post,
   redirectUri,
-  secretOf,
   withFixture,
 } from './server.ts'
 
@@ -23,7 +23,7 @@ async function postForm(
   path: string,
   form: Readonly<Record<string, string>>,
 ): Promise<EndpointAnswer> {
-  const { status, json, text } = await post(`${url}/oauth/${path}`, { ...form, ...secretOf(app) })
+  const { status, json, text } = await post(`${url}/oauth/${path}`, { ...form, ...clientCredentials(app) })
   assert.equal(status, 400, text)
   return { error: json.error, error_description: json.error_description }
 }
@@ -108,7 +108,11 @@ test('a scope that is unknown or not the app’s is refused with invalid_scope a
 test('a request without scope gets the app’s default scopes, or invalid_scope if it has none', async () => {
   await withFixture({}, async fixture => {
     const own = (app: App, more = {}) =>
-      post(`${fixture.url}/oauth/token`, { grant_type: 'client_credentials', ...secretOf(app), ...more })
+      post(`${fixture.url}/oauth/token`, {
+        grant_type: 'client_credentials',
+        ...clientCredentials(app),
+        ...more,
+      })
     const app = await fixture.app({ default_scopes: ['read:post', 'read:user'] })
     assert.equal(scopeOf(await own(app)), 'read:post read:user')
     assert.equal(scopeOf(await own(app, { scope: '' })), 'read:post read:user')
@@ -149,16 +153,16 @@ test('a write scope covers read: an app may request it, and a refresh may narrow
         default_scopes: ['read:post'],
         access_token_format: format,
       })
-      const own = { grant_type: 'client_credentials', ...secretOf(app) }
+      const own = { grant_type: 'client_credentials', ...clientCredentials(app) }
       assert.equal(scopeOf(await post(`${url}/oauth/token`, { ...own, scope: 'read:post' })), 'read:post')
-      const device = await post(`${url}/oauth/device`, { scope: 'read:post', ...secretOf(app) })
+      const device = await post(`${url}/oauth/device`, { scope: 'read:post', ...clientCredentials(app) })
       assert.equal(device.status, 200, device.text)
 
       const scope = 'offline_access write:post'
       const tokens = await newTokens(fixture, app, { browser: fixture.browser(), person: ann, scope })
       assert.equal(scopeOf({ json: tokens }), scope)
       const introspect = async (token: string | undefined) =>
-        (await post(`${url}/oauth/introspect`, { token: token ?? '', ...secretOf(app) })).json.scope
+        (await post(`${url}/oauth/introspect`, { token: token ?? '', ...clientCredentials(app) })).json.scope
       assert.equal(await introspect(tokens.access_token), scope)
       assert.equal((await call('/api/v1/posts', { key: tokens.access_token ?? '' })).status, 200)
 
@@ -166,7 +170,7 @@ test('a write scope covers read: an app may request it, and a refresh may narrow
         post(`${url}/oauth/token`, {
           grant_type: 'refresh_token',
           refresh_token: String(token),
-          ...secretOf(app),
+          ...clientCredentials(app),
           ...more,
         })
       const narrow = await refresh(tokens.refresh_token, { scope: 'read:post' })
@@ -212,7 +216,7 @@ test('a user who has granted write is not asked again for read, and the consent 
     assert.ok('location' in again, 'was asked again')
     const code = again.location.searchParams.get('code') ?? ''
     const answer = await post(`${fixture.url}/oauth/token`, {
-      ...secretOf(app),
+      ...clientCredentials(app),
       code,
       redirect_uri: uri,
     })
@@ -223,8 +227,12 @@ test('a user who has granted write is not asked again for read, and the consent 
 test('a device gets the read scope that its app’s write scope covers', async () => {
   await withFixture({}, async ({ url, ...fixture }) => {
     const app = await fixture.app({ scopes: ['write:post'], default_scopes: ['read:post'] })
-    const begun = await post(`${url}/oauth/device`, secretOf(app))
-    const poll = { grant_type: deviceGrant, device_code: String(begun.json.device_code), ...secretOf(app) }
+    const begun = await post(`${url}/oauth/device`, clientCredentials(app))
+    const poll = {
+      grant_type: deviceGrant,
+      device_code: String(begun.json.device_code),
+      ...clientCredentials(app),
+    }
     const early = await post(`${url}/oauth/token`, poll)
     assert.equal(early.json.error, 'authorization_pending')
     const browser = fixture.browser()
@@ -273,14 +281,14 @@ test('a scope that an app loses is removed at once from its live tokens and from
       const remainingScope = 'offline_access openid profile read:post'
       for (const token of [key, tokens.refresh_token ?? '']) {
         assert.equal(
-          scopeOf(await post(`${url}/oauth/introspect`, { token, ...secretOf(app) })),
+          scopeOf(await post(`${url}/oauth/introspect`, { token, ...clientCredentials(app) })),
           remainingScope,
         )
       }
       const refreshed = await post(`${url}/oauth/token`, {
         grant_type: 'refresh_token',
         refresh_token: tokens.refresh_token ?? '',
-        ...secretOf(app),
+        ...clientCredentials(app),
       })
       assert.equal(scopeOf(refreshed), remainingScope)
     })

@@ -13,7 +13,7 @@ import type { Store } from '../../../src/store/store.ts'
 import { cheapHash } from '../../auth/cheap-hash.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../../serve/service.ts'
-import type { Place, Served, Setup } from '../../setups/setup.ts'
+import type { Deployment, ServiceUnderTest, Setup } from '../../setups/setup.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 import { Browser, type Departure, type Form, type Page } from './browser.ts'
 
@@ -38,7 +38,7 @@ export interface Fixture {
   readonly url: string
   /** One for each node. */
   readonly urls: readonly string[]
-  readonly place: Place
+  readonly deployment: Deployment
   readonly admin: Person
   readonly ann: Person
   readonly ben: Person
@@ -63,9 +63,9 @@ const people = [
 ] as const
 
 /** Creates four users; from the second set on, their addresses have the number of the set. */
-async function seed(declaration: Declaration, place: Place, set = 0): Promise<readonly Person[]> {
+async function seed(declaration: Declaration, deployment: Deployment, set = 0): Promise<readonly Person[]> {
   const model = checkModel(declaration)
-  const store = await place.openStore(model)
+  const store = await deployment.openStore(model)
   const run = createRun(createGuard(model), store)
   try {
     const created: Person[] = []
@@ -103,14 +103,14 @@ async function createApp({ url, ann }: { url: string; ann: Person }, values: obj
 
 type WithFixture = (use: (fixture: Fixture) => Promise<void>) => Promise<void>
 
-let usual: Setup = sqlite
+let defaultSetup: Setup = sqlite
 /** Undefined if each test has its own service. */
 let shared: SharedServices | undefined
 
 /** Runs the tests of this process on the setup unless they name one. Tests with the same settings share a service. */
 export function shareSetup(setup: Setup): void {
   const services = new SharedServices(setup)
-  usual = setup
+  defaultSetup = setup
   shared = services
   after(() => services.close())
 }
@@ -134,21 +134,21 @@ export async function withFixture(
   settings: GivenSettings,
   use: (fixture: Fixture) => Promise<void>,
   declaration: Declaration = blog,
-  setup: Setup = usual,
+  setup: Setup = defaultSetup,
 ): Promise<void> {
-  if (shared && setup === usual && declaration === blog)
+  if (shared && setup === defaultSetup && declaration === blog)
     return (await shared.withSettings(settings)).withFixture(use)
-  const place = await setup.open()
+  const deployment = await setup.open()
   try {
-    const people = await seed(declaration, place)
-    const service = await place.serve(declaration, { rateLimit: 'off', ...settings })
+    const people = await seed(declaration, deployment)
+    const service = await deployment.serve(declaration, { rateLimit: 'off', ...settings })
     try {
-      await withPeople(place, service, people, use)
+      await withPeople(deployment, service, people, use)
     } finally {
       await service.close()
     }
   } finally {
-    await place.close()
+    await deployment.close()
   }
 }
 
@@ -157,8 +157,8 @@ class SharedService {
   readonly #setup: Setup
   readonly #settings: GivenSettings
   readonly #declaration: Declaration
-  #place: Place | undefined
-  #service: Served | undefined
+  #deployment: Deployment | undefined
+  #service: ServiceUnderTest | undefined
   /** The number of tests so far. */
   #tests = 0
 
@@ -169,11 +169,11 @@ class SharedService {
   }
 
   async withFixture(use: (fixture: Fixture) => Promise<void>): Promise<void> {
-    this.#place ??= await this.#setup.open()
-    const people = await seed(this.#declaration, this.#place, this.#tests++)
-    this.#service ??= await this.#place.serve(this.#declaration, { rateLimit: 'off', ...this.#settings })
+    this.#deployment ??= await this.#setup.open()
+    const people = await seed(this.#declaration, this.#deployment, this.#tests++)
+    this.#service ??= await this.#deployment.serve(this.#declaration, { rateLimit: 'off', ...this.#settings })
     try {
-      await withPeople(this.#place, this.#service, people, use)
+      await withPeople(this.#deployment, this.#service, people, use)
     } catch (error) {
       // A failed test may leave any state behind.
       await this.close()
@@ -182,12 +182,12 @@ class SharedService {
   }
 
   async close(): Promise<void> {
-    const [service, place] = [this.#service, this.#place]
+    const [service, deployment] = [this.#service, this.#deployment]
     this.#service = undefined
-    this.#place = undefined
+    this.#deployment = undefined
     this.#tests = 0
     await service?.close()
-    await place?.close()
+    await deployment?.close()
   }
 }
 
@@ -219,8 +219,8 @@ class SharedServices {
 }
 
 async function withPeople(
-  place: Place,
-  service: Served,
+  deployment: Deployment,
+  service: ServiceUnderTest,
   [admin, ann, ben, cleo]: readonly Person[],
   use: (fixture: Fixture) => Promise<void>,
 ): Promise<void> {
@@ -230,7 +230,7 @@ async function withPeople(
   const fixture: Fixture = {
     url,
     urls,
-    place,
+    deployment,
     admin,
     ann,
     ben,
@@ -253,11 +253,11 @@ async function withPeople(
 
 /** Runs `use` on the fixture's database, as another process would. */
 export async function inOtherProcess<T>(
-  { place }: Pick<Fixture, 'place'>,
+  { deployment }: Pick<Fixture, 'deployment'>,
   use: (run: Run, store: Store) => Promise<T>,
 ): Promise<T> {
   const model = checkModel(blog)
-  const store = await place.openStore(model)
+  const store = await deployment.openStore(model)
   try {
     return await use(createRun(createGuard(model), store), store)
   } finally {
@@ -285,7 +285,7 @@ export function consentOf(page: Page, answer: 'allow' | 'deny' = 'allow') {
   return undefined
 }
 
-const MAX_PAGES = 6
+const maxPages = 6
 
 /** Submits the pages as a person who allows everything, until the browser leaves for the app. */
 export async function untilDeparture(
@@ -294,7 +294,7 @@ export async function untilDeparture(
   person: Pick<Person, 'email' | 'password'>,
 ): Promise<URL> {
   let page = first
-  for (let count = 0; count < MAX_PAGES; count++) {
+  for (let count = 0; count < maxPages; count++) {
     if ('location' in page) return page.location
     const signIn = formWith(page, 'password')
     if (signIn) {
@@ -391,17 +391,22 @@ export interface CodeOptions {
 }
 
 /** The app’s client credentials, as parameters of a form. */
-export function secretOf({ client_id, client_secret }: App) {
+export function clientCredentials({ client_id, client_secret }: App) {
   return { client_id, client_secret }
 }
 
 /** Exchanges a code with the request of RFC 6749. */
-export function redeem(url: string, app: App, code: string, more: Readonly<Record<string, string>> = {}) {
+export function exchangeCode(
+  url: string,
+  app: App,
+  code: string,
+  more: Readonly<Record<string, string>> = {},
+) {
   return post(`${url}/oauth/token`, {
     grant_type: 'authorization_code',
     code,
     redirect_uri: app.redirect_uris[0] ?? redirectUri,
-    ...secretOf(app),
+    ...clientCredentials(app),
     ...more,
   })
 }
@@ -412,7 +417,7 @@ export async function newTokens(
   app: App,
   options: CodeOptions,
 ): Promise<Readonly<Record<string, string>>> {
-  const answer = await redeem(fixture.url, app, await newCode(fixture, app, options))
+  const answer = await exchangeCode(fixture.url, app, await newCode(fixture, app, options))
   assert.equal(answer.status, 200, answer.text)
   return answer.json as Readonly<Record<string, string>>
 }

@@ -9,7 +9,7 @@ import { genericOAuth } from 'better-auth/plugins/generic-oauth'
 import { Strategy as GitHubStrategy } from 'passport-github2'
 import OAuth2Strategy from 'passport-oauth2'
 import { type App, afterSignIn, authorize, type Fixture, redirectUri, withFixture } from './server.ts'
-import { mayRead } from './token-reads.ts'
+import { assertCanRead } from './token-reads.ts'
 
 interface Outcome {
   readonly user?: { readonly accessToken: string; readonly profile: Record<string, unknown> }
@@ -71,7 +71,7 @@ test('passport-oauth2 signs in with state and PKCE', async () => {
       verify,
     )
     const { accessToken } = await throughPassport(fixture, strategy)
-    await mayRead(fixture, accessToken)
+    await assertCanRead(fixture, accessToken)
   })
 })
 
@@ -93,7 +93,7 @@ test('passport-github2 signs in with commas between scopes, and reads the profil
     const { location = '' } = await runStrategy(strategy, { query: {}, session: {}, headers: {} })
     assert.equal(new URL(location).searchParams.get('scope'), 'read:user,read:post')
     const { accessToken, profile } = await throughPassport(fixture, strategy)
-    await mayRead(fixture, accessToken)
+    await assertCanRead(fixture, accessToken)
     assert.equal(profile.provider, 'github')
     assert.equal((profile._json as Record<string, unknown>).email, fixture.ann.email)
   })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Principal } from '../../../src/principal.ts'
-import { kinds } from '../rest/databases.ts'
+import { databaseKinds } from '../rest/databases.ts'
 import { callers, type Decisions, inRestForm, openTransports, type Transports } from './transports.ts'
 
 interface Connection {
@@ -195,7 +195,7 @@ async function walk(
   walked++
 }
 
-for (const kind of kinds) {
+for (const kind of databaseKinds) {
   suite(kind.name, () => {
     let transports: Transports
     before(async () => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { anonymous } from '../../../src/principal.ts'
-import { kinds } from '../rest/databases.ts'
+import { databaseKinds } from '../rest/databases.ts'
 import { callers, inRestForm, openTransports, type Transports } from './transports.ts'
 
 interface Question {
@@ -82,7 +82,7 @@ const aggregates: readonly Question[] = [
   },
 ]
 
-for (const kind of kinds) {
+for (const kind of databaseKinds) {
   suite(kind.name, () => {
     let transports: Transports
     before(async () => {

@@ -22,7 +22,7 @@ import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'
 import rich from '../../models/rich.ts'
-import { type kinds, openStore } from '../rest/databases.ts'
+import { type databaseKinds, openStore } from '../rest/databases.ts'
 
 type AnyPlan = Plan<ItemShape> | Plan<ListShape> | Plan<CompositeShape>
 type Args = readonly JsonValue[]
@@ -231,7 +231,7 @@ async function fill(run: Run): Promise<void> {
   }
 }
 
-export async function openTransports(kind: (typeof kinds)[number]): Promise<Transports> {
+export async function openTransports(kind: (typeof databaseKinds)[number]): Promise<Transports> {
   const opening = await openStore(kind, model)
   const plain = createRun(guard, opening.store)
   let lastPlan: AnyPlan | undefined

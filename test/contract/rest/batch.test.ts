@@ -1,11 +1,11 @@
 import { suite } from 'node:test'
 import { batchContract } from './batch.ts'
-import { openBench } from './bench.ts'
-import { kinds, lockedPostgres, openStore, sqlite } from './databases.ts'
-import { openHttpBench } from './http-bench.ts'
+import { databaseKinds, openStore, rowSecurityPostgres, sqlite } from './databases.ts'
+import { openHarness } from './harness.ts'
+import { openHttpHarness } from './http-harness.ts'
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   suite(`batches on ${kind.name}`, () =>
-    batchContract(model => openBench(model, model => openStore(kind, model))))
+    batchContract(model => openHarness(model, model => openStore(kind, model))))
 }
-suite('batches over HTTP', () => batchContract(model => openHttpBench(model, sqlite)))
+suite('batches over HTTP', () => batchContract(model => openHttpHarness(model, sqlite)))

@@ -1,8 +1,8 @@
 /** Batches: several operations in one transaction, each with the response and errors that it would have on its own. */
 import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
-import type { OpenBench } from './bench.ts'
 import { admin, ann, ben, nobody, posts, reader, seedBlog } from './blog.ts'
+import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario } from './scenario.ts'
 
 const post = { method: 'POST', url: '/api/v1/batch', as: ann } as const
@@ -535,6 +535,6 @@ const forms: readonly Scenario[] = [
   },
 ]
 
-export function batchContract(open: OpenBench): void {
+export function batchContract(open: OpenHarness): void {
   runScenarios(checkModel(blog), open, seedBlog, [...working, ...failing, ...forms])
 }

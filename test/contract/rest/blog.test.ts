@@ -1,11 +1,11 @@
 import { suite } from 'node:test'
-import { openBench } from './bench.ts'
 import { blogContract } from './blog.ts'
-import { kinds, lockedPostgres, openStore, sqlite } from './databases.ts'
-import { openHttpBench } from './http-bench.ts'
+import { databaseKinds, openStore, rowSecurityPostgres, sqlite } from './databases.ts'
+import { openHarness } from './harness.ts'
+import { openHttpHarness } from './http-harness.ts'
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   suite(`REST on ${kind.name}`, () =>
-    blogContract(model => openBench(model, model => openStore(kind, model))))
+    blogContract(model => openHarness(model, model => openStore(kind, model))))
 }
-suite('over HTTP', () => blogContract(model => openHttpBench(model, sqlite)))
+suite('over HTTP', () => blogContract(model => openHttpHarness(model, sqlite)))

@@ -2,7 +2,7 @@
 import { checkModel } from '../../../src/model/check.ts'
 import { anonymous, user } from '../../../src/principal.ts'
 import blog from '../../models/blog.ts'
-import type { OpenBench } from './bench.ts'
+import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'
 
 const nobody = anonymous('192.0.2.1')
@@ -14,12 +14,17 @@ const writer = user(2, 'user', new Set(['write:post']))
 
 const posts = 25
 
-const seed: Seed = async bench => {
-  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin', password_hash: 'h4sh' })
-  await bench.seed('users', { name: 'Ann', email: 'ann@example.com', role: 'user' })
-  await bench.seed('users', { name: 'Ben', email: 'ben@example.com', role: 'user' })
+const seed: Seed = async harness => {
+  await harness.seed('users', {
+    name: 'Root',
+    email: 'root@example.com',
+    role: 'admin',
+    password_hash: 'h4sh',
+  })
+  await harness.seed('users', { name: 'Ann', email: 'ann@example.com', role: 'user' })
+  await harness.seed('users', { name: 'Ben', email: 'ben@example.com', role: 'user' })
   for (let n = 1; n <= posts; n += 1) {
-    await bench.seed('posts', {
+    await harness.seed('posts', {
       title: `Post ${n}`,
       body: n % 5 === 0 ? null : `Body ${n}`,
       author_id: n === 2 ? 3 : 2,
@@ -28,8 +33,8 @@ const seed: Seed = async bench => {
 }
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
-const open = 'public, no-cache'
-const ownCache = 'private, no-cache'
+const publicCache = 'public, no-cache'
+const privateCache = 'private, no-cache'
 const json = 'application/json'
 const vary = 'Authorization, X-API-Key, Cookie, Accept'
 
@@ -47,14 +52,14 @@ const reading: readonly Scenario[] = [
       data: { 0: { id: 1, title: 'Post 1', body: 'Body 1', author_id: 2, created_at: time }, length: 20 },
       meta: { total: 25, page: 1, per_page: 20, next_cursor: undefined },
     },
-    sends: { 'Content-Type': json, 'Cache-Control': open, Vary: vary, ETag: /^"[\w-]+"$/ },
+    sends: { 'Content-Type': json, 'Cache-Control': publicCache, Vary: vary, ETag: /^"[\w-]+"$/ },
   },
   {
     name: 'a response to an authenticated request is private',
     as: ann,
     url: '/api/v1/posts',
     status: 200,
-    sends: { 'Cache-Control': ownCache },
+    sends: { 'Cache-Control': privateCache },
   },
   {
     name: 'the second page links to the first, next, previous and last page',
@@ -194,7 +199,7 @@ const reading: readonly Scenario[] = [
       author: undefined,
       updated_at: undefined,
     },
-    sends: { 'Content-Type': json, 'Cache-Control': open, Vary: vary, ETag: /^"/, Deprecation: null },
+    sends: { 'Content-Type': json, 'Cache-Control': publicCache, Vary: vary, ETag: /^"/, Deprecation: null },
   },
   {
     name: 'HEAD sends the headers of GET',
@@ -250,7 +255,7 @@ const reading: readonly Scenario[] = [
     url: '/api/v1/me',
     status: 200,
     has: { id: 2, email: 'ann@example.com' },
-    sends: { ETag: /^"/, 'Cache-Control': ownCache },
+    sends: { ETag: /^"/, 'Cache-Control': privateCache },
   },
   {
     name: 'fields selects fields of the caller’s own account',
@@ -1199,7 +1204,7 @@ const preconditions: readonly Scenario[] = [
     url: '/api/v1/posts/1',
     headers: { 'if-none-match': '*' },
     status: 304,
-    sends: { ETag: /^"/, 'Cache-Control': open, Vary: vary, 'Content-Type': null },
+    sends: { ETag: /^"/, 'Cache-Control': publicCache, Vary: vary, 'Content-Type': null },
   },
   {
     name: 'an If-None-Match that does not match returns the item',
@@ -1349,7 +1354,7 @@ const documented: readonly Scenario[] = [
   },
 ]
 
-export function blogContract(open: OpenBench): void {
+export function blogContract(open: OpenHarness): void {
   const all = [
     reading,
     selecting,

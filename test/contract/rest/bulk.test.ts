@@ -1,11 +1,11 @@
 import { suite } from 'node:test'
-import { openBench } from './bench.ts'
 import { bulkContract } from './bulk.ts'
-import { kinds, lockedPostgres, openStore, sqlite } from './databases.ts'
-import { openHttpBench } from './http-bench.ts'
+import { databaseKinds, openStore, rowSecurityPostgres, sqlite } from './databases.ts'
+import { openHarness } from './harness.ts'
+import { openHttpHarness } from './http-harness.ts'
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   suite(`bulk creates on ${kind.name}`, () =>
-    bulkContract(model => openBench(model, model => openStore(kind, model))))
+    bulkContract(model => openHarness(model, model => openStore(kind, model))))
 }
-suite('bulk creates over HTTP', () => bulkContract(model => openHttpBench(model, sqlite)))
+suite('bulk creates over HTTP', () => bulkContract(model => openHttpHarness(model, sqlite)))

@@ -1,8 +1,8 @@
 /** POST of an array creates all of its items or none. */
 import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
-import type { OpenBench } from './bench.ts'
 import { admin, ann, nobody, posts, seedBlog } from './blog.ts'
+import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario } from './scenario.ts'
 
 const post = { method: 'POST', url: '/api/v1/posts', as: ann } as const
@@ -152,6 +152,6 @@ const rows: readonly Scenario[] = [
   },
 ]
 
-export function bulkContract(open: OpenBench): void {
+export function bulkContract(open: OpenHarness): void {
   runScenarios(checkModel(blog), open, seedBlog, rows)
 }

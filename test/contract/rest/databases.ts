@@ -1,4 +1,4 @@
-/** The databases that the contract runs on: a new one for every bench. */
+/** The databases that the contract runs on: a new one for every harness. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,7 +6,7 @@ import type { Model } from '../../../src/model/model.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { lockedDatabase } from '../../databases/ordinary.ts'
+import { rowSecurityDatabase } from '../../databases/ordinary.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
 /** A database, named as the setting `database` names it. */
@@ -16,14 +16,14 @@ export interface Database {
   drop(): Promise<void>
 }
 
-export interface Kind {
+export interface DatabaseKind {
   readonly name: string
-  make(model: Model): Promise<Database>
+  create(model: Model): Promise<Database>
 }
 
-export const sqlite: Kind = {
+export const sqlite: DatabaseKind = {
   name: 'SQLite',
-  make: async () => {
+  create: async () => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-rest-'))
     const file = join(folder, 'data.db')
     return {
@@ -34,28 +34,28 @@ export const sqlite: Kind = {
   },
 }
 
-export const postgres: Kind = {
+export const postgres: DatabaseKind = {
   name: 'PostgreSQL',
-  make: async blogModel => {
+  create: async blogModel => {
     const { url, drop } = await preparedDatabase(blogModel)
     return { url, drop, open: model => openPostgres(model, { url, connections: 4 }) }
   },
 }
 
-/** Row security restricts the rows, as for the nodes of `lockedNodes`. */
-export const lockedPostgres: Kind = {
+/** Row security restricts the rows, as for the nodes of `rowSecurityNodes`. */
+export const rowSecurityPostgres: DatabaseKind = {
   name: 'PostgreSQL with row security',
-  make: async blogModel => {
-    const { url, drop } = await lockedDatabase(blogModel)
+  create: async blogModel => {
+    const { url, drop } = await rowSecurityDatabase(blogModel)
     return { url, drop, open: model => openPostgres(model, { url, connections: 4, rowSecurity: true }) }
   },
 }
 
-export const kinds: readonly Kind[] = [sqlite, postgres]
+export const databaseKinds: readonly DatabaseKind[] = [sqlite, postgres]
 
 /** A store on a new database. */
-export async function openStore(kind: Kind, model: Model) {
-  const database = await kind.make(model)
+export async function openStore(kind: DatabaseKind, model: Model) {
+  const database = await kind.create(model)
   const store = await database.open(model)
   return {
     store,

@@ -1,17 +1,17 @@
 import { suite } from 'node:test'
 import blog from '../../models/blog.ts'
-import { lockedNodes, postgresNodes } from '../../setups/postgres.ts'
-import { openBench } from './bench.ts'
-import { kinds, openStore, sqlite } from './databases.ts'
+import { postgresNodes, rowSecurityNodes } from '../../setups/postgres.ts'
+import { databaseKinds, openStore, sqlite } from './databases.ts'
 import { flowContract } from './flows.ts'
-import { openHttpBench } from './http-bench.ts'
-import { nodesBench } from './nodes-bench.ts'
+import { openHarness } from './harness.ts'
+import { openHttpHarness } from './http-harness.ts'
+import { nodesHarness } from './nodes-harness.ts'
 
-for (const kind of kinds) {
+for (const kind of databaseKinds) {
   suite(`REST on ${kind.name}`, () =>
-    flowContract(model => openBench(model, model => openStore(kind, model))))
+    flowContract(model => openHarness(model, model => openStore(kind, model))))
 }
-suite('over HTTP', () => flowContract(model => openHttpBench(model, sqlite)))
-for (const setup of [postgresNodes, lockedNodes]) {
-  suite(`over HTTP, ${setup.name}`, () => flowContract(nodesBench(setup, blog)))
+suite('over HTTP', () => flowContract(model => openHttpHarness(model, sqlite)))
+for (const setup of [postgresNodes, rowSecurityNodes]) {
+  suite(`over HTTP, ${setup.name}`, () => flowContract(nodesHarness(setup, blog)))
 }

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import type { Reply } from '../../../src/call.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import blog from '../../models/blog.ts'
-import type { Bench, OpenBench } from './bench.ts'
 import { ann, nobody, posts, seedBlog } from './blog.ts'
-import { seededBenches } from './scenario.ts'
+import type { Harness, OpenHarness } from './harness.ts'
+import { seededHarnesses } from './scenario.ts'
 
 function header({ headers }: Reply, name: string): string {
   const value = headers[headers.indexOf(name) + 1]
@@ -23,54 +23,54 @@ function follow(reply: Reply, relation: string): string | undefined {
   return new RegExp(`<([^>]*)>; rel="${relation}"`).exec(header(reply, 'Link'))?.[1]
 }
 
-export function flowContract(open: OpenBench): void {
-  const withBench = seededBenches(checkModel(blog), open, seedBlog)
-  const reading = (name: string, run: (bench: Bench) => Promise<void>) =>
-    test(name, () => withBench(false, ({ bench }) => run(bench)))
-  const writing = (name: string, run: (bench: Bench) => Promise<void>) =>
-    test(name, () => withBench(true, ({ bench }) => run(bench)))
+export function flowContract(open: OpenHarness): void {
+  const withHarness = seededHarnesses(checkModel(blog), open, seedBlog)
+  const reading = (name: string, run: (harness: Harness) => Promise<void>) =>
+    test(name, () => withHarness(false, ({ harness }) => run(harness)))
+  const writing = (name: string, run: (harness: Harness) => Promise<void>) =>
+    test(name, () => withHarness(true, ({ harness }) => run(harness)))
 
-  writing('an entity tag changes exactly when the representation changes', async bench => {
+  writing('an entity tag changes exactly when the representation changes', async harness => {
     for (const url of [
       '/api/v1/posts/1',
       '/api/v1/posts',
       '/api/v1/posts?cursor=',
       '/api/v1/posts/1?fields=title',
     ]) {
-      const first = await bench.send({ url }, nobody)
+      const first = await harness.send({ url }, nobody)
       const etag = header(first, 'ETag')
-      const second = await bench.send({ url, headers: { 'if-none-match': `"x", W/${etag}` } }, nobody)
+      const second = await harness.send({ url, headers: { 'if-none-match': `"x", W/${etag}` } }, nobody)
       assert.equal(second.status, 304)
       assert.equal(second.body, null)
       assert.equal(header(second, 'ETag'), etag)
       assert.equal(header(second, 'Cache-Control'), header(first, 'Cache-Control'))
-      await bench.send(
+      await harness.send(
         { method: 'PATCH', url: '/api/v1/posts/1', body: { title: `Changed for ${url}` } },
         ann,
       )
-      const changed = await bench.send({ url, headers: { 'if-none-match': etag } }, nobody)
+      const changed = await harness.send({ url, headers: { 'if-none-match': etag } }, nobody)
       assert.equal(changed.status, 200)
       assert.notEqual(header(changed, 'ETag'), etag)
     }
   })
 
-  writing('the entity tag of one read allows one change, not two', async bench => {
-    const etag = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
+  writing('the entity tag of one read allows one change, not two', async harness => {
+    const etag = header(await harness.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
     const change = (title: string) =>
-      bench.send(
+      harness.send(
         { method: 'PATCH', url: '/api/v1/posts/1', headers: { 'if-match': `"x", ${etag}` }, body: { title } },
         ann,
       )
     assert.equal((await change('First')).status, 200)
     assert.equal((await change('Second')).status, 412)
-    assert.equal(parse(await bench.send({ url: '/api/v1/posts/1' }, ann)).title, 'First')
+    assert.equal(parse(await harness.send({ url: '/api/v1/posts/1' }, ann)).title, 'First')
   })
 
-  writing('If-Match compares the tag of the whole item, however the response is shaped', async bench => {
-    const plain = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
-    const sparse = header(await bench.send({ url: '/api/v1/posts/1?fields=title' }, ann), 'ETag')
+  writing('If-Match compares the tag of the whole item, however the response is shaped', async harness => {
+    const plain = header(await harness.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
+    const sparse = header(await harness.send({ url: '/api/v1/posts/1?fields=title' }, ann), 'ETag')
     const change = (etag: string) =>
-      bench.send(
+      harness.send(
         {
           method: 'PATCH',
           url: '/api/v1/posts/1?fields=title',
@@ -85,25 +85,25 @@ export function flowContract(open: OpenBench): void {
     assert.ok(!changed.headers.includes('ETag'), 'a response with selected fields has no tag to send back')
   })
 
-  writing('the entity tag of a write is that of the next read', async bench => {
+  writing('the entity tag of a write is that of the next read', async harness => {
     const requests = [
       { method: 'POST', url: '/api/v1/posts', body: { title: 'x' } },
       { method: 'PUT', url: '/api/v1/posts/1', body: { title: 'x' } },
       { method: 'PATCH', url: '/api/v1/posts/1', body: { title: 'y' } },
     ]
     for (const request of requests) {
-      const written = await bench.send(request, ann)
+      const written = await harness.send(request, ann)
       const { id } = JSON.parse(String(written.body))
-      const answer = await bench.send({ url: `/api/v1/posts/${id}` }, ann)
+      const answer = await harness.send({ url: `/api/v1/posts/${id}` }, ann)
       assert.equal(header(written, 'ETag'), header(answer, 'ETag'), request.method)
     }
-    const etag = header(await bench.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
-    const deletion = await bench.send(
+    const etag = header(await harness.send({ url: '/api/v1/posts/1' }, ann), 'ETag')
+    const deletion = await harness.send(
       { method: 'DELETE', url: '/api/v1/posts/1', headers: { 'if-match': etag } },
       ann,
     )
     assert.equal(deletion.status, 204)
-    assert.equal((await bench.send({ url: '/api/v1/posts/1' }, ann)).status, 404)
+    assert.equal((await harness.send({ url: '/api/v1/posts/1' }, ann)).status, 404)
   })
 
   for (const query of [
@@ -113,29 +113,32 @@ export function flowContract(open: OpenBench): void {
     'author_id=2&fields=id&',
     'sort=body&include=author&',
   ]) {
-    reading(`a cursor visits every item once, in the order of the numbered pages: ${query}`, async bench => {
-      const walked: number[] = []
-      let url: string | undefined = `/api/v1/posts?${query}cursor=&per_page=4`
-      while (url !== undefined) {
-        const reply: Reply = await bench.send({ url }, ann)
-        const { data, meta } = parse(reply)
-        walked.push(...data.map((item: { id: number }) => item.id))
-        url = follow(reply, 'next')
-        assert.equal(url !== undefined, meta.next_cursor !== null)
-        if (url) assert.ok(url.includes(`cursor=${meta.next_cursor}`))
-      }
-      const { data, meta } = parse(await bench.send({ url: `/api/v1/posts?${query}per_page=100` }, ann))
-      assert.deepEqual(
-        walked,
-        data.map((item: { id: number }) => item.id),
-      )
-      assert.equal(walked.length, meta.total)
-      assert.ok(walked.length >= posts - 1)
-    })
+    reading(
+      `a cursor visits every item once, in the order of the numbered pages: ${query}`,
+      async harness => {
+        const walked: number[] = []
+        let url: string | undefined = `/api/v1/posts?${query}cursor=&per_page=4`
+        while (url !== undefined) {
+          const reply: Reply = await harness.send({ url }, ann)
+          const { data, meta } = parse(reply)
+          walked.push(...data.map((item: { id: number }) => item.id))
+          url = follow(reply, 'next')
+          assert.equal(url !== undefined, meta.next_cursor !== null)
+          if (url) assert.ok(url.includes(`cursor=${meta.next_cursor}`))
+        }
+        const { data, meta } = parse(await harness.send({ url: `/api/v1/posts?${query}per_page=100` }, ann))
+        assert.deepEqual(
+          walked,
+          data.map((item: { id: number }) => item.id),
+        )
+        assert.equal(walked.length, meta.total)
+        assert.ok(walked.length >= posts - 1)
+      },
+    )
   }
 
-  reading('a cursor is valid for its own list and order only', async bench => {
-    const { meta } = parse(await bench.send({ url: '/api/v1/posts?cursor=&per_page=2&sort=title' }, ann))
+  reading('a cursor is valid for its own list and order only', async harness => {
+    const { meta } = parse(await harness.send({ url: '/api/v1/posts?cursor=&per_page=2&sort=title' }, ann))
     for (const url of [
       'posts?sort=-title',
       'posts?sort=body',
@@ -143,42 +146,42 @@ export function flowContract(open: OpenBench): void {
       'users?sort=name',
       'users?per_page=2',
     ]) {
-      const reply = await bench.send({ url: `/api/v1/${url}&cursor=${meta.next_cursor}` }, ann)
+      const reply = await harness.send({ url: `/api/v1/${url}&cursor=${meta.next_cursor}` }, ann)
       assert.equal(reply.status, 400, url)
       assert.equal(JSON.parse(String(reply.body)).error.code, 'INVALID_CURSOR')
     }
   })
 
-  reading('the links of the pages lead through all of them and back to the first', async bench => {
+  reading('the links of the pages lead through all of them and back to the first', async harness => {
     const ids: number[] = []
     let url: string | undefined = '/api/v1/posts?title[contains]=Post%201&per_page=3'
     let last: Reply | undefined
     while (url !== undefined) {
-      last = await bench.send({ url }, nobody)
+      last = await harness.send({ url }, nobody)
       ids.push(...parse(last).data.map((item: { id: number }) => item.id))
       url = follow(last, 'next')
     }
     assert.deepEqual(ids, [1, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19])
     assert.ok(last)
     const first = follow(last, 'first') ?? ''
-    assert.deepEqual(parse(await bench.send({ url: first }, nobody)).data[0].id, 1)
+    assert.deepEqual(parse(await harness.send({ url: first }, nobody)).data[0].id, 1)
   })
 
-  reading('HEAD sends the headers of GET', async bench => {
+  reading('HEAD sends the headers of GET', async harness => {
     for (const url of ['/api/v1/posts', '/api/v1/posts/1', '/api/v1/openapi.json']) {
-      const get = await bench.send({ url }, nobody)
-      const head = await bench.send({ method: 'HEAD', url }, nobody)
+      const get = await harness.send({ url }, nobody)
+      const head = await harness.send({ method: 'HEAD', url }, nobody)
       assert.deepEqual({ ...head, body: null }, { ...get, body: null })
     }
   })
 
   writing(
     'responses to authenticated callers are private, those to anonymous callers are public',
-    async bench => {
+    async harness => {
       const tags = new Set<string>()
-      await bench.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
+      await harness.send({ method: 'POST', url: '/api/v1/api_keys', body: { name: 'Mine' } }, ann)
       for (const who of [ann, nobody]) {
-        const reply = await bench.send({ url: '/api/v1/posts/1' }, who)
+        const reply = await harness.send({ url: '/api/v1/posts/1' }, who)
         tags.add(header(reply, 'Cache-Control'))
       }
       assert.deepEqual([...tags], ['private, no-cache', 'public, no-cache'])

@@ -1,15 +1,15 @@
 import { suite } from 'node:test'
 import rich from '../../models/rich.ts'
-import { lockedNodes } from '../../setups/postgres.ts'
-import { openBench } from './bench.ts'
-import { kinds, lockedPostgres, openStore, sqlite } from './databases.ts'
-import { openHttpBench } from './http-bench.ts'
-import { nodesBench } from './nodes-bench.ts'
+import { rowSecurityNodes } from '../../setups/postgres.ts'
+import { databaseKinds, openStore, rowSecurityPostgres, sqlite } from './databases.ts'
+import { openHarness } from './harness.ts'
+import { openHttpHarness } from './http-harness.ts'
+import { nodesHarness } from './nodes-harness.ts'
 import { richContract } from './rich.ts'
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   suite(`REST on ${kind.name}`, () =>
-    richContract(model => openBench(model, model => openStore(kind, model))))
+    richContract(model => openHarness(model, model => openStore(kind, model))))
 }
-suite('over HTTP', () => richContract(model => openHttpBench(model, sqlite)))
-suite(`over HTTP, ${lockedNodes.name}`, () => richContract(nodesBench(lockedNodes, rich)))
+suite('over HTTP', () => richContract(model => openHttpHarness(model, sqlite)))
+suite(`over HTTP, ${rowSecurityNodes.name}`, () => richContract(nodesHarness(rowSecurityNodes, rich)))

@@ -2,7 +2,7 @@
 import { checkModel } from '../../../src/model/check.ts'
 import { anonymous, user } from '../../../src/principal.ts'
 import rich from '../../models/rich.ts'
-import type { OpenBench } from './bench.ts'
+import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'
 
 const nobody = anonymous('192.0.2.1')
@@ -11,34 +11,34 @@ const ann = user(2, 'user', 'all')
 const ben = user(3, 'user', 'all')
 const accountant = user(4, 'accountant', 'all')
 
-function wordsUpTo(count: number): string {
+function distinctTerms(count: number): string {
   return Array.from({ length: count }, (_, index) => `w${index}`).join('+')
 }
 
 /** Ann owns project 1, with Ben a member; project 2 is Ben's alone; project 3 is open to all. */
-const seed: Seed = async bench => {
-  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin', phone: '111' })
-  await bench.seed('users', { name: 'Ann', email: 'ann@example.com', phone: '222', manager_id: 1 })
-  await bench.seed('users', { name: 'Ben', email: 'ben@example.com', phone: '333', manager_id: 2 })
-  await bench.seed('users', { name: 'Cat', email: 'cat@example.com', role: 'accountant' })
-  await bench.seed('projects', { name: 'Garden wall', slug: 'garden', owner_id: 2, budget: 1000 })
-  await bench.seed('projects', { name: 'Secret shed', slug: 'shed', owner_id: 3, budget: 7777 })
-  await bench.seed('projects', { name: 'Open gate', slug: 'gate', owner_id: 1, visibility: 'open' })
-  await bench.seed('memberships', { project_id: 1, user_id: 3 })
-  await bench.seed('tasks', {
+const seed: Seed = async harness => {
+  await harness.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin', phone: '111' })
+  await harness.seed('users', { name: 'Ann', email: 'ann@example.com', phone: '222', manager_id: 1 })
+  await harness.seed('users', { name: 'Ben', email: 'ben@example.com', phone: '333', manager_id: 2 })
+  await harness.seed('users', { name: 'Cat', email: 'cat@example.com', role: 'accountant' })
+  await harness.seed('projects', { name: 'Garden wall', slug: 'garden', owner_id: 2, budget: 1000 })
+  await harness.seed('projects', { name: 'Secret shed', slug: 'shed', owner_id: 3, budget: 7777 })
+  await harness.seed('projects', { name: 'Open gate', slug: 'gate', owner_id: 1, visibility: 'open' })
+  await harness.seed('memberships', { project_id: 1, user_id: 3 })
+  await harness.seed('tasks', {
     title: 'Buy stones',
     notes: 'Grey ones',
     project_id: 1,
     assignee_id: 3,
     ticket: 'T-1',
   })
-  await bench.seed('tasks', { title: 'Mix mortar', project_id: 1, parent_id: 1, colour: 'red' })
-  await bench.seed('tasks', { title: 'Hide gold', project_id: 2 })
-  await bench.seed('labels', { name: 'heavy' })
-  await bench.seed('task_labels', { task_id: 1, label_id: 1 })
-  await bench.seed('contacts', { owner_id: 2, email: 'mason@example.com', passphrase: 'correct horse' })
-  await bench.seed('notices', { title: 'Closed on Monday', published_at: '2026-01-01T00:00:00.000Z' })
-  await bench.seed('notices', { title: 'Not yet' })
+  await harness.seed('tasks', { title: 'Mix mortar', project_id: 1, parent_id: 1, colour: 'red' })
+  await harness.seed('tasks', { title: 'Hide gold', project_id: 2 })
+  await harness.seed('labels', { name: 'heavy' })
+  await harness.seed('task_labels', { task_id: 1, label_id: 1 })
+  await harness.seed('contacts', { owner_id: 2, email: 'mason@example.com', passphrase: 'correct horse' })
+  await harness.seed('notices', { title: 'Closed on Monday', published_at: '2026-01-01T00:00:00.000Z' })
+  await harness.seed('notices', { title: 'Not yet' })
 }
 
 const hidden: readonly Scenario[] = [
@@ -409,14 +409,14 @@ const fields: readonly Scenario[] = [
   {
     name: 'a search accepts the maximum number of terms',
     as: ann,
-    url: `/api/v1/tasks?q=${wordsUpTo(32)}`,
+    url: `/api/v1/tasks?q=${distinctTerms(32)}`,
     status: 200,
     has: { data: [] },
   },
   {
     name: 'a search refuses more terms than the maximum',
     as: ann,
-    url: `/api/v1/tasks?q=${wordsUpTo(33)}`,
+    url: `/api/v1/tasks?q=${distinctTerms(33)}`,
     status: 400,
     has: {
       error: {
@@ -537,7 +537,7 @@ const deprecated: readonly Scenario[] = [
   },
 ]
 
-const along: readonly Scenario[] = [
+const relatedFilters: readonly Scenario[] = [
   {
     name: 'a filter follows a to-one relation',
     as: ann,
@@ -662,6 +662,6 @@ const along: readonly Scenario[] = [
   })),
 ]
 
-export function richContract(open: OpenBench): void {
-  runScenarios(checkModel(rich), open, seed, [hidden, related, along, fields, deprecated].flat())
+export function richContract(open: OpenHarness): void {
+  runScenarios(checkModel(rich), open, seed, [hidden, related, relatedFilters, fields, deprecated].flat())
 }

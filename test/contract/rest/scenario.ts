@@ -4,7 +4,7 @@ import { after, test } from 'node:test'
 import type { Reply } from '../../../src/call.ts'
 import type { Model } from '../../../src/model/model.ts'
 import type { Principal } from '../../../src/principal.ts'
-import type { Bench, OpenBench, Request } from './bench.ts'
+import type { Harness, OpenHarness, Request } from './harness.ts'
 
 export interface Scenario extends Request {
   readonly name: string
@@ -20,7 +20,7 @@ export interface Scenario extends Request {
   readonly changes?: readonly string[]
 }
 
-export type Seed = (bench: Bench) => Promise<void>
+export type Seed = (harness: Harness) => Promise<void>
 
 function headerOf({ headers }: Reply, name: string): string | undefined {
   for (let index = 0; index < headers.length; index += 2) {
@@ -76,62 +76,62 @@ function assertReply(reply: Reply, scenario: Scenario): void {
   for (const lacking of scenario.lacks ?? []) assert.ok(!text.includes(lacking), `${lacking} is in ${text}`)
 }
 
-/** A bench with the dump of its store. */
+/** A harness with the dump of its store. */
 interface Seeded {
-  readonly bench: Bench
+  readonly harness: Harness
   readonly dump: ReadonlyMap<string, string>
 }
 
 /**
- * Runs tests on benches with the same data. A test that changes nothing leaves its bench to the next one, because
+ * Runs tests on harnesses with the same data. A test that changes nothing leaves its harness to the next one, because
  * filling a database costs far more than a request. A test with `changes` starts on a new one.
  */
-export function seededBenches(model: Model, open: OpenBench, seed: Seed) {
+export function seededHarnesses(model: Model, open: OpenHarness, seed: Seed) {
   let shared: Seeded | undefined
-  const closeKept = async () => {
+  const closeShared = async () => {
     const last = shared
     shared = undefined
-    await last?.bench.close()
+    await last?.harness.close()
   }
   const openSeeded = async (): Promise<Seeded> => {
-    const bench = await open(model)
+    const harness = await open(model)
     try {
-      await seed(bench)
-      return { bench, dump: await bench.dump() }
+      await seed(harness)
+      return { harness, dump: await harness.dump() }
     } catch (error) {
-      await bench.close()
+      await harness.close()
       throw error
     }
   }
-  after(closeKept)
+  after(closeShared)
   return async (changes: boolean, run: (seeded: Seeded) => Promise<void>): Promise<void> => {
-    if (changes) await closeKept()
+    if (changes) await closeShared()
     const seeded = shared ?? (await openSeeded())
     shared = seeded
     try {
       await run(seeded)
     } catch (error) {
-      await closeKept()
+      await closeShared()
       throw error
     }
-    if (changes) await closeKept()
+    if (changes) await closeShared()
   }
 }
 
-async function runScenario({ bench, dump: before }: Seeded, scenario: Scenario): Promise<void> {
-  const reply = await bench.send(scenario, scenario.as)
+async function runScenario({ harness, dump: before }: Seeded, scenario: Scenario): Promise<void> {
+  const reply = await harness.send(scenario, scenario.as)
   assertReply(reply, scenario)
-  const after = await bench.dump()
+  const after = await harness.dump()
   const changed = [...after].filter(([name, text]) => before.get(name) !== text).map(([name]) => name)
   assert.deepEqual(changed.sort(), [...(scenario.changes ?? [])].sort(), 'what changed')
 }
 
 /** One test for each row; rows that change nothing share a database. */
-export function runScenarios(model: Model, open: OpenBench, seed: Seed, rows: readonly Scenario[]): void {
-  const withBench = seededBenches(model, open, seed)
+export function runScenarios(model: Model, open: OpenHarness, seed: Seed, rows: readonly Scenario[]): void {
+  const withHarness = seededHarnesses(model, open, seed)
   for (const row of rows) {
     const { name, method = 'GET', url, changes } = row
     test(`${method} ${url.slice(0, 80)}: ${name}`, () =>
-      withBench(changes !== undefined, seeded => runScenario(seeded, row)))
+      withHarness(changes !== undefined, seeded => runScenario(seeded, row)))
   }
 }

@@ -7,26 +7,26 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
 import { Outgoing } from '../../../src/outgoing/outgoing.ts'
-import { databases } from '../../store/databases.ts'
+import { databaseKinds } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
-type Answer = (response: ServerResponse, request: IncomingMessage) => void
+type EndpointResponse = (response: ServerResponse, request: IncomingMessage) => void
 
-interface Place extends Fixture {
+interface EndpointsFixture extends Fixture {
   /** The URL of the test server. */
   readonly origin: string
   /** Handlers by path. */
-  readonly answers: Record<string, Answer>
+  readonly answers: Record<string, EndpointResponse>
   /** The requested paths, in order. */
   readonly requestedPaths: string[]
 }
 
-const [sqlite] = databases
+const [sqlite] = databaseKinds
 
-function withServer(use: (place: Place) => Promise<void>) {
+function withServer(use: (fixture: EndpointsFixture) => Promise<void>) {
   if (sqlite === undefined) throw new Error('SQLite is missing')
   return within(sqlite, async fixture => {
-    const answers: Record<string, Answer> = {}
+    const answers: Record<string, EndpointResponse> = {}
     const requestedPaths: string[] = []
     const server = createServer((request, response) => {
       const path = request.url ?? ''
@@ -64,8 +64,8 @@ const first = async ({ deliveries }: Fixture) => (await deliveries())[0]
 describe('webhook endpoints', () => {
   it(
     'that never respond, or send byte by byte, do not delay other webhooks',
-    withServer(async place => {
-      const { webhook, post, sender, until, origin, answers, requestedPaths } = place
+    withServer(async fixture => {
+      const { webhook, post, sender, until, origin, answers, requestedPaths } = fixture
       answers['/never'] = () => undefined
       answers['/drips'] = response => void response.writeHead(200).write('x')
       await withOutgoing({ allowPrivate: true }, async outgoing => {
@@ -89,8 +89,8 @@ describe('webhook endpoints', () => {
 
   it(
     'with an endless body are judged by the status, and the beginning of the body is stored',
-    withServer(async place => {
-      const { webhook, post, sender, until, origin, answers } = place
+    withServer(async fixture => {
+      const { webhook, post, sender, until, origin, answers } = fixture
       answers['/endless'] = response => {
         response.writeHead(200)
         const more = () =>
@@ -102,23 +102,23 @@ describe('webhook endpoints', () => {
         await webhook({ url: `${origin}/endless` })
         sender({ outgoing })
         await post()
-        await until(async () => (await first(place))?.status === 'succeeded', 'it is recorded')
-        assert.equal((await first(place))?.response_excerpt, 'x'.repeat(1000))
+        await until(async () => (await first(fixture))?.status === 'succeeded', 'it is recorded')
+        assert.equal((await first(fixture))?.response_excerpt, 'x'.repeat(1000))
       })
     }),
   )
 
   it(
     'that redirect are not followed, and the failure names the redirect',
-    withServer(async place => {
-      const { webhook, post, sender, until, origin, answers, requestedPaths } = place
+    withServer(async fixture => {
+      const { webhook, post, sender, until, origin, answers, requestedPaths } = fixture
       answers['/redirects'] = response => response.writeHead(307, { Location: `${origin}/inside` }).end()
       await withOutgoing({ allowPrivate: true }, async outgoing => {
         await webhook({ url: `${origin}/redirects` })
         sender({ outgoing })
         await post()
-        await until(async () => (await first(place))?.attempt === 1, 'it is recorded')
-        const row = await first(place)
+        await until(async () => (await first(fixture))?.attempt === 1, 'it is recorded')
+        const row = await first(fixture)
         assert.deepEqual([row?.status, row?.response_status], ['pending', 307])
         assert.match(String(row?.error), /redirects are not followed/)
         assert.ok(!requestedPaths.includes('/inside'))
@@ -128,8 +128,8 @@ describe('webhook endpoints', () => {
 
   it(
     'that send Retry-After delay all of their deliveries',
-    withServer(async place => {
-      const { webhook, post, sender, until, origin, answers, requestedPaths, clock } = place
+    withServer(async fixture => {
+      const { webhook, post, sender, until, origin, answers, requestedPaths, clock } = fixture
       answers['/busy'] = response => {
         if (requestedPaths.length === 1) response.writeHead(429, { 'Retry-After': '600' }).end()
         else response.writeHead(204).end()
@@ -138,7 +138,7 @@ describe('webhook endpoints', () => {
         await webhook({ url: `${origin}/busy` })
         sender({ outgoing })
         await post('one')
-        await until(async () => (await first(place))?.attempt === 1, 'it is recorded')
+        await until(async () => (await first(fixture))?.attempt === 1, 'it is recorded')
         const askedAt = clock.now()
         await post('two')
         await until(() => requestedPaths.length === 3, 'both are sent', 30_000)
@@ -150,14 +150,14 @@ describe('webhook endpoints', () => {
   for (const host of ['127.0.0.1', 'localhost', '[::1]', '10.0.0.1', '169.254.169.254']) {
     it(
       `at the internal address ${host} are not called, and the delivery states the reason`,
-      withServer(async place => {
-        const { webhook, post, sender, until, requestedPaths, origin } = place
+      withServer(async fixture => {
+        const { webhook, post, sender, until, requestedPaths, origin } = fixture
         await withOutgoing({ allowPrivate: false }, async outgoing => {
           await webhook({ url: `http://${host}:${new URL(origin).port}/inside` })
           sender({ outgoing })
           await post()
-          await until(async () => (await first(place))?.attempt === 1, 'it is recorded')
-          const row = await first(place)
+          await until(async () => (await first(fixture))?.attempt === 1, 'it is recorded')
+          const row = await first(fixture)
           assert.equal(row?.response_status, null)
           assert.match(String(row?.error), /does not have a public address/)
           assert.deepEqual(requestedPaths, [])
@@ -168,8 +168,8 @@ describe('webhook endpoints', () => {
 
   it(
     'whose name resolves to an internal address are refused at each attempt',
-    withServer(async place => {
-      const { webhook, post, sender, until, requestedPaths, deliveries } = place
+    withServer(async fixture => {
+      const { webhook, post, sender, until, requestedPaths, deliveries } = fixture
       let lookups = 0
       const lookup = ((
         _name: string,
@@ -189,7 +189,7 @@ describe('webhook endpoints', () => {
           1000,
         )
         assert.ok(lookups >= 2)
-        assert.match(String((await first(place))?.error), /does not have a public address/)
+        assert.match(String((await first(fixture))?.error), /does not have a public address/)
         assert.deepEqual(requestedPaths, [])
       })
     }),

@@ -15,7 +15,7 @@ import { type Principal, user } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, Client, type Values } from '../../store/blog.ts'
-import type { Place, TestDatabase } from '../../store/databases.ts'
+import type { DatabaseKind, TestDatabase } from '../../store/databases.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
 
 export interface Received {
@@ -26,11 +26,11 @@ export interface Received {
 }
 
 /** The response of an endpoint: a status, possibly with headers and a body, or a connection error. */
-export type Answer =
+export type EndpointResponse =
   | number
   | { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }
   | Error
-export type Endpoint = (received: Received) => Answer | Promise<Answer>
+export type Endpoint = (received: Received) => EndpointResponse | Promise<EndpointResponse>
 
 export interface OwnerState {
   /** The users of an app's webhook. */
@@ -107,13 +107,16 @@ const webhookRows = listShape('webhooks', [
 ])
 
 /** Runs `use` with a store on a database, and stops the senders that it created. */
-export function within(database: TestDatabase, use: (fixture: Fixture, place: Place) => Promise<void>) {
+export function within(
+  databaseKind: DatabaseKind,
+  use: (fixture: Fixture, database: TestDatabase) => Promise<void>,
+) {
   return () =>
-    database.within(async place => {
-      const store = await place.open(blog)
+    databaseKind.within(async database => {
+      const store = await database.open(blog)
       const opened = await open(store)
       try {
-        await use(opened.fixture, place)
+        await use(opened.fixture, database)
         assert.deepEqual(opened.fixture.faults, [])
       } finally {
         await opened.close()

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { Lease } from '../../../src/events/consumer/lease.ts'
 import { LeaseLost, StoredPosition } from '../../../src/events/consumer/position.ts'
 import { leaseKey, positionKey, type SenderPosition } from '../../../src/events/webhooks/position.ts'
-import { databases } from '../../store/databases.ts'
+import { databaseKinds } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
 function holderOf({ store }: Fixture, holder: string, start: number) {
@@ -15,11 +15,11 @@ function holderOf({ store }: Fixture, holder: string, start: number) {
 
 const start = async (): Promise<SenderPosition> => ({ event: 0, partial: null })
 
-for (const database of databases) {
-  describe(`the lease of the sender on ${database.name}`, () => {
+for (const kind of databaseKinds) {
+  describe(`the lease of the sender on ${kind.name}`, () => {
     it(
       'has one holder, and is taken over when its record stops changing, whatever the clocks show',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const first = holderOf(fixture, 'one', 1_000_000)
         const second = holderOf(fixture, 'two', 5)
         assert.equal(await first.lease.take(), 1)
@@ -40,7 +40,7 @@ for (const database of databases) {
 
     it(
       'expires for its holder before another node may take it over',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { clock, lease } = holderOf(fixture, 'one', 0)
         await lease.take()
         clock.time += 4499
@@ -54,7 +54,7 @@ for (const database of databases) {
 
     it(
       'can be taken immediately after a release, by exactly one of several nodes',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const first = holderOf(fixture, 'one', 0)
         await first.lease.take()
         await first.lease.release()
@@ -69,7 +69,7 @@ for (const database of databases) {
 
     it(
       'is free after a release during a renewal',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const first = holderOf(fixture, 'one', 0)
         const two = holderOf(fixture, 'two', 0)
         await first.lease.take()
@@ -81,7 +81,7 @@ for (const database of databases) {
 
     it(
       'does not let a former holder commit a position or the steps that go with it',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { run, store, client, webhook, webhookRow } = fixture
         const id = await webhook({ position: 7 })
         const parts = { key: positionKey, run, records: store.records }

@@ -8,7 +8,7 @@ import { listShape, readAll } from '../../../src/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../src/plan/transaction.ts'
 import { type Principal, system, user } from '../../../src/principal.ts'
 import type { EventLog } from '../../../src/store/store.ts'
-import { databases } from '../../store/databases.ts'
+import { databaseKinds } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 
 const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ status }) => status)
@@ -33,11 +33,11 @@ function commit<T>(run: Run, steps: () => ProgramSteps<T>): Promise<T> {
   return run.transaction({ principal: system, serial: undefined, steps })
 }
 
-for (const database of databases.slice(0, 2)) {
-  describe(`the queue of webhooks on ${database.name}`, () => {
+for (const databaseKind of databaseKinds.slice(0, 2)) {
+  describe(`the queue of webhooks on ${databaseKind.name}`, () => {
     it(
       'is bounded for a failing webhook, which catches up later without delaying another one',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, client, webhookRow } = fixture
         const failing = await webhook()
         const good = await webhook({ url: two })
@@ -75,7 +75,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'sends a test immediately, even to a disabled webhook, and only once',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { run, webhook, sender, until, endpoints, received, deliveries, client } = fixture
         await webhook({ url: two })
         const id = await webhook({ enabled: false })
@@ -98,7 +98,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'repeats a delivery with the same message id',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { run, webhook, post, sender, until, received, deliveries } = fixture
         const id = await webhook()
         const other = await webhook({ url: two, types: ['post.deleted'] })
@@ -121,7 +121,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'logs a pause as an event of its own type, and none of the sender’s other writes',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { store, webhook, post, sender, until, endpoints, webhookRow } = fixture
         const id = await webhook()
         await webhook({ url: two, types: ['webhook.paused'], collections: null })
@@ -147,7 +147,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'deletes deliveries completed a month ago, and keeps pending ones',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, clock } = fixture
         await webhook()
         let fails = false
@@ -166,7 +166,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'keeps the events of pending deliveries while their webhook is paused, even after a change of sender',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { store, client, webhook, post, sender, until, endpoints, deliveries, clock, webhookRow } =
           fixture
         const id = await webhook()
@@ -199,7 +199,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'reads the owner’s permissions for each event, even after events that were not sent',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { store, webhook, webhookRow, post, sender, until, owned } = fixture
         const id = await webhook()
         let principal: Principal | undefined
@@ -228,7 +228,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'skips events that were pruned before they were sent, and reports the gap',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { store, webhook, post, sender, until, gaps } = fixture
         await post('first')
         await webhook({ position: 0 })
@@ -247,7 +247,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'is deleted with its webhook',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { client, run, webhook, post, sender, until, endpoints, deliveries } = fixture
         await webhook({ url: two })
         const id = await webhook()
@@ -269,7 +269,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'sends pending deliveries of another node in the order of events, whatever their ids',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { store, run, client, webhook, post, sender, until } = fixture
         const item = await post('one')
         for (const title of ['two', 'three', 'four']) await client.update('posts', item, { title })
@@ -301,7 +301,7 @@ for (const database of databases.slice(0, 2)) {
 
     it(
       'reads large events a few at a time, and sends all of them, even to a webhook that is behind',
-      within(database, async fixture => {
+      within(databaseKind, async fixture => {
         const { store, client, webhook, sender, until, annId } = fixture
         const body = 'x'.repeat(150_000)
         const count = 40

@@ -6,15 +6,15 @@ import { Timetable } from '../../../src/events/consumer/timetable.ts'
 import { longestDelayMs, parseRetryAfter, retryAt } from '../../../src/events/webhooks/schedule.ts'
 import { fakeClock } from './clock.ts'
 
-const second = 1000
-const hour = 3600 * second
+const secondMs = 1000
+const hourMs = 3600 * secondMs
 const start = Date.UTC(2026, 0, 1)
 
 test('delays grow by a factor of four up to twelve hours, with a jitter of a fifth', () => {
-  const middle = Array.from({ length: 9 }, (_, index) => retryDelayMs(index + 1, 0.5) / second)
+  const middle = Array.from({ length: 9 }, (_, index) => retryDelayMs(index + 1, 0.5) / secondMs)
   assert.deepEqual(middle, [5, 20, 80, 320, 1280, 5120, 20_480, 43_200, 43_200])
-  assert.equal(retryDelayMs(1, 0), 4 * second)
-  assert.equal(Math.round(retryDelayMs(1, 1)), 6 * second)
+  assert.equal(retryDelayMs(1, 0), 4 * secondMs)
+  assert.equal(Math.round(retryDelayMs(1, 1)), 6 * secondMs)
   assert.ok(retryDelayMs(1000, 0.999) <= longestDelayMs)
 })
 
@@ -28,21 +28,21 @@ test('a delivery is retried for three days', () => {
     assert.ok(dueMs > now)
     now = dueMs
   }
-  assert.ok(now - start <= 72 * hour)
-  assert.ok(now - start > 60 * hour)
+  assert.ok(now - start <= 72 * hourMs)
+  assert.ok(now - start > 60 * hourMs)
   assert.equal(failures, 13)
 })
 
 test('Retry-After can postpone an attempt by at most a day, and never hasten it', () => {
   const dueAfter = (retryAfterMs: number) => retryAt({ failures: 2, now: start, retryAfterMs, random: 0.5 })
-  assert.equal(dueAfter(second), start + 20 * second)
-  assert.equal(dueAfter(hour), start + hour)
-  assert.equal(dueAfter(1e15), start + 24 * hour)
+  assert.equal(dueAfter(secondMs), start + 20 * secondMs)
+  assert.equal(dueAfter(hourMs), start + hourMs)
+  assert.equal(dueAfter(1e15), start + 24 * hourMs)
 })
 
 test('Retry-After is seconds or an HTTP date (RFC 9110, 10.2.3)', () => {
-  assert.equal(parseRetryAfter('120', start), 120 * second)
-  assert.equal(parseRetryAfter('Thu, 01 Jan 2026 00:01:00 GMT', start), 60 * second)
+  assert.equal(parseRetryAfter('120', start), 120 * secondMs)
+  assert.equal(parseRetryAfter('Thu, 01 Jan 2026 00:01:00 GMT', start), 60 * secondMs)
   assert.equal(parseRetryAfter('Thu, 01 Jan 2025 00:01:00 GMT', start), 0)
   for (const none of [
     undefined,
@@ -76,13 +76,13 @@ test('the timetable keeps entries days ahead, and runs none after it is closed',
   const clock = fakeClock()
   const timetable = new Timetable(clock)
   let calls = 0
-  timetable.add(clock.now() + 72 * hour, () => calls++)
-  await clock.advance(72 * hour - 1)
+  timetable.add(clock.now() + 72 * hourMs, () => calls++)
+  await clock.advance(72 * hourMs - 1)
   assert.equal(calls, 0)
   await clock.advance(1)
   assert.equal(calls, 1)
   timetable.add(clock.now() + 1, () => calls++)
   timetable.close()
-  await clock.advance(hour)
+  await clock.advance(hourMs)
   assert.equal(calls, 1)
 })

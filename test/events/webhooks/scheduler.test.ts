@@ -25,8 +25,8 @@ function fixture(limits = {}) {
     },
   })
   let ids = 0
-  const add = (given: Partial<Delivery> & { readonly host?: string } = {}): number => {
-    const { host = `host${given.webhookId ?? 1}`, ...rest } = given
+  const add = (parts: Partial<Delivery> & { readonly host?: string } = {}): number => {
+    const { host = `host${parts.webhookId ?? 1}`, ...rest } = parts
     const id = rest.id ?? ++ids
     const delivery: Delivery = {
       id,

@@ -2,21 +2,21 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { databases } from '../../store/databases.ts'
+import { databaseKinds } from '../../store/databases.ts'
 import { type Fixture, secret, within } from './fixture.ts'
 
-const day = 86_400_000
+const dayMs = 86_400_000
 
 const titles = ({ received }: Fixture) =>
   received.map(({ event }) => (event['data'] as { title?: string } | null)?.title)
 
 const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ status }) => status)
 
-for (const database of databases) {
-  describe(`the sender of webhooks on ${database.name}`, () => {
+for (const kind of databaseKinds) {
+  describe(`the sender of webhooks on ${kind.name}`, () => {
     it(
       'sends each event once, signed, and records the response',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { webhook, post, sender, received, deliveries, until, endpoints } = fixture
         await post('before')
         const id = await webhook()
@@ -44,7 +44,7 @@ for (const database of databases) {
 
     it(
       'keeps the order of an item despite failures, while other items continue',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { client, webhook, post, sender, until, endpoints } = fixture
         await webhook()
         let failures = 0
@@ -74,7 +74,7 @@ for (const database of databases) {
 
     it(
       'reads changed webhooks although the clock was set back',
-      within(database, async ({ sender, webhook, post, received, clock, client, until, webhookRow }) => {
+      within(kind, async ({ sender, webhook, post, received, clock, client, until, webhookRow }) => {
         const id = await webhook()
         sender()
         await post('first')
@@ -94,7 +94,7 @@ for (const database of databases) {
 
     it(
       'pauses a webhook immediately on 410, keeps later events, and resumes where it stopped',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { client, webhook, post, sender, until, endpoints, webhookRow, owned } = fixture
         const id = await webhook()
         let isGone = true
@@ -120,7 +120,7 @@ for (const database of databases) {
 
     it(
       'retries for days, and pauses a webhook after a day without a success',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { webhook, post, sender, until, endpoints, webhookRow, clock, deliveries, owned } = fixture
         const id = await webhook()
         endpoints.set('https://one.example/hook', () => 503)
@@ -128,7 +128,7 @@ for (const database of databases) {
         await post()
         const startedAt = clock.now()
         await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused', 600_000)
-        assert.ok(clock.now() - startedAt >= day)
+        assert.ok(clock.now() - startedAt >= dayMs)
         const [row] = await deliveries()
         assert.equal(row?.status, 'pending')
         assert.deepEqual(owned.notified, [`${id} failing`])
@@ -138,7 +138,7 @@ for (const database of databases) {
 
     it(
       'gives a delivery up after three days while others succeed, and continues with the next',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { client, webhook, post, sender, until, endpoints, clock, deliveries } = fixture
         await webhook()
         endpoints.set('https://one.example/hook', ({ event }) =>
@@ -151,7 +151,7 @@ for (const database of databases) {
         let days = 0
         await until(
           async () => {
-            if (clock.now() - startedAt > (days * day) / 2) {
+            if (clock.now() - startedAt > (days * dayMs) / 2) {
               days++
               await post(`day ${days}`)
             }
@@ -160,7 +160,7 @@ for (const database of databases) {
           'the delivery is given up',
           3_600_000,
         )
-        assert.ok(clock.now() - startedAt > 2 * day)
+        assert.ok(clock.now() - startedAt > 2 * dayMs)
         await until(() => titles(fixture).includes('good'), 'the next event is sent')
         assert.equal((await deliveries())[0]?.attempt, 13)
       }),
@@ -168,7 +168,7 @@ for (const database of databases) {
 
     it(
       'sends what the owner may read at the time of the attempt, and nothing after the owner loses access',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { webhook, post, sender, until, endpoints, deliveries, owned, annId } = fixture
         await webhook()
         endpoints.set('https://one.example/hook', () => 500)
@@ -187,7 +187,7 @@ for (const database of databases) {
 
     it(
       'sends an app’s webhook once for each user',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { client, webhook, post, sender, until, deliveries, owned, annId } = fixture
         const ben = await client.create('users', { name: 'Ben', email: 'ben@example.com' })
         const app = await client.create('oauth_apps', {
@@ -210,7 +210,7 @@ for (const database of databases) {
 
     it(
       'signs with both secrets during a rotation',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { webhook, post, sender, until, owned, received } = fixture
         const next = `whsec_${Buffer.alloc(32, 2).toString('base64')}`
         await webhook()
@@ -227,7 +227,7 @@ for (const database of databases) {
 
     it(
       'sends enqueued events and later ones after another sender takes over',
-      within(database, async fixture => {
+      within(kind, async fixture => {
         const { webhook, post, sender, until, endpoints, received } = fixture
         await webhook()
         endpoints.set('https://one.example/hook', () => new Promise(() => undefined))

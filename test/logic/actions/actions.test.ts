@@ -3,41 +3,42 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { checkModel } from '../../../src/model/check.ts'
 import { anonymous, type Principal, user } from '../../../src/principal.ts'
-import { type Bench, openBench } from '../../contract/rest/bench.ts'
-import { kinds, lockedPostgres, openStore } from '../../contract/rest/databases.ts'
+import { databaseKinds, openStore, rowSecurityPostgres } from '../../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../../contract/rest/harness.ts'
 import tracker from './tracker.ts'
 
 const ann = user(2, 'user', 'all')
 const ben = user(3, 'user', 'all')
 const model = checkModel(tracker)
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   describe(kind.name, () => {
-    let bench: Bench
+    let harness: Harness
     before(async () => {
-      bench = await openBench(model, model => openStore(kind, model))
+      harness = await openHarness(model, model => openStore(kind, model))
       for (const name of ['admin', 'ann', 'ben']) {
-        await bench.seed('users', {
+        await harness.seed('users', {
           name,
           email: `${name}@example.com`,
           role: name === 'admin' ? 'admin' : 'user',
         })
       }
     })
-    after(() => bench.close())
+    after(() => harness.close())
 
     async function post(path: string, body: unknown, principal: Principal, headers = {}) {
-      const reply = await bench.send({ method: 'POST', url: `/api/v1${path}`, body, headers }, principal)
+      const reply = await harness.send({ method: 'POST', url: `/api/v1${path}`, body, headers }, principal)
       return { status: reply.status, body: reply.body === null ? null : JSON.parse(String(reply.body)) }
     }
     async function get(path: string, principal: Principal) {
-      const reply = await bench.send({ url: `/api/v1${path}` }, principal)
+      const reply = await harness.send({ url: `/api/v1${path}` }, principal)
       return { status: reply.status, body: reply.body === null ? null : JSON.parse(String(reply.body)) }
     }
-    const project = (values = {}) => bench.seed('projects', { name: 'p', points: 10, owner_id: 2, ...values })
+    const project = (values = {}) =>
+      harness.seed('projects', { name: 'p', points: 10, owner_id: 2, ...values })
     let titles = 0
     const task = (id: number) =>
-      bench.seed('tasks', { title: `t${++titles}`, project_id: id, status: 'open' })
+      harness.seed('tasks', { title: `t${++titles}`, project_id: id, status: 'open' })
     const names = async () =>
       (await get('/projects?fields=name&per_page=100&sort=id', ann)).body.data.map(
         (item: { name: string }) => item.name,
@@ -186,8 +187,8 @@ for (const kind of [...kinds, lockedPostgres]) {
     test('an action as the service can write fields that clients cannot, and its changes have no actor', async () => {
       const id = await project()
       const start = (await get('/events', ann)).body.meta.next_after
-      assert.equal((await post(`/projects/${id}/seal`, {}, ann)).status, 204)
-      assert.match((await get(`/projects/${id}`, ann)).body.sealed, /^2 2\d{3}-/)
+      assert.equal((await post(`/projects/${id}/stamp`, {}, ann)).status, 204)
+      assert.match((await get(`/projects/${id}`, ann)).body.stamped_by, /^2 2\d{3}-/)
       const { body } = await get(`/events?after=${start}`, ann)
       assert.equal(body.data.length, 1)
       assert.equal(body.data[0].actor, undefined)
@@ -284,7 +285,7 @@ for (const kind of [...kinds, lockedPostgres]) {
       const id = await project()
       const run = (path: string, more = {}) =>
         post('/batch', { operations: [{ method: 'POST', path, ...more }] }, ann)
-      for (const path of ['/actions/ping', `/projects/${id}/seal`, '/tasks/next_task']) {
+      for (const path of ['/actions/ping', `/projects/${id}/stamp`, '/tasks/next_task']) {
         const { status, body } = await run(path)
         assert.equal(status, 200, JSON.stringify(body))
       }

@@ -17,8 +17,8 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
-import { type Bench, openBench } from '../../contract/rest/bench.ts'
-import { kinds, lockedPostgres, openStore } from '../../contract/rest/databases.ts'
+import { databaseKinds, openStore, rowSecurityPostgres } from '../../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../../contract/rest/harness.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests call it in many forms.
 type Data = Record<string, any>
@@ -106,23 +106,23 @@ const conditions: Readonly<Record<string, readonly [object, readonly string[]]>>
   'no condition': [{}, ['alpha', 'Beta', 'gamma', 'delta 100%']],
 }
 
-for (const kind of [...kinds, lockedPostgres]) {
+for (const kind of [...databaseKinds, rowSecurityPostgres]) {
   describe(kind.name, () => {
-    let bench: Bench
+    let harness: Harness
     before(async () => {
-      bench = await openBench(declared, model => openStore(kind, model))
-      for (const name of ['ann', 'ben']) await bench.seed('users', { name, email: `${name}@example.com` })
-      await bench.seed('projects', { name: 'one', owner_id: 1 })
-      await bench.seed('projects', { name: 'two', owner_id: 2 })
+      harness = await openHarness(declared, model => openStore(kind, model))
+      for (const name of ['ann', 'ben']) await harness.seed('users', { name, email: `${name}@example.com` })
+      await harness.seed('projects', { name: 'one', owner_id: 1 })
+      await harness.seed('projects', { name: 'two', owner_id: 2 })
       for (const [title, points, status, project_id, owner_id] of tasks) {
-        await bench.seed('tasks', { title, points, status, project_id, owner_id })
+        await harness.seed('tasks', { title, points, status, project_id, owner_id })
       }
     })
-    after(() => bench.close())
+    after(() => harness.close())
 
     async function inAction(run: typeof body): Promise<unknown> {
       body = run
-      const reply = await bench.send({ method: 'POST', url: '/api/v1/actions/execute' }, ann)
+      const reply = await harness.send({ method: 'POST', url: '/api/v1/actions/execute' }, ann)
       assert.equal(reply.status, 204, String(reply.body))
       return result
     }
@@ -199,7 +199,7 @@ for (const kind of [...kinds, lockedPostgres]) {
 
     test('all iterates over several pages', async () => {
       // Created beforehand, since an action may take only one second.
-      for (let n = 0; n < 120; n++) await bench.seed('projects', { name: `p${n % 7}`, owner_id: 1 })
+      for (let n = 0; n < 120; n++) await harness.seed('projects', { name: `p${n % 7}`, owner_id: 1 })
       const allNames = await inAction(async data => {
         const names: string[] = []
         for await (const { name } of data['projects'].all({ where: { id: { gt: 2 } }, sort: ['name'] }))

@@ -26,7 +26,7 @@ import {
   redirectUri,
   sharedFixtures,
 } from '../../conformance/oauth/server.ts'
-import { type Event, page, stream } from '../../events/listener.ts'
+import { type Event, fetchPage, stream } from '../../events/listener.ts'
 import { call } from '../../serve/service.ts'
 import { postgres } from '../../setups/postgres.ts'
 import { sqlite } from '../../setups/sqlite.ts'
@@ -123,7 +123,7 @@ async function subscribe({ url }: Fixture, key: string, query: string) {
     }
   }
   void read().catch(() => {})
-  return { text: () => text, leave: () => controller.abort() }
+  return { text: () => text, close: () => controller.abort() }
 }
 
 interface Payload {
@@ -165,7 +165,7 @@ for (const setup of [sqlite, postgres]) {
       const last = await create(fixture, ann, 'last')
       for (const listener of [anns, bens, cleos]) {
         await until(() => listener.events().some(({ item_id }) => item_id === last))
-        listener.leave()
+        listener.close()
       }
       const all = ['report.created', 'report.flagged', 'report.reviewed', 'report.created']
       assert.deepEqual(typesIn(anns.events()), all)
@@ -179,7 +179,7 @@ for (const setup of [sqlite, postgres]) {
       assert.equal(flagged.data?.['title'], 'a')
       assert.ok(anns.blocks.some(({ event }) => event === 'report.flagged'))
       assert.equal((await anonymousCall('/api/v1/events?collections=reports')).status, 401)
-      const own = await page(url, `after=${Number(flagged.id) - 1}&types=report.reviewed`, ben.key)
+      const own = await fetchPage(url, `after=${Number(flagged.id) - 1}&types=report.reviewed`, ben.key)
       assert.deepEqual(own.data, [])
     })
 
@@ -218,7 +218,7 @@ for (const setup of [sqlite, postgres]) {
       assert.equal((await flag(fixture, ann.key, id, 1)).status, 204)
       await call(`${url}/api/v1/reports/${id}`, { method: 'PATCH', key: ann.key, body: { title: 'changed' } })
       await until(() => updates.text().includes('changed'))
-      updates.leave()
+      updates.close()
       assert.equal(updates.text().match(/"reportUpdated"/g)?.length, 1, updates.text())
     })
 
@@ -254,7 +254,7 @@ for (const setup of [sqlite, postgres]) {
       const resumed = await subscribe(fixture, ben.key, after)
       await until(() => payloads(resumed.text()).length === 1)
       assert.deepEqual(payloads(resumed.text())[0]?.data, { reportFlagged: { values: { stars: 2 } } })
-      for (const listener of [...listeners, bens, resumed]) listener.leave()
+      for (const listener of [...listeners, bens, resumed]) listener.close()
     })
 
     test('a subscription to a declared event needs the read scope of its item', async fixture => {

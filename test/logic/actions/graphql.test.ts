@@ -8,8 +8,8 @@ import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { anonymous, type Principal, user } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
-import { seedItem } from '../../contract/rest/bench.ts'
-import { type Kind, kinds, openStore } from '../../contract/rest/databases.ts'
+import { type DatabaseKind, databaseKinds, openStore } from '../../contract/rest/databases.ts'
+import { seedItem } from '../../contract/rest/harness.ts'
 import tracker from './tracker.ts'
 
 const model = checkModel(tracker)
@@ -21,7 +21,7 @@ const context: ExecutionContext = {
 }
 const ann = user(1, 'user', 'all')
 
-async function openFixture(kind: Kind) {
+async function openFixture(kind: DatabaseKind) {
   const { store, close } = await openStore(kind, model)
   const run = createRun(createGuard(model), store)
   const logic = { ...operationParts(model, new Map()), limits: { timeMs: 1000, operations: 50, tries: 3 } }
@@ -46,10 +46,10 @@ async function openFixture(kind: Kind) {
   ]) {
     await seedItem(run, 'tasks', { title, status, project_id: project })
   }
-  return { ask, one: project, faults, close }
+  return { ask, projectId: project, faults, close }
 }
 
-for (const kind of kinds) {
+for (const kind of databaseKinds) {
   describe(kind.name, () => {
     test('an action is a mutation that can be part of an atomic request', async () => {
       const { store, close } = await openStore(kind, model)
@@ -129,7 +129,7 @@ for (const kind of kinds) {
     })
 
     test('a query is a field of Query and can be combined with others', async () => {
-      const { ask, one, faults, close } = await openFixture(kind)
+      const { ask, projectId, faults, close } = await openFixture(kind)
       try {
         const both = await ask(
           `query ($id: ID!, $least: Float) {
@@ -140,7 +140,7 @@ for (const kind of kinds) {
             after: project(id: $id) { points }
           }`,
           ann,
-          { id: one, least: 2 },
+          { id: projectId, least: 2 },
         )
         assert.equal(both.errors, undefined, JSON.stringify(both.errors))
         assert.deepEqual(both.data, {
@@ -154,11 +154,11 @@ for (const kind of kinds) {
           after: { points: 5 },
         })
         assert.equal(both.errors, undefined)
-        const defaults = await ask(`{ openTasks(project: ${one}) { least } }`)
+        const defaults = await ask(`{ openTasks(project: ${projectId}) { least } }`)
         assert.deepEqual(defaults.data, { openTasks: { least: 0 } })
         // The result of a query is not cached.
-        await ask(`mutation { archive(id: ${one}, why: "x") { id } }`)
-        assert.equal((await ask(`{ openTasks(project: ${one}) { open } }`)).data.openTasks.open, 0)
+        await ask(`mutation { archive(id: ${projectId}, why: "x") { id } }`)
+        assert.equal((await ask(`{ openTasks(project: ${projectId}) { open } }`)).data.openTasks.open, 0)
         assert.deepEqual(faults, [])
       } finally {
         await close()
@@ -166,19 +166,19 @@ for (const kind of kinds) {
     })
 
     test('a query has the same access, scopes and faults as over REST', async () => {
-      const { ask, one, faults, close } = await openFixture(kind)
+      const { ask, projectId, faults, close } = await openFixture(kind)
       const codes = ({ errors = [] }: { errors?: { extensions: { code: string } }[] }) =>
         errors.map(({ extensions }) => extensions.code)
       try {
-        const latest = `{ latest(id: ${one}, done: YES) { title } me { name } }`
+        const latest = `{ latest(id: ${projectId}, done: YES) { title } me { name } }`
         const refused = await ask(latest, user(2, 'user', 'all'))
         assert.deepEqual(refused.data, { latest: null, me: { name: 'ben' } })
         assert.deepEqual(codes(refused), ['NOT_FOUND'])
         assert.deepEqual(refused.errors[0].path, ['latest'])
-        const nobody = await ask(`{ openTasks(project: ${one}) { open } }`, anonymous('192.0.2.1'))
+        const nobody = await ask(`{ openTasks(project: ${projectId}) { open } }`, anonymous('192.0.2.1'))
         assert.deepEqual([nobody.data, codes(nobody)], [{ openTasks: null }, ['UNAUTHORIZED']])
         const scoped = user(1, 'user', new Set(['see:progress']))
-        assert.deepEqual((await ask(`{ latest(id: ${one}, done: YES) { title } }`, scoped)).data, {
+        assert.deepEqual((await ask(`{ latest(id: ${projectId}, done: YES) { title } }`, scoped)).data, {
           latest: { title: 'a' },
         })
         const without = user(1, 'user', new Set(['read:project', 'read:task']))
@@ -193,7 +193,7 @@ for (const kind of kinds) {
     })
 
     test('a query is limited in time, reads and cost, and cannot write', async () => {
-      const { ask, one, faults, close } = await openFixture(kind)
+      const { ask, projectId, faults, close } = await openFixture(kind)
       try {
         for (const query of ['endless(how: AT_ONCE) { count }', 'endless(how: READS) { count }', 'writes']) {
           const { data, errors } = await ask(`{ q: ${query} projects { name } }`)
@@ -201,9 +201,12 @@ for (const kind of kinds) {
           assert.equal(errors.length, 1)
         }
         assert.ok(faults.length >= 2, String(faults))
-        const { extensions } = await ask(`{ openTasks(project: ${one}) { open } }`)
+        const { extensions } = await ask(`{ openTasks(project: ${projectId}) { open } }`)
         assert.ok(extensions.cost.points >= 50 || extensions.cost >= 50, JSON.stringify(extensions))
-        const fields = Array.from({ length: 300 }, (_, n) => `q${n}: openTasks(project: ${one}) { open }`)
+        const fields = Array.from(
+          { length: 300 },
+          (_, n) => `q${n}: openTasks(project: ${projectId}) { open }`,
+        )
         const expensive = await ask(`{ ${fields.join(' ')} }`)
         assert.equal(expensive.data, undefined)
         assert.match(expensive.errors[0].message, /costs|at most/)

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { generateKey } from '../../../src/auth/key.ts'
-import { type Event, pages } from '../../events/listener.ts'
+import { type Event, fetchEvents } from '../../events/listener.ts'
 import { type NodeCluster, startCluster } from '../../nodes/cluster.ts'
 import { call } from '../../serve/service.ts'
 import { nodeSetups } from '../../setups/setups.ts'
@@ -147,13 +147,13 @@ function checkEvents(entries: readonly Entry[], events: readonly Event[]): void 
 
 for (const setup of nodeSetups) {
   test(`${kills} kills of nodes that run actions leave one effect for each key, on ${setup.name}`, async context => {
-    const place = await setup.open()
+    const deployment = await setup.open()
     let load: Clients | undefined
     const key = generateKey()
     const cluster = await startCluster({
       model: join(import.meta.dirname, 'transfers-model.ts'),
       nodes: 2,
-      settings: { rateLimit: 'off', ...place.settings },
+      settings: { rateLimit: 'off', ...deployment.settings },
       environment: { PORTICO_ADMIN_API_KEY: key },
     })
     try {
@@ -162,7 +162,7 @@ for (const setup of nodeSetups) {
         const answer = await call(`${url}/api/v1/accounts`, { method: 'POST', key, body: { name: `a${n}` } })
         assert.equal(answer.json['id'], n, answer.text)
       }
-      const start = (await pages(url, '', key)).at(-1)?.id ?? '0'
+      const start = (await fetchEvents(url, '', key)).at(-1)?.id ?? '0'
       const sending = new Clients(cluster, key)
       load = sending
       const running = Promise.all(Array.from({ length: clients }, () => sending.run()))
@@ -177,7 +177,7 @@ for (const setup of nodeSetups) {
       const entries = await all<Entry>(url, key, 'entries')
       checkEffects(entries, sending.outcomes)
       checkSums(entries, await all<Account>(url, key, 'accounts'))
-      const events = await pages(url, 'collections=accounts,entries', key, start)
+      const events = await fetchEvents(url, 'collections=accounts,entries', key, start)
       checkEvents(entries, events)
       const count = (outcome: Outcome) =>
         [...sending.outcomes.values()].filter(other => other === outcome).length
@@ -189,7 +189,7 @@ for (const setup of nodeSetups) {
     } finally {
       if (load) load.isOver = true
       await cluster.close()
-      await place.close()
+      await deployment.close()
     }
   })
 }

@@ -6,21 +6,21 @@ import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
-import { openBench } from '../../contract/rest/bench.ts'
+import { openHarness } from '../../contract/rest/harness.ts'
 import tracker from './tracker.ts'
 
 const [url = ''] = process.argv.slice(2)
 
-const bench = await openBench(checkModel(tracker), async model => {
+const harness = await openHarness(checkModel(tracker), async model => {
   const store = url.startsWith('postgres')
     ? await openPostgres(model, { url })
     : openSqlite(model, { file: url })
   return { store, close: () => store.close() }
 })
-await bench.seed('users', { name: 'ann', email: 'ann@example.com' })
+await harness.seed('users', { name: 'ann', email: 'ann@example.com' })
 const ann = user(1, 'user', 'all')
 const post = async (path: string, body: unknown) => {
-  return (await bench.send({ method: 'POST', url: `/api/v1${path}`, body }, ann)).status
+  return (await harness.send({ method: 'POST', url: `/api/v1${path}`, body }, ann)).status
 }
 const outcomes: unknown[] = []
 for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_rejections', 'in_caught']) {
@@ -30,7 +30,7 @@ for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_re
     post('/projects/loops', { how }),
     post('/projects', { name: 'behind' }),
   ])
-  const { body } = await bench.send({ url: '/api/v1/projects?per_page=100&fields=name' }, ann)
+  const { body } = await harness.send({ url: '/api/v1/projects?per_page=100&fields=name' }, ann)
   outcomes.push([
     how,
     ...all,
@@ -39,5 +39,5 @@ for (const how of ['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_re
       .join(' '),
   ])
 }
-await bench.close()
+await harness.close()
 process.stdout.write(JSON.stringify(outcomes))

@@ -17,7 +17,7 @@ import {
   text,
 } from '../../../src/index.ts'
 import { testService } from '../../../src/testing.ts'
-import { withOrdinary } from '../../databases/ordinary.ts'
+import { withOrdinaryDatabase } from '../../databases/ordinary.ts'
 
 const access = { read: signedIn, create: signedIn }
 const library = model(
@@ -113,7 +113,7 @@ test('related items and computed fields of the answer need scopes of their own',
   requireScopesOfSelection())
 
 test('related items and computed fields of the answer need scopes of their own, with row security', () =>
-  withOrdinary(({ url }) =>
+  withOrdinaryDatabase(({ url }) =>
     requireScopesOfSelection({ database: url, rowSecurity: true, autoMigrate: true }),
   ))
 

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { action, collection, integer, model, signedIn } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
-import { openBench } from '../../contract/rest/bench.ts'
-import { kinds, openStore } from '../../contract/rest/databases.ts'
+import { databaseKinds, openStore } from '../../contract/rest/databases.ts'
+import { openHarness } from '../../contract/rest/harness.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
@@ -39,37 +39,40 @@ const declared = checkModel(
 const ann = user(1, 'user', 'all')
 const rounds = 40
 
-for (const kind of kinds) {
+for (const kind of databaseKinds) {
   test(`uncommitted changes of an action are invisible to other readers on ${kind.name}`, async () => {
-    const bench = await openBench(declared, model => openStore(kind, model))
+    const harness = await openHarness(declared, model => openStore(kind, model))
     try {
-      const id = await bench.seed('cells', { value: 0 })
+      const id = await harness.seed('cells', { value: 0 })
       const get = async (url: string) =>
-        JSON.parse(String((await bench.send({ url: `/api/v1${url}` }, ann)).body))
+        JSON.parse(String((await harness.send({ url: `/api/v1${url}` }, ann)).body))
       let isOver = false
-      const seen = new Set<number>()
+      const values = new Set<number>()
       const readUntilOver = async () => {
         while (!isOver) {
-          seen.add((await get(`/cells/${id}`)).value)
+          values.add((await get(`/cells/${id}`)).value)
           const { data, meta } = await get('/cells')
           assert.deepEqual([data.length, meta.total], [1, 1])
-          seen.add(data[0].value)
+          values.add(data[0].value)
           await new Promise(resolve => setImmediate(resolve))
         }
       }
       const readers = Array.from({ length: 4 }, readUntilOver)
       for (let round = 0; round < rounds; round++) {
         const body = { fails: round % 2 }
-        const { status } = await bench.send({ method: 'POST', url: `/api/v1/cells/${id}/flicker`, body }, ann)
+        const { status } = await harness.send(
+          { method: 'POST', url: `/api/v1/cells/${id}/flicker`, body },
+          ann,
+        )
         assert.equal(status, round % 2 === 1 ? 500 : 204)
       }
       isOver = true
       await Promise.all(readers)
       assert.equal((await get(`/cells/${id}`)).value, rounds / 2)
-      assert.ok(seen.size > 1, 'the readers saw changes')
-      assert.ok(!seen.has(-1))
+      assert.ok(values.size > 1, 'the readers saw changes')
+      assert.ok(!values.has(-1))
     } finally {
-      await bench.close()
+      await harness.close()
     }
   })
 }

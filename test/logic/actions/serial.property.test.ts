@@ -8,8 +8,8 @@ import fc from 'fast-check'
 import { action, collection, integer, item, model, query, signedIn } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
-import { type Bench, openBench } from '../../contract/rest/bench.ts'
-import { type Kind, lockedPostgres, postgres, sqlite } from '../../contract/rest/databases.ts'
+import { type DatabaseKind, postgres, rowSecurityPostgres, sqlite } from '../../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../../contract/rest/harness.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
@@ -133,27 +133,29 @@ function hasOrder(
 
 const ann = user(1, 'user', 'all')
 
-async function send(bench: Bench, method: string, url: string, body?: unknown) {
-  const reply = await bench.send({ method, url: `/api/v1${url}`, ...(body !== undefined && { body }) }, ann)
+async function send(harness: Harness, method: string, url: string, body?: unknown) {
+  const reply = await harness.send({ method, url: `/api/v1${url}`, ...(body !== undefined && { body }) }, ann)
   return { status: reply.status, body: JSON.parse(String(reply.body)) }
 }
 
-async function perform(bench: Bench, step: Step): Promise<Answer> {
+async function perform(harness: Harness, step: Step): Promise<Answer> {
   switch (step.kind) {
     case 'copy':
-      return answerOf(await send(bench, 'POST', '/cells/copy', { from: step.from, to: step.to }))
+      return answerOf(await send(harness, 'POST', '/cells/copy', { from: step.from, to: step.to }))
     case 'gather':
-      return answerOf(await send(bench, 'POST', '/cells/gather', { to: step.to, fails: step.fails ? 1 : 0 }))
+      return answerOf(
+        await send(harness, 'POST', '/cells/gather', { to: step.to, fails: step.fails ? 1 : 0 }),
+      )
     case 'set':
-      return answerOf(await send(bench, 'PATCH', `/cells/${step.to}`, { value: step.value }))
+      return answerOf(await send(harness, 'PATCH', `/cells/${step.to}`, { value: step.value }))
     case 'total':
-      return answerOf(await send(bench, 'GET', '/queries/total'))
+      return answerOf(await send(harness, 'GET', '/queries/total'))
     case 'batch': {
       const operations = [
         { method: 'GET', path: `/cells/${step.from}` },
         { method: 'PATCH', path: `/cells/${step.to}`, body: { value: 7 } },
       ]
-      const { status, body } = await send(bench, 'POST', '/batch', { operations })
+      const { status, body } = await send(harness, 'POST', '/batch', { operations })
       return answerOf({ status, body: body.results?.[0].body ?? body })
     }
   }
@@ -165,25 +167,25 @@ function answerOf({ status, body }: { status: number; body: { value: number } })
   return body.value
 }
 
-interface Node extends Bench {
+interface Node extends Harness {
   /** Called before each request, to detect the commits of other nodes. */
   refresh(): unknown
 }
 
-async function storedValues(bench: Node): Promise<number[]> {
-  await bench.refresh()
-  const { body } = await send(bench, 'GET', '/cells?sort=id')
+async function storedValues(harness: Node): Promise<number[]> {
+  await harness.refresh()
+  const { body } = await send(harness, 'GET', '/cells?sort=id')
   return body.data.map(({ value }: { value: number }) => value)
 }
 
-async function withNodes(kind: Kind, count: number, use: (nodes: readonly Node[]) => Promise<void>) {
-  const database = await kind.make(declared)
+async function withNodes(kind: DatabaseKind, count: number, use: (nodes: readonly Node[]) => Promise<void>) {
+  const database = await kind.create(declared)
   const nodes: Node[] = []
   try {
     for (let index = 0; index < count; index++) {
       const store = await database.open(declared)
-      const bench = await openBench(declared, async () => ({ store, close: () => store.close() }))
-      nodes.push({ ...bench, refresh: () => store.refresh() })
+      const harness = await openHarness(declared, async () => ({ store, close: () => store.close() }))
+      nodes.push({ ...harness, refresh: () => store.refresh() })
     }
     for (let id = 1; id <= cells; id++) await nodes[0]?.seed('cells', { value: id })
     await use(nodes)
@@ -193,11 +195,11 @@ async function withNodes(kind: Kind, count: number, use: (nodes: readonly Node[]
   }
 }
 
-const setups: readonly [Kind, number][] = [
+const setups: readonly [DatabaseKind, number][] = [
   [sqlite, 1],
   [postgres, 1],
   [postgres, 3],
-  [lockedPostgres, 1],
+  [rowSecurityPostgres, 1],
 ]
 
 for (const [kind, count] of setups) {

@@ -23,10 +23,10 @@ for (const workers of [1, 2]) {
       },
     })
     try {
-      const act = (name: string) => service.call(`/api/v1/notes/${name}`, { method: 'POST', key })
-      assert.equal((await act('leave')).status, 204)
-      assert.equal((await act('late')).status, 204)
-      const mistaken = await act('mistake')
+      const callAction = (name: string) => service.call(`/api/v1/notes/${name}`, { method: 'POST', key })
+      assert.equal((await callAction('leave')).status, 204)
+      assert.equal((await callAction('late')).status, 204)
+      const mistaken = await callAction('mistake')
       assert.equal(mistaken.status, 500)
       assert.doesNotMatch(mistaken.text, /titel/)
       const logged = [

@@ -33,7 +33,7 @@ export default model(
         archived: text({ optional: true }),
         points: integer({ default: 0, min: 0 }),
         owner_id: relation('users', { default: currentUser, inverse: 'projects' }),
-        sealed: text({ optional: true, readOnly: true }),
+        stamped_by: text({ optional: true, readOnly: true }),
       },
       access: { read: ownerOrAdmin, create: ownerOrAdmin, update: ownerOrAdmin, delete: ownerOrAdmin },
     }),
@@ -98,11 +98,11 @@ export default model(
         }),
       }),
       ping: action({ access: anyone, run: () => undefined }),
-      seal: action({
+      stamp: action({
         on: 'projects',
         access: signedIn,
         run: async ({ item: project, data, caller, now }: Data) => {
-          await data.asSystem.projects.update(project.id, { sealed: `${caller.id} ${now}` })
+          await data.asSystem.projects.update(project.id, { stamped_by: `${caller.id} ${now}` })
         },
       }),
       waits: action({

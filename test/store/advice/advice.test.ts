@@ -32,8 +32,8 @@ import { postgresPlan } from '../../../src/store/postgres/read/query-plan.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'
 import { failure } from '../contract.ts'
-import { databases, lockedPostgres, type Place, sqlite } from '../databases.ts'
-import { fill, followed, modelWith, slowCases } from './cases.ts'
+import { databaseKinds, rowSecurityPostgres, sqlite, type TestDatabase } from '../databases.ts'
+import { fill, modelWith, recommendedIndexes, slowCases } from './cases.ts'
 import { visitedRows } from './visited.ts'
 
 type Runnable = Pick<Store, 'read' | 'composite' | 'write' | 'transaction'>
@@ -76,10 +76,10 @@ async function until<T>(found: () => T | undefined): Promise<T> {
   throw new Error('no slow list was reported')
 }
 
-async function reportsAll(place: Place): Promise<void> {
+async function reportsAll(database: TestDatabase): Promise<void> {
   const reported: SlowList[] = []
   const model = modelWith()
-  const store = await place.open(model, { queries: { onSlow: slow => reported.push(slow) } })
+  const store = await database.open(model, { queries: { onSlow: slow => reported.push(slow) } })
   const ask = asker(model, store)
   for (const { ask: query, request, advice } of slowCases) {
     await ask(query)
@@ -143,20 +143,20 @@ function watched(store: Store): { readonly runnable: Runnable; readonly last: ()
   return { runnable, last: () => last }
 }
 
-async function fastOnceFollowed(place: Place): Promise<void> {
+async function fastOnceFollowed(database: TestDatabase): Promise<void> {
   const reported: SlowList[] = []
-  const model = modelWith(followed)
-  const store = await place.open(model, { queries: { onSlow: slow => reported.push(slow) } })
-  await place.run('ANALYZE')
+  const model = modelWith(recommendedIndexes)
+  const store = await database.open(model, { queries: { onSlow: slow => reported.push(slow) } })
+  await database.run('ANALYZE')
   const { runnable, last } = watched(store)
   const ask = asker(model, store, runnable)
-  for (const { ask: query, instead = query, request } of slowCases) {
-    if (instead === null) continue
-    await ask(instead)
+  for (const { ask: query, alternative = query, request } of slowCases) {
+    if (alternative === null) continue
+    await ask(alternative)
     const { units, args } = last()
     for (const unit of units) {
       const { limit } = windowOf(unit.list, args)
-      const rows = await visitedRows(place, unit, args)
+      const rows = await visitedRows(database, unit, args)
       assert.ok(rows <= 5 * limit, `${request}: ${rows} rows for ${limit}`)
     }
   }
@@ -167,7 +167,7 @@ async function fastOnceFollowed(place: Place): Promise<void> {
 }
 
 /** A range beside an equality: an index on the range alone would also read the rows with other values of the equality. */
-async function advisesOnRanges(place: Place): Promise<void> {
+async function advisesOnRanges(database: TestDatabase): Promise<void> {
   const range = '/posts?status=open&score[gte]=100000'
   const reason = 'because one index cannot return a range in the order of ids.'
   for (const [indexes, advice] of [
@@ -179,18 +179,20 @@ async function advisesOnRanges(place: Place): Promise<void> {
   ] as const) {
     const reported: SlowList[] = []
     const model = modelWith({ posts: indexes })
-    const store = await place.open(model, { queries: { onSlow: slow => reported.push(slow) } })
-    await place.run('ANALYZE')
+    const store = await database.open(model, { queries: { onSlow: slow => reported.push(slow) } })
+    await database.run('ANALYZE')
     await asker(model, store)(range)
     assert.equal((await until(() => reported.shift())).advice, advice)
     await store.close()
   }
 }
 
-async function refusesBeyond(place: Place): Promise<void> {
+async function refusesBeyond(database: TestDatabase): Promise<void> {
   const reported: SlowList[] = []
   const model = modelWith()
-  const store = await place.open(model, { queries: { maxScan: 1000, onSlow: slow => reported.push(slow) } })
+  const store = await database.open(model, {
+    queries: { maxScan: 1000, onSlow: slow => reported.push(slow) },
+  })
   const ask = asker(model, store)
   await assert.rejects(ask('/posts?sort=title'), failure('SCAN_TOO_LARGE'))
   // The estimate counts rows that the client cannot read, so its message does not contain it.
@@ -344,10 +346,10 @@ test('joins, sorts and subplans of a PostgreSQL plan become steps, and an unknow
 
 // Under row security, a statement on another connection sees no rows, so the visited rows cannot be counted.
 test('PostgreSQL with row security: a list that would visit more rows than maxScan is refused', () =>
-  lockedPostgres.within(async place => {
-    await (await place.open(modelWith({}, false))).close()
-    await fill(lockedPostgres, place)
-    await refusesBeyond(place)
+  rowSecurityPostgres.within(async database => {
+    await (await database.open(modelWith({}, false))).close()
+    await fill(rowSecurityPostgres, database)
+    await refusesBeyond(database)
   }))
 
 /** A rule that reads the caller's own fields, beside one that an index serves. */
@@ -367,9 +369,9 @@ const addressed = checkModel(
 )
 
 test("a rule about the caller's own fields does not make the list of a small table slow", () =>
-  sqlite.within(async place => {
+  sqlite.within(async database => {
     const reported: SlowList[] = []
-    const store = await place.open(addressed, { queries: { onSlow: slow => reported.push(slow) } })
+    const store = await database.open(addressed, { queries: { onSlow: slow => reported.push(slow) } })
     const run = createRun(createGuard(addressed), store)
     const signUp = (name: string) => createBySystem(run, 'users', { name, email: `${name}@example.com` }, {})
     const inviter_id = await signUp('ida')
@@ -387,14 +389,14 @@ test("a rule about the caller's own fields does not make the list of a small tab
     await store.close()
   }))
 
-for (const database of databases.filter(each => each !== lockedPostgres)) {
-  test(`${database.name}: each slow list gets the right advice, visits few rows once the advice is followed, and is refused above maxScan`, () =>
-    database.within(async place => {
-      await (await place.open(modelWith({}, false))).close()
-      await fill(database, place)
-      await reportsAll(place)
-      await refusesBeyond(place)
-      await advisesOnRanges(place)
-      await fastOnceFollowed(place)
+for (const databaseKind of databaseKinds.filter(each => each !== rowSecurityPostgres)) {
+  test(`${databaseKind.name}: each slow list gets the right advice, visits few rows once the advice is followed, and is refused above maxScan`, () =>
+    databaseKind.within(async database => {
+      await (await database.open(modelWith({}, false))).close()
+      await fill(databaseKind, database)
+      await reportsAll(database)
+      await refusesBeyond(database)
+      await advisesOnRanges(database)
+      await fastOnceFollowed(database)
     }))
 }

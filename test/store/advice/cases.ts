@@ -15,9 +15,9 @@ import {
 import { checkModel } from '../../../src/model/check.ts'
 import type { IndexDeclaration } from '../../../src/model/declaration.ts'
 import type { Model } from '../../../src/model/model.ts'
-import type { Place, TestDatabase } from '../databases.ts'
+import type { DatabaseKind, TestDatabase } from '../databases.ts'
 
-interface Declared {
+interface Indexes {
   readonly posts?: readonly IndexDeclaration[]
   readonly writers?: readonly IndexDeclaration[]
 }
@@ -28,7 +28,7 @@ const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
  * `indexes`: those that the advice asks for. `searchable`: if rows are written without it, the first start with it adds
  * them to the search index.
  */
-export function modelWith(indexes: Declared = {}, searchable = true): Model {
+export function modelWith(indexes: Indexes = {}, searchable = true): Model {
   return checkModel(
     model({
       writers: collection({
@@ -57,7 +57,7 @@ export function modelWith(indexes: Declared = {}, searchable = true): Model {
 const postCount = 5000
 
 /** Four writers with 1,250 posts each. No two posts share a source or a score, and no post is closed. */
-export function fill({ name }: TestDatabase, place: Place): Promise<void> {
+export function fill({ name }: DatabaseKind, database: TestDatabase): Promise<void> {
   const isSqlite = name === 'SQLite'
   const numbers = (count: number) =>
     isSqlite
@@ -68,7 +68,7 @@ export function fill({ name }: TestDatabase, place: Place): Promise<void> {
   const score = `n * 31 % ${postCount}`
   // On PostgreSQL, Portico maintains the totals as it writes, so rows inserted directly need them here.
   const totals = `INSERT INTO "_totals" ("collection", "slot", "n") VALUES ('users', 0, 1), ('writers', 0, 4), ('posts', 0, ${postCount});`
-  return place.run(`
+  return database.run(`
     INSERT INTO "users" ("name", "email", "role", "created_at") VALUES ('Ann', 'ann@example.com', 'user', ${createdAt});
     INSERT INTO "writers" ("name", "city", "created_at") SELECT 'w' || n, 'c' || n, ${createdAt} FROM ${numbers(4)};
     INSERT INTO "posts" ("title", "source", "status", "score", "writer_id", "created_at")
@@ -84,7 +84,7 @@ export interface SlowCase {
   readonly request: string
   readonly advice: string
   /** The request that the advice recommends where no index helps; null: nothing makes it fast. */
-  readonly instead?: string | null
+  readonly alternative?: string | null
 }
 
 const add = (declared: string) => `In collection \`posts\`, add \`${declared}\`.`
@@ -112,7 +112,7 @@ export const slowCases: readonly SlowCase[] = [
     request: 'GET /posts?score[gte]=…',
     advice:
       "In collection `posts`, add `index('score')`, and request `sort=score`, because one index cannot return a range in the order of ids.",
-    instead: '/posts?score[gte]=100000&sort=score',
+    alternative: '/posts?score[gte]=100000&sort=score',
   },
   {
     ask: '{ writers(limit: 4) { posts(limit: 5, orderBy: [TITLE_ASC, SCORE_DESC]) { id } } }',
@@ -124,45 +124,45 @@ export const slowCases: readonly SlowCase[] = [
     request: 'GET /posts?body[contains]=…',
     advice:
       'No index serves `body[contains]`, which reads every text: declare `body` with `searchable: true` and request `?q=`.',
-    instead: '/posts?q=xyz',
+    alternative: '/posts?q=xyz',
   },
   {
     ask: '/posts?sort=-note',
     request: 'GET /posts?sort=-note',
     advice:
       'No index gives the order of `note`: in some rows of `posts` its read rule hides it, and there it is sorted as null. Sort by a field that every reader of the row can read.',
-    instead: '/posts?sort=-created_at',
+    alternative: '/posts?sort=-created_at',
   },
   {
     ask: '{ posts(filter: { or: [{ source: { eq: "x" } }, { body: { eq: "y" } }] }, orderBy: [CREATED_AT_DESC]) { id } }',
     request: 'GraphQL /posts?or(source=…,body=…)&sort=-created_at',
     advice:
       'No index serves an `or` together with an order: request one list for each alternative, or use `in`.',
-    instead: '{ posts(filter: { source: { eq: "x" } }, orderBy: [SCORE_DESC]) { id } }',
+    alternative: '{ posts(filter: { source: { eq: "x" } }, orderBy: [SCORE_DESC]) { id } }',
   },
   {
     ask: '{ posts(filter: { writer: { city: { eq: "nowhere" } } }) { id } }',
     request: 'GraphQL /posts?writer.city=…',
     advice:
       "The filter along `writer` tests each row of `posts`: in collection `writers`, add `index('city')`, request the items of `writers` first, and filter by their ids.",
-    instead: '{ posts(filter: { writerId: { eq: "3" } }, orderBy: [TITLE_ASC, SCORE_DESC]) { id } }',
+    alternative: '{ posts(filter: { writerId: { eq: "3" } }, orderBy: [TITLE_ASC, SCORE_DESC]) { id } }',
   },
   {
     ask: '/posts?page=200',
     request: 'GET /posts?page=…',
     advice: 'A deep `page` reads all rows before it: follow `cursor` instead.',
-    instead: '/posts?cursor=',
+    alternative: '/posts?cursor=',
   },
   {
     ask: '/posts?q=title&sort=score',
     request: 'GET /posts?q=…&sort=score',
     advice: 'A search sorted by `score` reads every match: sort it by `id`, or search for rarer words.',
-    instead: null,
+    alternative: null,
   },
 ]
 
 /** All indexes that the cases recommend. */
-export const followed: Declared = {
+export const recommendedIndexes: Indexes = {
   posts: [
     index('title'),
     index('source', '-score'),

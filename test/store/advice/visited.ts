@@ -12,11 +12,11 @@ import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { arg, compile, type Sql, sql } from '../../../src/store/sql/writer.ts'
 import { parameterValue } from '../../../src/store/values.ts'
 import { query } from '../../databases/postgres.ts'
-import type { Place } from '../databases.ts'
+import type { TestDatabase } from '../databases.ts'
 
 /** Runs as user 1. `args`: those of the read, plus one for the id of a parent. */
 export function visitedRows(
-  { url }: Place,
+  { url }: TestDatabase,
   { list }: ListUnit,
   args: readonly JsonValue[],
 ): Promise<number> | number {

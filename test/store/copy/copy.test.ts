@@ -18,7 +18,7 @@ import { query, withPostgres } from '../../databases/postgres.ts'
 import rich from '../../models/rich.ts'
 import { call } from '../../serve/service.ts'
 import { blog, Client, withFile } from '../blog.ts'
-import { postgresPlace, sqlitePlace } from './places.ts'
+import { postgresLocation, sqliteLocation } from './locations.ts'
 
 function copyOf(model: typeof blog, from: DatabaseLocation, to: DatabaseLocation, live = false) {
   return copyDatabase(model, { from, to, live, onProgress: () => {} })
@@ -175,7 +175,7 @@ test('a copy to PostgreSQL and back returns the same responses as its source and
       withFile(async back => {
         const model = checkModel(rich)
         const key = generateKey()
-        const places = [sqlitePlace(file), postgresPlace(url), sqlitePlace(back)] as const
+        const places = [sqliteLocation(file), postgresLocation(url), sqliteLocation(back)] as const
         await serving(places[0], key, url => fill(url, key))
         const source = new DatabaseSync(file)
         source.exec('UPDATE "_events" SET "depth" = "id" % 3 WHERE "id" % 2 = 0')
@@ -249,11 +249,11 @@ const directions: readonly (readonly [
 ])[] = [
   [
     'from SQLite to PostgreSQL',
-    use => withFile(file => withPostgres(url => use(sqlitePlace(file), postgresPlace(url)))),
+    use => withFile(file => withPostgres(url => use(sqliteLocation(file), postgresLocation(url)))),
   ],
   [
     'from PostgreSQL to SQLite',
-    use => withFile(file => withPostgres(url => use(postgresPlace(url), sqlitePlace(file)))),
+    use => withFile(file => withPostgres(url => use(postgresLocation(url), sqliteLocation(file)))),
   ],
 ]
 
@@ -264,10 +264,10 @@ test('from PostgreSQL: a long-running transaction on the server does not make ea
         const older = await connect(other)
         await older.query('BEGIN')
         await older.query('SELECT pg_current_xact_id()')
-        await fillBlog(postgresPlace(url))
+        await fillBlog(postgresLocation(url))
         const record = { kind: 'Token', id: 'early', payload: '{}', expiresAt: null }
-        await withStore(blog, postgresPlace(url), ({ records }) => records.put(record))
-        await copyOf(blog, postgresPlace(url), sqlitePlace(file))
+        await withStore(blog, postgresLocation(url), ({ records }) => records.put(record))
+        await copyOf(blog, postgresLocation(url), sqliteLocation(file))
         await older.end()
       }),
     ),
@@ -383,7 +383,7 @@ for (const [name, within] of directions) {
         await assert.rejects(copyOf(blog, from, to), /The target is not empty/)
         await withStore(blog, to, async store => assert.ok(await new Client(store).item('posts', 1200)))
         // An unfinished copy of another database.
-        const half = sqlitePlace(other)
+        const half = sqliteLocation(other)
         const failing = copyDatabase(blog, {
           from,
           to: half,
@@ -394,7 +394,7 @@ for (const [name, within] of directions) {
         })
         await assert.rejects(failing, /stopped/)
         await assert.rejects(copyOf(blog, to, half), /unfinished copy of/)
-        await assert.rejects(copyOf(blog, half, sqlitePlace(`${other}2`)), /an unfinished copy/)
+        await assert.rejects(copyOf(blog, half, sqliteLocation(`${other}2`)), /an unfinished copy/)
         await copyOf(blog, from, half)
       }),
     ))
@@ -402,11 +402,11 @@ for (const [name, within] of directions) {
 
 test('SQLite: a copy that another process has finished in the meantime does not change the target any more', () =>
   withFile(async source => {
-    const [from, file] = [sqlitePlace(source), `${source}.copy`]
+    const [from, file] = [sqliteLocation(source), `${source}.copy`]
     await withStore(blog, from, async store => {
       await new Client(store, blog).create('users', { name: 'Ann', email: 'ann@example.com' })
     })
-    const to = sqlitePlace(file)
+    const to = sqliteLocation(file)
     const interrupted = () => Promise.reject(new Error('killed'))
     await assert.rejects(copyDatabase(blog, { from, to, live: false, onProgress: interrupted }), /killed/)
     let isOtherDone = false
@@ -433,9 +433,12 @@ test('SQLite: a copy that another process has finished in the meantime does not 
 test('a PostgreSQL database with other tables is refused as a target', () =>
   withFile(file =>
     withPostgres(async url => {
-      await fillBlog(sqlitePlace(file))
+      await fillBlog(sqliteLocation(file))
       await query(url, 'CREATE TABLE things (id int)')
-      await assert.rejects(copyOf(blog, sqlitePlace(file), postgresPlace(url)), /The target is not empty/)
+      await assert.rejects(
+        copyOf(blog, sqliteLocation(file), postgresLocation(url)),
+        /The target is not empty/,
+      )
       const tables = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
       assert.deepEqual(tables, [{ tablename: 'things' }])
     }),
@@ -448,21 +451,21 @@ test('a value that the target cannot store stops the copy with an explanation, a
       const notes = checkModel(
         model({ notes: collection({ access, fields: { code: text() }, indexes: [index('code')] }) }),
       )
-      await withStore(notes, sqlitePlace(file), async store => {
+      await withStore(notes, sqliteLocation(file), async store => {
         const client = new Client(store, notes)
         for (const bytes of [2, 3000]) {
           await client.create('notes', { code: randomBytes(bytes).toString('hex') })
         }
       })
       await assert.rejects(
-        copyOf(notes, sqlitePlace(file), postgresPlace(url)),
+        copyOf(notes, sqliteLocation(file), postgresLocation(url)),
         /^CopyError: The copy has stopped: index row size/,
       )
-      await withStore(notes, sqlitePlace(file), store =>
+      await withStore(notes, sqliteLocation(file), store =>
         new Client(store, notes).update('notes', 2, { code: 'short' }),
       )
       // The index keeps dead rows too while any older transaction is open on the server.
-      const attempt = () => copyOf(notes, sqlitePlace(file), postgresPlace(url)).catch(error => error)
+      const attempt = () => copyOf(notes, sqliteLocation(file), postgresLocation(url)).catch(error => error)
       let copied = await attempt()
       for (let tries = 0; copied instanceof Error && tries < 100; tries++) {
         await wait(100)

@@ -7,7 +7,7 @@ import { copyDatabase } from '../../../src/store/copy.ts'
 import { schemaOf } from '../../../src/store/schema/tables.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../blog.ts'
-import { sqlitePlace } from './places.ts'
+import { sqliteLocation } from './locations.ts'
 
 /** Runs `use` with the file of a database that holds one event. */
 async function withEvent(use: (file: string) => Promise<void>): Promise<void> {
@@ -37,8 +37,8 @@ test('a copied event keeps its depth in the chain of reactions', () =>
       database.exec('UPDATE "_events" SET "depth" = 7')
       database.close()
       await copyDatabase(blog, {
-        from: sqlitePlace(file),
-        to: sqlitePlace(target),
+        from: sqliteLocation(file),
+        to: sqliteLocation(target),
         live: false,
         onProgress: () => {},
       })

@@ -8,12 +8,12 @@ import { openPostgres } from '../../../src/store/postgres.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
 import { slotInputs } from '../../../src/store/values.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
-import { proxyOf } from '../../databases/proxy.ts'
+import { openProxy } from '../../databases/proxy.ts'
 import { until } from '../../databases/replicated.ts'
 import { blog, Client } from '../blog.ts'
-import { postgresPlace } from './places.ts'
+import { postgresLocation } from './locations.ts'
 
-async function make(url: string): Promise<void> {
+async function fillDatabase(url: string): Promise<void> {
   const store = await openPostgres(blog, { url })
   await new Client(store).create('users', { name: 'x', email: 'x@example.com' })
   await store.close()
@@ -21,7 +21,7 @@ async function make(url: string): Promise<void> {
 
 test('a transaction open when the copy began counts as a change, even if its row in _touched is pruned', () =>
   withPostgres(async url => {
-    await make(url)
+    await fillDatabase(url)
     const touch = `INSERT INTO _touched (xid, names, at) VALUES (pg_current_xact_id(), 'posts', 1)`
     const slow = await connect(url)
     try {
@@ -48,10 +48,15 @@ test('a transaction open when the copy began counts as a change, even if its row
 test('a copy whose connection breaks says how to resume it', () =>
   withPostgres(async from =>
     withPostgres(async to => {
-      await make(from)
-      const proxy = await proxyOf(from)
+      await fillDatabase(from)
+      const proxy = await openProxy(from)
       const copy = (source: string, onProgress: () => void) =>
-        copyDatabase(blog, { from: postgresPlace(source), to: postgresPlace(to), live: false, onProgress })
+        copyDatabase(blog, {
+          from: postgresLocation(source),
+          to: postgresLocation(to),
+          live: false,
+          onProgress,
+        })
       await assert.rejects(
         copy(proxy.url, () => proxy.close()),
         /CopyError: The copy has stopped: .*the same command again, which resumes/,
@@ -63,7 +68,7 @@ test('a copy whose connection breaks says how to resume it', () =>
 
 test('a source that cannot be read closes its connection, so the command can exit', () =>
   withPostgres(async url => {
-    await make(url)
+    await fillDatabase(url)
     const connections = `FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico migrate'`
     const others = await connect(url)
     await others.query(`SET application_name = 'others'; BEGIN; LOCK TABLE _touched`)

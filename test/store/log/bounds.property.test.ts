@@ -8,7 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, Client } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 
 const maxAgeMs = 20_000
 const pageSize = 7
@@ -114,14 +114,14 @@ async function toTheEnd(reader: { read(): Promise<number> }): Promise<void> {
   while ((await reader.read()) > 0) {}
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: a reader that need not resync misses no event while two stores write and prune`, async () => {
     let [pages, resyncs] = [0, 0]
     const property = fc.asyncProperty(steps, all =>
-      within(async place => {
+      within(async database => {
         const clock = { ms: Date.parse('2026-01-01T00:00:00Z') }
         const retention = { maxAgeMs, idleMs: 3 }
-        const open = () => place.open(blog, { retention, now: () => clock.ms })
+        const open = () => database.open(blog, { retention, now: () => clock.ms })
         const stores = [await open(), await open()] as const
         const clients = stores.map(store => new Client(store))
         await stores[0].changes.hold('audit', 0)

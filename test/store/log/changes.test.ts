@@ -3,15 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Awaitable } from '../../../src/plan/answer.ts'
 import { blog, Client } from '../blog.ts'
-import { databases, type Place } from '../databases.ts'
+import { databaseKinds, type TestDatabase } from '../databases.ts'
 
-for (const { name, within } of databases) {
-  const withClient = (use: (client: Client, place: Place) => Promise<void>): Promise<void> =>
-    within(async place => {
-      const client = new Client(await place.open(blog))
+for (const { name, within } of databaseKinds) {
+  const withClient = (use: (client: Client, database: TestDatabase) => Promise<void>): Promise<void> =>
+    within(async database => {
+      const client = new Client(await database.open(blog))
       try {
         await client.create('users', { name: 'Ada', email: 'ada@example.com' })
-        await use(client, place)
+        await use(client, database)
       } finally {
         await client.store.close()
       }

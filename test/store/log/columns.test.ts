@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { LoggedChange } from '../../../src/plan/change-feed.ts'
 import { app, type Principal, system, user } from '../../../src/principal.ts'
 import { blog, Client } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 import { storage } from '../write/storage.ts'
 
 const ada = user(1, 'admin', 'all')
@@ -29,10 +29,10 @@ const older = ['before', 'user_id', 'app_id', 'type'].map(
 const olderInsert =
   "INSERT INTO _events (at, collection, item_id, kind, data, changed) VALUES ('2026-01-01T00:00:00.000Z', 'posts', 1, 'updated', '{\"id\":1}', '[\"title\"]')"
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: every change is logged with its time, user and app, and an update also with the row before it`, () =>
-    within(async place => {
-      const client = new Client(await place.open(blog, { now }))
+    within(async database => {
+      const client = new Client(await database.open(blog, { now }))
       await client.create('users', { name: 'Ada', email: 'ada@example.com', password_hash: 'secret' })
       const { id } = await client.create('posts', { title: 'a', author_id: 1 }, ada)
       await client.update('posts', id, { title: 'b', body: null }, adaThroughApp)
@@ -62,8 +62,8 @@ for (const { name, within } of databases) {
     }))
 
   test(`${name}: a change by an app without a user is logged with the app alone`, () =>
-    within(async place => {
-      const client = new Client(await place.open(storage), storage)
+    within(async database => {
+      const client = new Client(await database.open(storage), storage)
       const robot: Principal = app('robot', new Set(['write:box']), { appId: 3, grant: null })
       await client.create('boxes', { label: 'a' }, robot)
       const [created] = await changesOf(client, 0)
@@ -72,8 +72,8 @@ for (const { name, within } of databases) {
     }))
 
   test(`${name}: the references and items that a deletion clears or removes are logged with the author of the deletion`, () =>
-    within(async place => {
-      const client = new Client(await place.open(storage), storage)
+    within(async database => {
+      const client = new Client(await database.open(storage), storage)
       const [outer, other] = [
         await client.create('boxes', { label: 'outer' }),
         await client.create('boxes', { label: 'other' }),
@@ -102,15 +102,15 @@ for (const { name, within } of databases) {
     }))
 
   test(`${name}: a log of the previous version gets the new columns at the start, even while a node of that version writes`, () =>
-    within(async place => {
-      const first = new Client(await place.open(blog, { now }))
+    within(async database => {
+      const first = new Client(await database.open(blog, { now }))
       await first.create('users', { name: 'Ada', email: 'ada@example.com' })
       await first.store.close()
-      for (const text of older) await place.run(text)
-      await place.run(olderInsert)
-      const store = await place.open(blog, { autoMigrate: false, now })
+      for (const text of older) await database.run(text)
+      await database.run(olderInsert)
+      const store = await database.open(blog, { autoMigrate: false, now })
       const client = new Client(store)
-      await place.run(olderInsert)
+      await database.run(olderInsert)
       const { id } = await client.create('posts', { title: 'a', author_id: 1 }, ada)
       await client.update('posts', id, { title: 'b' }, ada)
       assert.deepEqual(

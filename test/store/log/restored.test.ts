@@ -10,14 +10,14 @@ import { connect } from '../../../src/store/schema/postgres/session.ts'
 import { backUp, restore } from '../../../src/store/sqlite/file/backup.ts'
 import { openSqlite, raiseSqliteLog } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { withOrdinary } from '../../databases/ordinary.ts'
+import { withOrdinaryDatabase } from '../../databases/ordinary.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { startStandbys, untilCaughtUp } from '../../databases/replicated.ts'
 import { blog, Client, withFile } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 
 const begin = Date.parse('2026-01-01T00:00:00Z')
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 async function fill(store: Store, count: number): Promise<void> {
   const client = new Client(store)
@@ -53,19 +53,19 @@ test('a base is above every id that may have been drawn, according to the clock 
   assert.deepEqual(withBase([10, 20], 30, undefined), [])
 })
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: a log marked as restored continues far above its last id, and the estimate of its size ignores the gap`, () =>
-    within(async place => {
-      const first = await place.open(blog)
+    within(async database => {
+      const first = await database.open(blog)
       await fill(first, 5)
       await first.close()
       const raise = name === 'SQLite' ? raiseSqliteLog : raisePostgresLog
-      await raise(place.url)
-      const store = await place.open(blog, { retention: { maxBytes: 20_000, idleMs: 20 } })
+      await raise(database.url)
+      const store = await database.open(blog, { retention: { maxBytes: 20_000, idleMs: 20 } })
       const base = await requireRaised(store, 5)
       await fill(store, 1)
       assert.deepEqual(await idsAfter(store, base), [base + 1])
-      await raise(place.url)
+      await raise(database.url)
       await fill(store, 2)
       const { pruned, drawn } = await store.changes.bounds()
       assert.ok(pruned > base + 1)
@@ -123,7 +123,7 @@ test('SQLite: repeated restores of one backup reuse no event id, even if an earl
         drawn.add(id)
       }
       await restored.close()
-      clock.ms += hour
+      clock.ms += hourMs
     }
     assert.equal(drawn.size, 9)
   }))
@@ -247,7 +247,7 @@ test('PostgreSQL: raising the log of a running service waits for open transactio
   }))
 
 test('PostgreSQL: a role without access to the system identifier is identified by timeline and OID', () =>
-  withOrdinary(async ({ url, admin }) => {
+  withOrdinaryDatabase(async ({ url, admin }) => {
     await query(admin, 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC')
     const open = () => openPostgres(blog, { url, rowSecurity: true })
     const first = await open()

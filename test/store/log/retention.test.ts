@@ -5,34 +5,34 @@ import { prunableOf, type Retention } from '../../../src/store/log/pruning.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, Client } from '../blog.ts'
-import { databases, type Place, postgres } from '../databases.ts'
+import { databaseKinds, postgres, type TestDatabase } from '../databases.ts'
 
-const hour = 3_600_000
+const hourMs = 3_600_000
 const begin = Date.parse('2026-01-01T00:00:00Z')
 
 interface Fixture {
   readonly client: Client
   readonly clock: { ms: number }
-  readonly place: Place
+  readonly database: TestDatabase
   /** The ids of the kept events. */
   ids(): Promise<number[]>
 }
 
 /** Opens a blog with user 1 and a clock that the test sets. */
 const inBlog = (
-  place: Place,
+  database: TestDatabase,
   retention: Partial<Retention>,
   use: (fixture: Fixture) => Promise<void>,
 ): Promise<void> => {
   const clock = { ms: begin }
-  const open = () => place.open(blog, { retention, now: () => clock.ms })
+  const open = () => database.open(blog, { retention, now: () => clock.ms })
   return open().then(async store => {
     const client = new Client(store)
     const ids = async () =>
-      (await place.rows('SELECT id FROM _events ORDER BY id')).map(({ id }) => Number(id))
+      (await database.rows('SELECT id FROM _events ORDER BY id')).map(({ id }) => Number(id))
     try {
       await client.create('users', { name: 'Ada', email: 'ada@example.com' })
-      await use({ client, clock, place, ids })
+      await use({ client, clock, database, ids })
     } finally {
       await store.close()
     }
@@ -56,10 +56,10 @@ const boundsOf = async ({ changes }: Store) => changes.bounds()
 const isPruned = (client: Client, pruned: number) => async () =>
   (await boundsOf(client.store)).pruned === pruned
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: in a new log nothing is pruned, and drawn is the last id`, () =>
-    within(place =>
-      inBlog(place, {}, async ({ client }) => {
+    within(database =>
+      inBlog(database, {}, async ({ client }) => {
         assert.deepEqual(await boundsOf(client.store), { pruned: 0, drawn: 1 })
         await posts(client, 2)
         assert.deepEqual(await boundsOf(client.store), { pruned: 0, drawn: 3 })
@@ -68,16 +68,16 @@ for (const { name, within } of databases) {
     ))
 
   test(`${name}: events older than the limit are pruned even without writes, the bounds follow, and no id is reused`, () =>
-    within(place =>
-      inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+    within(database =>
+      inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 3)
-        clock.ms += hour / 2
+        clock.ms += hourMs / 2
         await posts(client, 1)
-        clock.ms += 0.75 * hour
+        clock.ms += 0.75 * hourMs
         await until('the old events are pruned', isPruned(client, 4))
         assert.deepEqual(await ids(), [5])
         assert.deepEqual(await boundsOf(client.store), { pruned: 4, drawn: 5 })
-        clock.ms += hour
+        clock.ms += hourMs
         await until('all events are pruned', isPruned(client, 5))
         assert.deepEqual(await ids(), [])
         assert.deepEqual(await boundsOf(client.store), { pruned: 5, drawn: 5 })
@@ -89,36 +89,36 @@ for (const { name, within } of databases) {
     ))
 
   test(`${name}: pruning proceeds in id order: a younger event keeps every event after it, whatever its time`, () =>
-    within(place =>
-      inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+    within(database =>
+      inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 1)
-        clock.ms += hour
+        clock.ms += hourMs
         await posts(client, 1)
-        clock.ms -= hour
+        clock.ms -= hourMs
         await posts(client, 2)
-        clock.ms += 1.5 * hour
+        clock.ms += 1.5 * hourMs
         await until('the old events are pruned', isPruned(client, 2))
         assert.deepEqual(await ids(), [3, 4, 5])
       }),
     ))
 
   test(`${name}: a hold keeps its event and all later ones whatever their age, outlives its process, and ends when released`, () =>
-    within(place =>
-      inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+    within(database =>
+      inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
         await posts(client, 5)
         const { changes } = client.store
         await changes.hold('webhooks', 1)
         await changes.hold('webhooks', 3)
         await changes.hold('reactions', 4)
-        clock.ms += 2 * hour
+        clock.ms += 2 * hourMs
         // SQLite prunes at intervals of this clock.
         const isGone = (pruned: number) => () => {
           clock.ms += 100
           return isPruned(client, pruned)()
         }
         await until('the events before both holds are pruned', isGone(3))
-        const otherStore = await place.open(blog, {
-          retention: { maxAgeMs: hour, idleMs: 20 },
+        const otherStore = await database.open(blog, {
+          retention: { maxAgeMs: hourMs, idleMs: 20 },
           now: () => clock.ms,
         })
         await otherStore.changes.hold('webhooks', null)
@@ -131,8 +131,8 @@ for (const { name, within } of databases) {
     ))
 
   test(`${name}: a log above its size limit is pruned from the oldest event on, held or not, until it fits`, () =>
-    within(place =>
-      inBlog(place, { maxBytes: 40_000, idleMs: 20 }, async ({ client, ids, clock }) => {
+    within(database =>
+      inBlog(database, { maxBytes: 40_000, idleMs: 20 }, async ({ client, ids, clock }) => {
         await client.store.changes.hold('webhooks', 0)
         for (let n = 0; n < 12; n++) {
           await posts(client, 5, 'x'.repeat(1000))
@@ -161,10 +161,10 @@ for (const { name, within } of databases) {
     ))
 
   test(`${name}: a log above its size limit is pruned although the clock was set back`, () =>
-    within(place =>
-      inBlog(place, { maxBytes: 10_000, idleMs: 20 }, async ({ client, clock }) => {
+    within(database =>
+      inBlog(database, { maxBytes: 10_000, idleMs: 20 }, async ({ client, clock }) => {
         await posts(client, 1)
-        clock.ms -= 24 * hour
+        clock.ms -= 24 * hourMs
         await posts(client, 20, 'x'.repeat(1000))
         await until('it fits', async () => {
           // SQLite prunes at intervals of this clock.
@@ -175,29 +175,29 @@ for (const { name, within } of databases) {
     ))
 
   test(`${name}: a log of the previous version, which did not store its pruned bound, gets its bounds at the start`, () =>
-    within(async place => {
-      await inBlog(place, {}, ({ client }) => posts(client, 4))
+    within(async database => {
+      await inBlog(database, {}, ({ client }) => posts(client, 4))
       const forget = `DELETE FROM _portico WHERE "key" = 'events.pruned'`
-      await place.run('DELETE FROM _events WHERE id <= 2')
-      await place.run(forget)
-      const first = await place.open(blog)
+      await database.run('DELETE FROM _events WHERE id <= 2')
+      await database.run(forget)
+      const first = await database.open(blog)
       assert.deepEqual(await boundsOf(first), { pruned: 2, drawn: 5 })
       await first.close()
-      await place.run('DELETE FROM _events')
-      await place.run(forget)
-      const second = await place.open(blog)
+      await database.run('DELETE FROM _events')
+      await database.run(forget)
+      const second = await database.open(blog)
       assert.deepEqual(await boundsOf(second), { pruned: 5, drawn: 5 })
       await second.close()
     }))
 }
 
 test('PostgreSQL: while another node prunes, neither writes nor pruning on this node wait', () =>
-  postgres.within(place =>
-    inBlog(place, { maxAgeMs: hour, idleMs: 20 }, async ({ client, clock, ids }) => {
+  postgres.within(database =>
+    inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
       await posts(client, 3)
-      const otherClient = await connect(place.url)
+      const otherClient = await connect(database.url)
       await otherClient.query(`BEGIN; SELECT 1 FROM _portico WHERE key = 'events.pruned' FOR UPDATE`)
-      clock.ms += 2 * hour
+      clock.ms += 2 * hourMs
       await posts(client, 3)
       await until('the log is examined', async () => client.store.changes.counts().newest >= 4)
       await posts(client, 3)
@@ -227,9 +227,9 @@ test('a pruning step is limited by rows and bytes and stops at a held or young e
 })
 
 test('PostgreSQL: a log above its size limit keeps the events after an uncommitted one', () =>
-  postgres.within(place =>
-    inBlog(place, { maxBytes: 10_000, idleMs: 20 }, async ({ client, ids }) => {
-      const otherClient = await connect(place.url)
+  postgres.within(database =>
+    inBlog(database, { maxBytes: 10_000, idleMs: 20 }, async ({ client, ids }) => {
+      const otherClient = await connect(database.url)
       await otherClient.query(
         `BEGIN; SELECT pg_advisory_xact_lock_shared((20591::bigint << 48) | 1); INSERT INTO _events (at, collection, item_id, kind, data) VALUES ('9', 'posts', 7, 'created', '{}')`,
       )

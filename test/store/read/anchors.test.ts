@@ -1,4 +1,4 @@
-/** What the store knows of a list (its total and anchors) is specific to its arguments and caller, until a change. */
+/** The cached total and anchors of a list belong to its arguments and its caller, until a change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'

@@ -87,7 +87,7 @@ function flood(
 }
 
 test('the memory for random keys and answers stays within the bound', () => {
-  const BOUND = 400_000
+  const maxBytes = 400_000
   const sizes = fc.record({
     text: fc.nat({ max: 4_000 }),
     rendered: fc.nat({ max: 20_000 }),
@@ -95,13 +95,13 @@ test('the memory for random keys and answers stays within the bound', () => {
   })
   fc.assert(
     fc.property(sizes, ({ text, rendered, key }) => {
-      const all = new Answers(BOUND)
+      const all = new Answers(maxBytes)
       const keyAt = (n: number) => `${n}${'k'.repeat(key)}`
       const { shape, most } = flood(all, 1_500, 'x'.repeat(text), rendered, keyAt)
-      assert.ok(most <= BOUND * 1.2, `${most} bytes`)
+      assert.ok(most <= maxBytes * 1.2, `${most} bytes`)
       const keptKeys = keysFound(shape, [...upTo(1_500)].map(keyAt))
       const usedBytes = keptKeys.length * (2 * (text + key) + rendered)
-      assert.ok(usedBytes <= BOUND * 1.2, `${keptKeys.length} answers of ${usedBytes} bytes`)
+      assert.ok(usedBytes <= maxBytes * 1.2, `${keptKeys.length} answers of ${usedBytes} bytes`)
       assert.ok(keptKeys.length > 0)
     }),
     { numRuns: 60 },

@@ -1,4 +1,4 @@
-/** With an index, both databases visit about a page of rows per list, however deep, as counted by the databases. */
+/** Both databases visit about a page of rows per list with an index, however deep the page, as the databases count. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -20,9 +20,9 @@ import { schemaSql } from '../../../src/store/sqlite.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { callerId, postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
 
-const ROWS = 4000
+const rowCount = 4000
 /** A page by cursor reads one more row, which shows whether another page follows. */
-const PAGE = 21
+const pageSize = 21
 
 const indexed = postsWith([
   index('status', '-created_at'),
@@ -39,7 +39,7 @@ function timeSql(seconds: string): string {
 }
 
 /** Four posts share each time of creation; a third has no `due`, a quarter no `rank`. */
-const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${ROWS})
+const fill = `WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${rowCount})
   INSERT INTO posts (title, status, due, rank, author_id, created_at)
   SELECT 'title ' || CAST(i * 7919 % 1000 AS TEXT),
     CASE WHEN i * 31 % 10 < 4 THEN 'published' WHEN i * 31 % 10 < 9 THEN 'draft' ELSE 'gone' END,
@@ -160,7 +160,7 @@ function postgresCounting(client: pg.Client, mode: 'custom' | 'generic'): Counti
       return {
         rows,
         visited: leaves.reduce((sum, node) => sum + rowsOf(node), 0),
-        sorted: sorts.some(node => Math.max(...(node.Plans ?? []).map(rowsOf)) > PAGE * 3),
+        sorted: sorts.some(node => Math.max(...(node.Plans ?? []).map(rowsOf)) > pageSize * 3),
         plan: nodes.map(node => `${node['Node Type']} ${node['Index Name'] ?? ''}`).join('; '),
       }
     },
@@ -173,9 +173,9 @@ async function checkList(counting: Counting, list: List): Promise<void> {
   const args = [0, 20, list.by?.[1] ?? null]
   const run = (slice: Slice, slots: Values) =>
     counting.run(listSql(shape, slice, counting.dialect), args, slots)
-  const first: Slice = { after: undefined, limit: [String(ROWS)], offset: undefined, keys: true }
+  const first: Slice = { after: undefined, limit: [String(rowCount)], offset: undefined, keys: true }
   const { rows: all } = await run(first, [])
-  const limit = [String(PAGE)]
+  const limit = [String(pageSize)]
   const position = shape.sort.map((_, index) => slot(index))
   for (const part of [0, 0.05, 0.5, 0.95]) {
     const before = Math.floor(all.length * part)
@@ -189,13 +189,13 @@ async function checkList(counting: Counting, list: List): Promise<void> {
       }
       const { rows, visited, sorted, plan } = await run(slice, [...slots, offset])
       const description = `${JSON.stringify(list)} at ${part} of ${counting.name}: ${visited} rows by ${plan}`
-      assert.deepEqual(rows, all.slice(before + offset, before + offset + PAGE), description)
+      assert.deepEqual(rows, all.slice(before + offset, before + offset + pageSize), description)
       if (offset > 0) {
         const far = await run(slice, [...slots, 3_000_000_000])
         assert.deepEqual(far.rows, [])
       }
       // At most four ranges, each with the rows of one time of creation; PostgreSQL may filter if it expects few rows.
-      assert.ok(visited <= 4 * (PAGE + offset + 4) || isFiltered(list, counting, visited), description)
+      assert.ok(visited <= 4 * (pageSize + offset + 4) || isFiltered(list, counting, visited), description)
       assert.ok(!sorted, description)
     }
   }
@@ -203,7 +203,7 @@ async function checkList(counting: Counting, list: List): Promise<void> {
 
 /** With its statistics, PostgreSQL may find an author's tenth of the rows by another index in the right order. */
 function isFiltered({ by }: List, { name }: Counting, visited: number): boolean {
-  return by?.[0] === 'author_id' && name.startsWith('PostgreSQL') && visited <= 12 * (PAGE + 9)
+  return by?.[0] === 'author_id' && name.startsWith('PostgreSQL') && visited <= 12 * (pageSize + 9)
 }
 
 const title: readonly Selected[] = [{ kind: 'field', key: 'title', field: 'title' }]
@@ -227,8 +227,8 @@ async function checkConnection(counting: Counting, sort: string): Promise<void> 
     const counted = await counting.run(compositeSql(guarded, counting.dialect), args, [])
     return { ...counted, rows: JSON.parse(String(counted.rows[0]?.[0])).user.posts.rows }
   }
-  const { rows: all } = await read(undefined, [3, ROWS])
-  assert.equal(all.length, ROWS / 10)
+  const { rows: all } = await read(undefined, [3, rowCount])
+  assert.equal(all.length, rowCount / 10)
   for (const offset of [10, 150, 300, 390]) {
     const position: readonly JsonValue[] = all[offset - 1].keys
     const after = position.map((_, key) => key + 2)
@@ -260,11 +260,11 @@ test('with a read rule that most rows satisfy, SQLite still reads a list in the 
     try {
       database.exec(`${schemaSql(ruled)}; ${users}; ${fill}`)
       const shape = shapeOf({ sort }, createGuard(ruled), user(callerId, 'user', new Set(['read:post'])))
-      const slice: Slice = { after: undefined, limit: [String(PAGE)], offset: undefined, keys: true }
+      const slice: Slice = { after: undefined, limit: [String(pageSize)], offset: undefined, keys: true }
       const counting = sqliteCounting(database, 'SQLite')
       const { rows, visited, sorted, plan } = await counting.run(listSql(shape, slice, sqlite), [0, 20], [])
-      assert.equal(rows.length, PAGE)
-      assert.ok(visited <= 4 * PAGE && !sorted, `${sort}: ${visited} rows by ${plan}`)
+      assert.equal(rows.length, pageSize)
+      assert.ok(visited <= 4 * pageSize && !sorted, `${sort}: ${visited} rows by ${plan}`)
     } finally {
       database.close()
     }

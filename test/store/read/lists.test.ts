@@ -84,14 +84,14 @@ test('the list of a missing parent is null, not empty', () => {
 test('a stamp changes with each of its versions', () => {
   const versions = new Versions()
   const cells = ['posts', 'users', 'tags'].map(name => versions.cell(name))
-  const seen = new Set([stampOf(cells)])
+  const stamps = new Set([stampOf(cells)])
   for (const name of ['posts', 'users', 'tags', 'posts']) {
     versions.bump([name])
-    seen.add(stampOf(cells))
+    stamps.add(stampOf(cells))
   }
   versions.bumpAll()
-  seen.add(stampOf(cells))
-  assert.equal(seen.size, 6)
+  stamps.add(stampOf(cells))
+  assert.equal(stamps.size, 6)
   const before = stampOf(cells)
   versions.bump(['others'])
   assert.equal(stampOf(cells), before)

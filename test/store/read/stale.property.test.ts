@@ -8,7 +8,7 @@ import type { ListShape } from '../../../src/plan/plan.ts'
 import { user } from '../../../src/principal.ts'
 import type { ReadersOptions } from '../../../src/store/sqlite/settings.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
-import { databases, type Place } from '../databases.ts'
+import { databaseKinds, type TestDatabase } from '../databases.ts'
 
 type Action =
   | { readonly kind: 'create'; readonly by: number; readonly text: string }
@@ -61,7 +61,7 @@ function rest(of: number, author: number): (string | number)[] {
 
 /** Runs the actions on two stores of one database and compares each read with a third store without a cache. */
 async function compare(
-  { open }: Place,
+  { open }: TestDatabase,
   rows: number,
   actions: readonly Action[],
   readers?: ReadersOptions,
@@ -121,11 +121,11 @@ async function offsetOnly(
   return { ...wholeList, items: wholeList.items?.slice(from, from + Number(limit)) ?? null }
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: cached answers and deep pages equal those of a store without a cache, whichever store writes in between`, async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(30, 650), fc.array(action, { maxLength: 40 }), (rows, actions) =>
-        within(place => compare(place, rows, actions)),
+        within(database => compare(database, rows, actions)),
       ),
       { numRuns: name === 'SQLite' ? 60 : 15 },
     )
@@ -136,7 +136,7 @@ for (const { name, within } of databases) {
       const readers = { count: 1, timeoutMs: 60_000, budgetMs: 0 }
       await fc.assert(
         fc.asyncProperty(fc.array(action, { minLength: 100, maxLength: 200 }), actions =>
-          within(place => compare(place, 650, actions, readers)),
+          within(database => compare(database, 650, actions, readers)),
         ),
         { numRuns: 5 },
       )

@@ -7,7 +7,7 @@ import { createGuard } from '../../../src/plan/guard.ts'
 import { type Principal, user } from '../../../src/principal.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { seededStores } from '../../databases/seeded-store.ts'
-import { MOMENT } from '../../plan/reference.ts'
+import { requestTimeMs } from '../../plan/reference.ts'
 import { anyone, smallModel } from '../../plan/small-model.ts'
 import { fields, listOfPosts } from '../blog.ts'
 
@@ -18,12 +18,12 @@ const posts = 400
 
 /** One post per hour, starting at the moment. */
 const data = {
-  users: [{ id: 1, name: 'a', created_at: new Date(MOMENT).toISOString() }],
+  users: [{ id: 1, name: 'a', created_at: new Date(requestTimeMs).toISOString() }],
   posts: Array.from({ length: posts }, (_, index) => ({
     id: index + 1,
     title: 'a',
     note: index % 2 === 0 ? 'red' : 'blue',
-    created_at: new Date(MOMENT + index * hourMs).toISOString(),
+    created_at: new Date(requestTimeMs + index * hourMs).toISOString(),
   })),
 }
 
@@ -65,11 +65,11 @@ function claiming(team: string | number | boolean): Principal {
 
 for (const { name, within } of seededStores) {
   test(`on ${name} each request is answered as of its own time`, async () => {
-    let now = MOMENT
+    let now = requestTimeMs
     const use = async ({ store }: { readonly store: Store }) => {
       const seen = reading(store, published)
       for (const hours of [150, 150, 151, 150.999, 399, 300, -1]) {
-        now = MOMENT + hours * hourMs
+        now = requestTimeMs + hours * hourMs
         const total = Math.floor(hours) + 1
         for (const offset of [0, 149, 260, 298]) {
           const ids = [offset + 1, offset + 2].filter(id => id <= total)

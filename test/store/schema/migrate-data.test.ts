@@ -23,11 +23,11 @@ import {
 import { checkModel } from '../../../src/model/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { type Migratable, migratables } from '../../databases/migratable.ts'
+import { type MigrationDatabase, migrationDatabases } from '../../databases/migrations.ts'
 import { Client } from '../blog.ts'
 import { access } from './migration-cases.ts'
 
-interface Case {
+interface MigrationCase {
   readonly name: string
   readonly from: FieldDeclaration | undefined
   /** The values of items 1, 2 and so on. */
@@ -43,7 +43,7 @@ interface Case {
 const optional = { optional: true } as const
 const many = /(\d+) items?.* e\.g\. items? (\d+)/
 
-const cases: readonly Case[] = [
+const cases: readonly MigrationCase[] = [
   {
     name: 'an option of a choice is removed while in use',
     from: choice(['a', 'b', 'c']),
@@ -245,7 +245,11 @@ function modelOf(field: FieldDeclaration | undefined): Model {
   )
 }
 
-async function fill(database: Migratable, location: string, { from, values }: Case): Promise<void> {
+async function fill(
+  database: MigrationDatabase,
+  location: string,
+  { from, values }: MigrationCase,
+): Promise<void> {
   const model = modelOf(from)
   const store = await database.open(location, model)
   const client = new Client(store, model)
@@ -255,7 +259,11 @@ async function fill(database: Migratable, location: string, { from, values }: Ca
   await store.close()
 }
 
-async function mend(database: Migratable, location: string, { from, mended }: Case): Promise<void> {
+async function mend(
+  database: MigrationDatabase,
+  location: string,
+  { from, mended }: MigrationCase,
+): Promise<void> {
   const model = modelOf(from)
   const store = await database.open(location, model, false)
   const client = new Client(store, model)
@@ -263,7 +271,11 @@ async function mend(database: Migratable, location: string, { from, mended }: Ca
   await store.close()
 }
 
-async function assertRefused(database: Migratable, location: string, testCase: Case): Promise<void> {
+async function assertRefused(
+  database: MigrationDatabase,
+  location: string,
+  testCase: MigrationCase,
+): Promise<void> {
   await fill(database, location, testCase)
   const to = modelOf(testCase.to)
   const before = await database.dump(location)
@@ -289,13 +301,13 @@ async function assertRefused(database: Migratable, location: string, testCase: C
   )
   await database.apply(location, to, { allowDestructive: true })
   assert.deepEqual(await database.plan(location, to), [])
-  await database.requireSound(location)
+  await database.assertConsistent(location)
   const store = await database.open(location, to, false)
   for (const n of testCase.mended.keys()) await new Client(store, to).item('things', n + 1)
   await store.close()
 }
 
-for (const database of migratables) {
+for (const database of migrationDatabases) {
   describe(database.name, () => {
     for (const testCase of cases) {
       test(`${testCase.name}: values that do not fit are reported, and nothing is changed`, () =>
@@ -304,7 +316,11 @@ for (const database of migratables) {
 
     test('a reference with a default can be added only if the referenced item exists', () =>
       database.withEmpty(async location => {
-        await fill(database, location, { ...cases[0], from: undefined, values: [] } as unknown as Case)
+        await fill(database, location, {
+          ...cases[0],
+          from: undefined,
+          values: [],
+        } as unknown as MigrationCase)
         const store = await database.open(location, modelOf(undefined), false)
         await new Client(store, modelOf(undefined)).create('things', { note: 'x' })
         await store.close()
@@ -350,7 +366,7 @@ for (const database of migratables) {
           ...cases[0],
           from: string({ max: 20 }),
           values: ['longer than ten'],
-        } as unknown as Case
+        } as unknown as MigrationCase
         const narrow = modelOf(string({ max: 10 }))
         await fill(database, location, testCase)
         const [[stored] = []] = await database.rows(
@@ -380,7 +396,11 @@ for (const database of migratables) {
 
     test('a start is not refused for bounds that widen or that every item satisfies', () =>
       database.withEmpty(async location => {
-        const testCase = { ...cases[0], from: string({ max: 20 }), values: ['short'] } as unknown as Case
+        const testCase = {
+          ...cases[0],
+          from: string({ max: 20 }),
+          values: ['short'],
+        } as unknown as MigrationCase
         await fill(database, location, testCase)
         for (const max of [30, 10, 5]) {
           const to = modelOf(string({ max }))

@@ -9,12 +9,12 @@ import { checkModel } from '../../../src/model/check.ts'
 import { indexedTerms } from '../../../src/plan/text-search.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { applyPostgres, planPostgres } from '../../../src/store/schema/postgres/migrate.ts'
-import { postgres, shapeOf } from '../../databases/migratable.ts'
+import { definitionsOf, postgres } from '../../databases/migrations.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { Client } from '../blog.ts'
-import { access, books, cases, keep, plain } from './migration-cases.ts'
+import { access, books, cases, plain, unchangedFields } from './migration-cases.ts'
 
-async function make(url: string, model = plain): Promise<void> {
+async function createTables(url: string, model = plain): Promise<void> {
   await (await openPostgres(model, { url })).close()
 }
 
@@ -41,10 +41,10 @@ for (const { name, to } of cases) {
   test(`${name}: the migrated table equals one created from the new model`, () =>
     withPostgres(changed =>
       withPostgres(async createdUrl => {
-        await make(changed)
+        await createTables(changed)
         await applyPostgres(changed, to, { allowDestructive: true })
-        await make(createdUrl, to)
-        const [is, should] = [await shapeOf(changed), await shapeOf(createdUrl)]
+        await createTables(createdUrl, to)
+        const [is, should] = [await definitionsOf(changed), await definitionsOf(createdUrl)]
         assert.deepEqual(
           is.filter(line => !should.includes(line)),
           [],
@@ -54,7 +54,7 @@ for (const { name, to } of cases) {
           [],
         )
         await applyPostgres(changed, plain, { allowDestructive: true })
-        await postgres.requireSound(changed)
+        await postgres.assertConsistent(changed)
         assert.deepEqual(await planPostgres(changed, plain), [])
       }),
     ))
@@ -62,7 +62,7 @@ for (const { name, to } of cases) {
 
 const more = books({
   fields: {
-    ...keep,
+    ...unchangedFields,
     title: string({ max: 100, searchable: true }),
     note: text({ default: 'none' }),
     series_id: relation('books', { optional: true, onDelete: 'clear' }),
@@ -81,7 +81,7 @@ test('of several nodes that start at once, one creates or migrates the tables, a
       const all = await query(url, `SELECT count(*) AS n FROM books`)
       assert.deepEqual(all, [{ n: 6 * (turn + 1) }])
     }
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
   }))
 
 test('a start waits for the migration of another process', () =>
@@ -133,7 +133,7 @@ test('the search index contains writes made while it was rebuilt', () =>
     isDone = true
     await writing
     await old.close()
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     // Rows written after the schema was stored do not depend on the rebuild.
     const rows = await query(
       url,
@@ -151,7 +151,7 @@ test('the search index contains writes made while it was rebuilt', () =>
 
 test('a migration that waits for a lock does not block later statements for long', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await fill(url, 10)
     await besideReader(url, async end => {
       const migration = applyPostgres(url, more, { allowDestructive: false })
@@ -169,28 +169,28 @@ test('a migration that waits for a lock does not block later statements for long
       await end()
       await migration
     })
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     assert.deepEqual(await planPostgres(url, more), [])
   }))
 
 test('the next migration completes an interrupted one', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await fill(url, 10)
     await query(url, `UPDATE books SET title = 'same' WHERE id < 3`)
-    const to = books({ fields: keep, indexes: [unique('title'), index('year')] })
+    const to = books({ fields: unchangedFields, indexes: [unique('title'), index('year')] })
     await assert.rejects(
       applyPostgres(url, to, { allowDestructive: false }),
       /Nothing was changed.*duplicate|unique/s,
     )
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     // As after a kill: two invalid indexes, one with its final name.
     for (const name of ['_new_books__title__unique', 'books__title__unique']) {
       await assert.rejects(query(url, `CREATE UNIQUE INDEX CONCURRENTLY "${name}" ON books (title)`))
     }
     await query(url, `UPDATE books SET title = 'other' WHERE id = 1; DROP INDEX books__title__unique`)
     await applyPostgres(url, to, { allowDestructive: false })
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     await query(url, `UPDATE books SET title = 'title 3' WHERE id = 4`).then(
       () => assert.fail('two books have one title'),
       () => {},
@@ -204,13 +204,13 @@ test('the next migration completes an interrupted one', () =>
       steps.map(step => [step.sentence, step.additive]),
       [['Finish the index books__year__index.', true]],
     )
-    await make(url, to)
-    await postgres.requireSound(url)
+    await createTables(url, to)
+    await postgres.assertConsistent(url)
   }))
 
 test('a foreign key that is not validated yet is validated at the next start', () =>
   withPostgres(async url => {
-    await make(url, more)
+    await createTables(url, more)
     const constraint = (
       await query(
         url,
@@ -225,8 +225,8 @@ test('a foreign key that is not validated yet is validated at the next start', (
       (await planPostgres(url, more))[0]?.sentence ?? '',
       /^Check the references of books\.series_id\.$/,
     )
-    await make(url, more)
-    await postgres.requireSound(url)
+    await createTables(url, more)
+    await postgres.assertConsistent(url)
     assert.deepEqual(await planPostgres(url, more), [])
   }))
 
@@ -248,11 +248,11 @@ test('names of maximal length can be created and migrated', () =>
           }),
         }),
       )
-    await make(url, withFields(long('n')))
+    await createTables(url, withFields(long('n')))
     assert.deepEqual(await planPostgres(url, withFields(long('n'))), [])
     await applyPostgres(url, withFields(long('m')), { allowDestructive: true })
     assert.deepEqual(await planPostgres(url, withFields(long('m'))), [])
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
   }))
 
 test('a database whose encoding is not UTF-8 is refused', () =>
@@ -308,10 +308,10 @@ test('the owner of the database can create and migrate the tables without being 
     const own = new URL(url)
     own.username = name
     try {
-      await make(own.href)
+      await createTables(own.href)
       await fill(own.href, 10)
       await applyPostgres(own.href, more, { allowDestructive: false })
-      await postgres.requireSound(own.href)
+      await postgres.assertConsistent(own.href)
       const store = await openPostgres(more, { url: own.href })
       assert.equal((await new Client(store, more).create('books', { title: 'mine' })).id, 11)
       await store.close()

@@ -5,7 +5,7 @@ import { boolean, collection, date, integer, json, model, number, text } from '.
 import { checkModel } from '../../../src/model/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { migratables } from '../../databases/migratable.ts'
+import { migrationDatabases } from '../../databases/migrations.ts'
 import { Client } from '../blog.ts'
 import { access } from './migration-cases.ts'
 
@@ -88,7 +88,7 @@ function label(n: number): string {
   return `${JSON.stringify(value)} of ${from} as ${to}`
 }
 
-for (const database of migratables) {
+for (const database of migrationDatabases) {
   test(`${database.name}: a change of type converts the values of the field, or is refused`, () =>
     database.withEmpty(async location => {
       const before = modelOf(() => false)

@@ -19,7 +19,12 @@ import {
 import { checkModel } from '../../../src/model/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { type Migratable, migratables, postgres, shapeOf } from '../../databases/migratable.ts'
+import {
+  definitionsOf,
+  type MigrationDatabase,
+  migrationDatabases,
+  postgres,
+} from '../../databases/migrations.ts'
 import { withPostgres } from '../../databases/postgres.ts'
 import { Client, fields, listOfPosts } from '../blog.ts'
 
@@ -126,7 +131,7 @@ const values = fc.record({
 type Values = typeof values extends fc.Arbitrary<infer T> ? T : never
 
 async function fill(
-  database: Migratable,
+  database: MigrationDatabase,
   location: string,
   model: Model,
   rows: readonly Values[],
@@ -148,7 +153,7 @@ async function fill(
 }
 
 /** Everything that the store returns of the collection, including search results. */
-async function contents(database: Migratable, location: string, model: Model): Promise<unknown> {
+async function contents(database: MigrationDatabase, location: string, model: Model): Promise<unknown> {
   const store = await database.open(location, model, false)
   try {
     const client = new Client(store, model)
@@ -181,7 +186,7 @@ function withoutRemade(sentence: string): string {
 }
 
 async function migrateAndRead(
-  database: Migratable,
+  database: MigrationDatabase,
   from: Model,
   to: Model,
   rows: readonly Values[],
@@ -202,7 +207,7 @@ async function migrateAndRead(
       outcome = [sentences, 'refused']
       return
     }
-    await database.requireSound(location)
+    await database.assertConsistent(location)
     assert.deepEqual(await database.plan(location, to), [])
     if (database === postgres) await requireShape(location, to)
     outcome = [sentences, await contents(database, location, to)]
@@ -215,7 +220,7 @@ async function requireShape(location: string, to: Model): Promise<void> {
   await withPostgres(async fresh => {
     await (await postgres.open(fresh, to)).close()
     const shape = async (url: string) =>
-      (await shapeOf(url)).map(line => line.replace(/ DEFAULT .*/, '')).sort()
+      (await definitionsOf(url)).map(line => line.replace(/ DEFAULT .*/, '')).sort()
     assert.deepEqual(await shape(location), await shape(fresh))
   })
 }
@@ -264,7 +269,7 @@ function* everyChange(): Generator<readonly [before: Shape, after: Shape]> {
       pick(parts.extra, round, 5),
     ]
     const index = pick(parts.indexes, round, 5)
-    const shapeOf = (side: 0 | 1): Shape => ({
+    const definitionsOf = (side: 0 | 1): Shape => ({
       title: title[side],
       count: count[side],
       flag: flag[side],
@@ -275,7 +280,7 @@ function* everyChange(): Generator<readonly [before: Shape, after: Shape]> {
       isUnique: round % 3 === side,
       isRenamed: round % 4 === 3,
     })
-    yield [shapeOf(0), shapeOf(1)]
+    yield [definitionsOf(0), definitionsOf(1)]
   }
 }
 
@@ -289,7 +294,7 @@ const someRows: readonly Values[] = [
 async function sameOutcome(before: Shape, after: Shape, rows: readonly Values[]): Promise<boolean> {
   const [from, to] = [modelOf(before, false), modelOf(after, true)]
   const outcomes: unknown[] = []
-  for (const database of migratables) outcomes.push(await migrateAndRead(database, from, to, rows))
+  for (const database of migrationDatabases) outcomes.push(await migrateAndRead(database, from, to, rows))
   assert.deepEqual(outcomes[1], outcomes[0])
   return !JSON.stringify(outcomes[0]).endsWith('"refused"]')
 }

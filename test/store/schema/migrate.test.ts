@@ -18,13 +18,13 @@ import type { CollectionOptions } from '../../../src/model/declaration.ts'
 import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'
 import type { Schema, Table, TableIndex } from '../../../src/store/schema/tables.ts'
 import { MigrationError } from '../../../src/store/sqlite.ts'
-import { type Migratable, migratables } from '../../databases/migratable.ts'
+import { type MigrationDatabase, migrationDatabases } from '../../databases/migrations.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
 import { failure } from '../contract.ts'
-import { access, books, type Case, cases, keep, plain, title } from './migration-cases.ts'
+import { access, books, cases, type MigrationCase, plain, title, unchangedFields } from './migration-cases.ts'
 
 /** A database of the plain model with three books, of which the last was deleted. */
-function withBooks(database: Migratable, use: (at: string) => Promise<void>): Promise<void> {
+function withBooks(database: MigrationDatabase, use: (at: string) => Promise<void>): Promise<void> {
   return database.withEmpty(async at => {
     const store = await database.open(at, plain)
     const client = new Client(store, plain)
@@ -39,13 +39,13 @@ function withBooks(database: Migratable, use: (at: string) => Promise<void>): Pr
 
 const reviewed = checkModel(
   model({
-    books: collection({ fields: keep, access, indexes: [index('year'), index('genre', 'title')] }),
+    books: collection({ fields: unchangedFields, access, indexes: [index('year'), index('genre', 'title')] }),
     reviews: collection({ fields: { book_id: relation('books', { onDelete: 'cascade' }) }, access }),
   }),
 )
 
 /** Restores the indexes and the stored schema of the version whose indexes had no order. */
-async function withoutOrders(database: Migratable, at: string): Promise<void> {
+async function withoutOrders(database: MigrationDatabase, at: string): Promise<void> {
   const [[text] = []] = await database.rows(at, `SELECT "value" FROM "_portico" WHERE "key" = 'schema'`)
   const { tables } = JSON.parse(String(text)) as Schema
   const before: Table[] = []
@@ -65,7 +65,10 @@ async function withoutOrders(database: Migratable, at: string): Promise<void> {
   await database.run(at, `UPDATE "_portico" SET "value" = '${stored}' WHERE "key" = 'schema'`)
 }
 
-function declared(database: Migratable, { name, to, sentence, kind, query, rows: expected }: Case): void {
+function declared(
+  database: MigrationDatabase,
+  { name, to, sentence, kind, query, rows: expected }: MigrationCase,
+): void {
   test(`a migration that is ${kind}: ${name}`, () =>
     withBooks(database, async at => {
       const before = await database.dump(at)
@@ -88,7 +91,7 @@ function declared(database: Migratable, { name, to, sentence, kind, query, rows:
       const text = typeof query === 'object' ? query[database.name] : query
       if (text) assert.deepEqual(await database.rows(at, text), expected)
       assert.deepEqual(await database.plan(at, to), [])
-      await database.requireSound(at)
+      await database.assertConsistent(at)
     }))
 
   test(`a start ${kind === 'additive' ? 'applies' : 'refuses'} a change that is ${kind}: ${name}`, () =>
@@ -104,24 +107,24 @@ function declared(database: Migratable, { name, to, sentence, kind, query, rows:
     }))
 }
 
-for (const database of migratables) {
+for (const database of migrationDatabases) {
   describe(database.name, () => {
     for (const each of cases) declared(database, each)
     others(database)
   })
 }
 
-function others(database: Migratable): void {
+function others(database: MigrationDatabase): void {
   test('without autoMigrate a start refuses an additive change too', () =>
     withBooks(database, async at => {
-      const to = books({ fields: { ...keep, note: text({ optional: true }) } })
+      const to = books({ fields: { ...unchangedFields, note: text({ optional: true }) } })
       await assert.rejects(database.open(at, to, false), MigrationError)
     }))
 
   test('a start replaces the indexes of an earlier version', () =>
     database.withEmpty(async at => {
       await (await database.open(at, reviewed)).close()
-      const fresh = await database.shape(at)
+      const fresh = await database.schemaText(at)
       await withoutOrders(database, at)
       const store = await database.open(at, reviewed)
       const client = new Client(store, reviewed)
@@ -129,8 +132,8 @@ function others(database: Migratable): void {
       await client.create('reviews', { book_id: 1 })
       await client.remove('books', 1)
       await store.close()
-      assert.equal(await database.shape(at), fresh)
-      await database.requireSound(at)
+      assert.equal(await database.schemaText(at), fresh)
+      await database.assertConsistent(at)
       assert.deepEqual(await database.plan(at, reviewed), [])
     }))
 
@@ -138,22 +141,24 @@ function others(database: Migratable): void {
     database.withEmpty(async at => {
       await (await database.open(at, reviewed)).close()
       await withoutOrders(database, at)
-      const before = await database.shape(at)
+      const before = await database.schemaText(at)
       const reported: string[] = []
       const store = await database.open(at, reviewed, false, sentences => reported.push(...sentences))
       await new Client(store, reviewed).create('books', { title: 'Emma', year: 1815 })
       await store.close()
       assert.match(reported.join(' '), /Add the index of books on created_at\./)
       assert.match(reported.join(' '), /Add the index of reviews on book_id, created_at\./)
-      assert.equal(await database.shape(at), before)
-      const once = books({ fields: keep, indexes: [unique('year')] })
+      assert.equal(await database.schemaText(at), before)
+      const once = books({ fields: unchangedFields, indexes: [unique('year')] })
       await assert.rejects(database.open(at, once, false), /unique index of books on year/)
     }))
 
   test('an index can change the directions of its fields, and reversing all of them changes nothing', () =>
     database.withEmpty(async at => {
-      await (await database.open(at, books({ fields: keep, indexes: [index('year', 'title')] }))).close()
-      const directed = books({ fields: keep, indexes: [index('year', '-title'), index('-genre')] })
+      await (
+        await database.open(at, books({ fields: unchangedFields, indexes: [index('year', 'title')] }))
+      ).close()
+      const directed = books({ fields: unchangedFields, indexes: [index('year', '-title'), index('-genre')] })
       assert.deepEqual(
         (await database.plan(at, directed)).map(step => step.sentence),
         [
@@ -161,9 +166,9 @@ function others(database: Migratable): void {
         ],
       )
       await (await database.open(at, directed)).close()
-      const reversed = books({ fields: keep, indexes: [index('-year', 'title'), index('genre')] })
+      const reversed = books({ fields: unchangedFields, indexes: [index('-year', 'title'), index('genre')] })
       assert.deepEqual(await database.plan(at, reversed), [])
-      await database.requireSound(at)
+      await database.assertConsistent(at)
     }))
 
   test('without autoMigrate an older model starts on the additions of a newer one and keeps them', () =>
@@ -171,7 +176,7 @@ function others(database: Migratable): void {
       const newer = checkModel(
         model({
           books: collection({
-            fields: { ...keep, note: text({ optional: true }) },
+            fields: { ...unchangedFields, note: text({ optional: true }) },
             access,
             indexes: [index('year')],
           }),
@@ -179,7 +184,7 @@ function others(database: Migratable): void {
         }),
       )
       await database.apply(at, newer, { allowDestructive: false })
-      const shape = await database.shape(at)
+      const schemaText = await database.schemaText(at)
       await database.run(
         at,
         `INSERT INTO readers (name, book_id, created_at) VALUES ('Ada', 2, '2026-01-01T00:00:00.000Z')`,
@@ -196,7 +201,7 @@ function others(database: Migratable): void {
         'Drop the collection readers with all its items.',
         'Drop the field books.note with its values. Drop the index of books on year.',
       ])
-      assert.equal(await database.shape(at), shape)
+      assert.equal(await database.schemaText(at), schemaText)
       assert.deepEqual(await database.rows(at, 'SELECT title, note FROM books ORDER BY id'), [
         ['Walden', null],
         ['Ulysses', null],
@@ -207,7 +212,7 @@ function others(database: Migratable): void {
 
   test('without autoMigrate a start is refused if a field is missing, even if others are additional', () =>
     withBooks(database, async at => {
-      const { title: needed, year } = keep
+      const { title: needed, year } = unchangedFields
       const newer = books({ fields: { title: needed, year, note: text({ optional: true }) } })
       await database.apply(at, newer, { allowDestructive: true })
       await assert.rejects(
@@ -218,7 +223,7 @@ function others(database: Migratable): void {
 
   test('without autoMigrate an older model starts if a new field has a default', () =>
     withBooks(database, async at => {
-      const newer = books({ fields: { ...keep, stock: integer({ default: 7 }) } })
+      const newer = books({ fields: { ...unchangedFields, stock: integer({ default: 7 }) } })
       await database.apply(at, newer, { allowDestructive: false })
       const store = await database.open(at, plain, false)
       await new Client(store, plain).create('books', { title: 'Ulysses' })
@@ -233,7 +238,10 @@ function others(database: Migratable): void {
       await new Client(store, plain).create('books', { title: 'Emma' })
       await store.close()
       const before = await database.dump(at)
-      const to = books({ fields: { ...keep, note: text({ default: 'x' }) }, indexes: [unique('title')] })
+      const to = books({
+        fields: { ...unchangedFields, note: text({ default: 'x' }) },
+        indexes: [unique('title')],
+      })
       await assert.rejects(
         database.apply(at, to, { allowDestructive: true }),
         /Nothing was changed.*UNIQUE/is,
@@ -243,7 +251,7 @@ function others(database: Migratable): void {
 
   test('adding a required field without a default is refused while the collection has items', () =>
     withBooks(database, async at => {
-      const to = books({ fields: { ...keep, code: string() } })
+      const to = books({ fields: { ...unchangedFields, code: string() } })
       assert.match((await database.plan(at, to))[0]?.sentence ?? '', /the collection must be empty/)
       const before = await database.dump(at)
       await assert.rejects(database.apply(at, to, { allowDestructive: true }), /Nothing was changed/)
@@ -252,7 +260,7 @@ function others(database: Migratable): void {
 
   test('a field can become required if every item has a value or gets the default', () =>
     withBooks(database, async at => {
-      const sooner = books({ fields: { title, year: integer(), genre: keep.genre } })
+      const sooner = books({ fields: { title, year: integer(), genre: unchangedFields.genre } })
       const before = await database.dump(at)
       await assert.rejects(database.apply(at, sooner, { allowDestructive: true }), /Nothing was changed/)
       assert.equal(await database.dump(at), before)
@@ -270,7 +278,7 @@ function others(database: Migratable): void {
         ['Walden', 1900, 'novel'],
       ]
       assert.deepEqual(await database.rows(at, all), complete)
-      const optional = books({ fields: { ...keep, year: integer({ optional: true }) } })
+      const optional = books({ fields: { ...unchangedFields, year: integer({ optional: true }) } })
       await database.apply(at, optional, { allowDestructive: false })
       await database.apply(at, sooner, { allowDestructive: true })
       assert.deepEqual(await database.rows(at, all), complete)
@@ -291,13 +299,13 @@ function others(database: Migratable): void {
       const writer = new Client(first, from)
       const { id } = await writer.create('books', { title: 'Emma' })
       await writer.create('reviews', { book_id: id })
-      const gone = await writer.create('books', { title: 'Gone' })
-      await writer.remove('books', gone.id)
+      const deleted = await writer.create('books', { title: 'Gone' })
+      await writer.remove('books', deleted.id)
       await first.close()
       const to = withReviews({ title, stock: integer({ default: 1 }) })
       const store = await database.open(at, to)
       const client = new Client(store, to)
-      assert.equal((await client.create('books', { title: 'Next' })).id, gone.id + 1)
+      assert.equal((await client.create('books', { title: 'Next' })).id, deleted.id + 1)
       await assert.rejects(client.remove('books', id), { code: 'CONFLICT' })
       const page = await client.list(
         { ...listOfPosts, collection: 'books', select: fields('title', 'stock') },
@@ -359,7 +367,7 @@ function others(database: Migratable): void {
       const steps = await database.apply(at, to, { allowDestructive: false })
       assert.match(steps.map(step => step.sentence).join(' '), /Rename the collection branches to places\./)
       assert.deepEqual(await database.plan(at, to), [])
-      await database.requireSound(at)
+      await database.assertConsistent(at)
       const store = await database.open(at, to)
       const client = new Client(store, to)
       const shape = {
@@ -392,9 +400,9 @@ function others(database: Migratable): void {
       await database.apply(at, to, { allowDestructive: false })
       const store = await database.open(at, to)
       const shape = { ...listOfPosts, collection: 'notes', select: fields('id'), search: 2 }
-      const found = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
-      assert.deepEqual(await found('given'), [{ id: 1 }])
-      assert.deepEqual(await found('words'), [{ id: 1 }, { id: 2 }])
+      const search = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
+      assert.deepEqual(await search('given'), [{ id: 1 }])
+      assert.deepEqual(await search('words'), [{ id: 1 }, { id: 2 }])
       await store.close()
     }))
 
@@ -412,9 +420,9 @@ function others(database: Migratable): void {
       assert.deepEqual(await database.rows(at, 'SELECT done FROM notes ORDER BY id'), [['1'], ['unknown']])
       const store = await database.open(at, to)
       const shape = { ...listOfPosts, collection: 'notes', select: fields('id'), search: 2 }
-      const found = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
-      assert.deepEqual(await found('1'), [{ id: 1 }])
-      assert.deepEqual(await found('unknown'), [{ id: 2 }])
+      const search = async (words: string) => (await new Client(store, to).list(shape, [0, 9, words])).items
+      assert.deepEqual(await search('1'), [{ id: 1 }])
+      assert.deepEqual(await search('unknown'), [{ id: 2 }])
       await store.close()
     }))
 

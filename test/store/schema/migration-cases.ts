@@ -32,13 +32,13 @@ interface CatalogueQuery {
   readonly PostgreSQL: string
 }
 
-export const keep = {
+export const unchangedFields = {
   title,
   year: integer({ optional: true }),
   genre: choice(['novel', 'essay'], { optional: true }),
 }
 
-export interface Case {
+export interface MigrationCase {
   readonly name: string
   readonly to: Model
   readonly sentence: RegExp
@@ -47,10 +47,10 @@ export interface Case {
   readonly rows?: unknown[]
 }
 
-export const cases: readonly Case[] = [
+export const cases: readonly MigrationCase[] = [
   {
     name: 'adding an optional field',
-    to: books({ fields: { ...keep, note: text({ optional: true }) } }),
+    to: books({ fields: { ...unchangedFields, note: text({ optional: true }) } }),
     sentence: /^Add the field books\.note\.$/,
     kind: 'additive',
     query: 'SELECT title, note FROM books ORDER BY id',
@@ -61,7 +61,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'adding a required field with a default',
-    to: books({ fields: { ...keep, stock: integer({ default: 7 }) } }),
+    to: books({ fields: { ...unchangedFields, stock: integer({ default: 7 }) } }),
     sentence: /^Add the field books\.stock\.$/,
     kind: 'additive',
     query: 'SELECT id, stock FROM books ORDER BY id',
@@ -72,7 +72,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'adding an index',
-    to: books({ fields: keep, indexes: [index('year')] }),
+    to: books({ fields: unchangedFields, indexes: [index('year')] }),
     sentence: /^Add the index of books on year\.$/,
     kind: 'additive',
     query: {
@@ -83,7 +83,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'making a field searchable',
-    to: books({ fields: { ...keep, title: string({ max: 100, searchable: true }) } }),
+    to: books({ fields: { ...unchangedFields, title: string({ max: 100, searchable: true }) } }),
     sentence: /^Rebuild the search of books\.$/,
     kind: 'additive',
     query: {
@@ -94,14 +94,20 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'adding an option to a choice',
-    to: books({ fields: { ...keep, genre: choice(['novel', 'essay', 'poem'], { optional: true }) } }),
+    to: books({
+      fields: { ...unchangedFields, genre: choice(['novel', 'essay', 'poem'], { optional: true }) },
+    }),
     sentence: /^Allow more values in books\.genre\.$/,
     kind: 'additive',
   },
   {
     name: 'renaming a field',
     to: books({
-      fields: { title, published: integer({ optional: true, renamedFrom: 'year' }), genre: keep.genre },
+      fields: {
+        title,
+        published: integer({ optional: true, renamedFrom: 'year' }),
+        genre: unchangedFields.genre,
+      },
     }),
     sentence: /^Rename the field books\.year to published\.$/,
     kind: 'manual',
@@ -113,7 +119,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'renaming a collection',
-    to: checkModel(model({ works: collection({ fields: keep, access, renamedFrom: 'books' }) })),
+    to: checkModel(model({ works: collection({ fields: unchangedFields, access, renamedFrom: 'books' }) })),
     sentence: /^Rename the collection books to works\.$/,
     kind: 'manual',
     query: `SELECT title, (SELECT CAST(sum(n) AS integer) FROM _totals WHERE collection = 'works'),
@@ -125,7 +131,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'changing an integer into a number',
-    to: books({ fields: { ...keep, year: number({ optional: true }) } }),
+    to: books({ fields: { ...unchangedFields, year: number({ optional: true }) } }),
     sentence: /^Turn books\.year from integer into number\.$/,
     kind: 'manual',
     query: {
@@ -137,7 +143,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'adding a unique index',
-    to: books({ fields: keep, indexes: [unique('title')] }),
+    to: books({ fields: unchangedFields, indexes: [unique('title')] }),
     sentence: /^Add the unique index of books on title\.$/,
     kind: 'manual',
     query: {
@@ -148,7 +154,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'dropping a field',
-    to: books({ fields: { title, genre: keep.genre } }),
+    to: books({ fields: { title, genre: unchangedFields.genre } }),
     sentence: /^Drop the field books\.year with its values\.$/,
     kind: 'destructive',
     query: {
@@ -170,7 +176,7 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'removing an option of a choice',
-    to: books({ fields: { ...keep, genre: choice(['novel'], { optional: true }) } }),
+    to: books({ fields: { ...unchangedFields, genre: choice(['novel'], { optional: true }) } }),
     sentence: /^Allow fewer values in books\.genre\.$/,
     kind: 'manual',
   },

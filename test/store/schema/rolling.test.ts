@@ -7,10 +7,10 @@ import { fileURLToPath } from 'node:url'
 import { collection, model, string, unique, uuid } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Collection, Model } from '../../../src/model/model.ts'
-import { type Migratable, migratables } from '../../databases/migratable.ts'
+import { type MigrationDatabase, migrationDatabases } from '../../databases/migrations.ts'
 import { until } from '../../databases/replicated.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
-import { access, books, keep, plain, title } from './migration-cases.ts'
+import { access, books, plain, title, unchangedFields } from './migration-cases.ts'
 import { added, newer, newerUnsearched, older } from './rolling-models.ts'
 
 const program = fileURLToPath(new URL('old-node.ts', import.meta.url))
@@ -56,7 +56,7 @@ function without(model: Model, fields: Readonly<Record<string, readonly string[]
   return { ...model, collections: new Map(collections) }
 }
 
-async function testRolling(database: Migratable, location: string): Promise<void> {
+async function testRolling(database: MigrationDatabase, location: string): Promise<void> {
   const first = await database.open(location, older)
   await new Client(first, older).create('notes', { title: 'the first' })
   await first.close()
@@ -79,14 +79,14 @@ async function testRolling(database: Migratable, location: string): Promise<void
     const matches = await client.list({ ...listOfNotes, search: 2 }, [0, 10_000, 'old node'])
     assert.equal(matches.items?.length, (items?.length ?? 0) - 2)
     await store.close()
-    await database.requireSound(location)
+    await database.assertConsistent(location)
     assert.deepEqual(await database.plan(location, newer), [])
   } finally {
     child.kill('SIGKILL')
   }
 }
 
-for (const database of migratables) {
+for (const database of migrationDatabases) {
   describe(database.name, () => {
     test('a node of the older model writes before, during and after an additive migration', () =>
       database.withEmpty(location => testRolling(database, location)))
@@ -125,7 +125,7 @@ for (const database of migratables) {
         await client.update('users', ann.id, { disabled: true })
         await store.close()
         assert.deepEqual(await database.plan(location, blog), [])
-        await database.requireSound(location)
+        await database.assertConsistent(location)
       }))
 
     test('an older model does not start beside a required field whose default exists only in the model', () =>
@@ -144,7 +144,7 @@ for (const database of migratables) {
 
     test('a start does not remove a field from a search index, since running nodes still write it', () =>
       database.withEmpty(async location => {
-        const from = books({ fields: { ...keep, title: string({ searchable: true }) } })
+        const from = books({ fields: { ...unchangedFields, title: string({ searchable: true }) } })
         const store = await database.open(location, from)
         await assert.rejects(
           database.open(location, plain),
@@ -160,7 +160,7 @@ for (const database of migratables) {
       database.withEmpty(async location => {
         await (await database.open(location, plain)).close()
         const among = books({
-          fields: { ...keep, code: string({ default: 'x' }) },
+          fields: { ...unchangedFields, code: string({ default: 'x' }) },
           indexes: [unique('code', 'title')],
         })
         await assert.rejects(database.open(location, among), /unique index of books/)
@@ -168,7 +168,7 @@ for (const database of migratables) {
           model({
             books: collection({
               access,
-              fields: { ...keep, title, code: uuid({ optional: true, unique: true }) },
+              fields: { ...unchangedFields, title, code: uuid({ optional: true, unique: true }) },
             }),
           }),
         )

@@ -36,7 +36,7 @@ import {
 import { arg, compile, type Sql, slot, sql } from '../../../src/store/sql/writer.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
 import { Client, fields, listOfPosts } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 import { prepareAll } from './prepared.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -310,8 +310,8 @@ test('PostgreSQL accepts every expected statement', async () => {
   await prepareAll(notes, expected)
 })
 
-for (const { name: database, within } of databases) {
-  test(`${database}: a many-to-many list returns the related items`, () =>
+for (const { name: kind, within } of databaseKinds) {
+  test(`${kind}: a many-to-many list returns the related items`, () =>
     within(async ({ open }) => {
       const store = await open(notes)
       const client = new Client(store, notes)

@@ -165,7 +165,7 @@ test('a page of a search on PostgreSQL walks past few rows, then uses the index;
     `SELECT _rows."text", _rows."id", _rows."n" FROM (WITH _total AS MATERIALIZED (SELECT coalesce((SELECT $1::bigint), (${count})) AS "n"), _walk AS MATERIALIZED (${walk}) SELECT _page.*, _total."n" FROM _total LEFT JOIN (${page}) AS _page ON TRUE) AS _rows ORDER BY _rows."id"`,
   )
   expected.set(text, blog)
-  // For many different limits, the limit is a parameter.
+  // The limit is a parameter if there are many different ones.
   for (const limit of [sql`${arg(1)}`, sql`${arg(1)} + 1`])
     expected.set(compile(searchedPageSql(list, { ...slice, limit }, postgres), '$').text, blog)
 })

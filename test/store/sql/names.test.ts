@@ -9,7 +9,7 @@ import type { CreateShape, ListShape } from '../../../src/plan/plan.ts'
 import { system, user } from '../../../src/principal.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { Client, fields, listOfPosts, parsed } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 
@@ -72,11 +72,11 @@ async function requireSearch(store: Store, all: Model): Promise<void> {
   }
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   describe(name, () => {
     test('collections can be named like aliases in statements', () =>
-      within(async place => {
-        const store = await place.open(linked)
+      within(async database => {
+        const store = await database.open(linked)
         const client = new Client(store, linked)
         const { id } = await client.create('refs', { name: 'one' })
         const shape: CreateShape = {
@@ -110,13 +110,13 @@ for (const { name, within } of databases) {
       }))
 
     test('collections can be named like the tables of a search index', () =>
-      within(async place => {
-        const first = await place.open(shadowing({ title: text() }))
+      within(async database => {
+        const first = await database.open(shadowing({ title: text() }))
         await requireSearch(first, shadowing({ title: text() }))
         await first.close()
         // Rebuilding one collection must not change the search index of another.
         const more = shadowing({ title: text(), more: text({ default: 'x' }) })
-        const second = await place.open(more)
+        const second = await database.open(more)
         await requireSearch(second, more)
         await second.close()
       }))

@@ -91,8 +91,8 @@ function statement(rule: Rule, dialect: Dialect) {
   )
 }
 
-const day = 86_400_000
-const inAWeek = `coalesce($1::text, to_char((transaction_timestamp() + interval '${7 * day} milliseconds') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`
+const dayMs = 86_400_000
+const inAWeek = `coalesce($1::text, to_char((transaction_timestamp() + interval '${7 * dayMs} milliseconds') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))`
 const confirmed = (verified: string, email: string, id: string) =>
   `(SELECT ${verified} AND ${email} = "t1"."email" FROM "_records" WHERE "_records"."kind" = 'AccountAddress' AND "_records"."id" = CAST(CAST(${id} AS BIGINT) AS TEXT))`
 

@@ -13,9 +13,9 @@ import { blog, Client, fields, listOfPosts, withFile } from '../blog.ts'
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-const ROWS = 100_000
-const PER_PAGE = 100
-const MIB = 1024 * 1024
+const rowCount = 100_000
+const perPage = 100
+const mebibyte = 1024 * 1024
 
 /** The bytes of live objects, in the heap of this process and outside. */
 function live(): number {
@@ -29,7 +29,7 @@ function fill(file: string): void {
   database.exec(
     `INSERT INTO users (name, email, role, created_at) VALUES ('Ann', 'ann@example.com', 'user', '2026-01-01T00:00:00.000Z');
      INSERT INTO posts (title, body, author_id, created_at)
-     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${ROWS})
+     WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${rowCount})
      SELECT 'title ' || n, 'what it says: ' || hex(zeroblob(50)), 1, '2026-01-01T00:00:00.000Z' FROM numbers`,
   )
   database.close()
@@ -44,12 +44,12 @@ const later: ListShape = { ...first, window: { kind: 'cursor', after: [1], limit
 
 /** Reads all rows by cursor; calls `each` twenty times on the way. */
 async function walk(client: Client, onPage: () => void): Promise<number> {
-  let page = await client.list(first, [PER_PAGE])
+  let page = await client.list(first, [perPage])
   let met = page.items?.length ?? 0
   for (let pages = 1; page.next; pages++) {
-    page = await client.list(later, [PER_PAGE, ...page.next])
+    page = await client.list(later, [perPage, ...page.next])
     met += page.items?.length ?? 0
-    if (pages % (ROWS / PER_PAGE / 20) === 0) {
+    if (pages % (rowCount / perPage / 20) === 0) {
       await turn()
       onPage()
     }
@@ -70,25 +70,25 @@ async function withRows(cacheBytes: number, use: (client: Client) => Promise<voi
   })
 }
 
-for (const cacheBytes of [0, 2 * MIB]) {
-  test(`reading ${ROWS} rows by cursor with a cache of ${cacheBytes} bytes does not increase memory`, () =>
+for (const cacheBytes of [0, 2 * mebibyte]) {
+  test(`reading ${rowCount} rows by cursor with a cache of ${cacheBytes} bytes does not increase memory`, () =>
     withRows(cacheBytes, async client => {
       const samples: number[] = []
-      assert.equal(await walk(client, () => samples.push(live())), ROWS)
+      assert.equal(await walk(client, () => samples.push(live())), rowCount)
       const early = samples[1] ?? 0
       const most = Math.max(...samples.slice(2))
       assert.ok(samples.length >= 19)
-      assert.ok(most - early < 2 * MIB + cacheBytes, `${(most - early) / MIB} MiB more`)
+      assert.ok(most - early < 2 * mebibyte + cacheBytes, `${(most - early) / mebibyte} MiB more`)
     }))
 }
 
 test('memory for many different reads and deep pages stays within the bound', () =>
-  withRows(4 * MIB, async client => {
+  withRows(4 * mebibyte, async client => {
     const item = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title', 'body') } as const
     const readMany = async (from: number) => {
       for (let id = from; id < from + 30_000; id++) await client.read({ shape: item, args: [id] }, system)
       for (let n = 0; n < 1_000; n++) {
-        const offset = (from + n * 7919) % ROWS
+        const offset = (from + n * 7919) % rowCount
         await client.read({ shape: listOfPosts, args: [offset, 20] }, system)
       }
     }
@@ -96,5 +96,5 @@ test('memory for many different reads and deep pages stays within the bound', ()
     const early = live()
     await readMany(30_001)
     await readMany(60_001)
-    assert.ok(live() - early < 6 * MIB, `${(live() - early) / MIB} MiB more`)
+    assert.ok(live() - early < 6 * mebibyte, `${(live() - early) / mebibyte} MiB more`)
   }))

@@ -5,17 +5,17 @@ import fc from 'fast-check'
 import { user } from '../../../src/principal.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, Client, listOfPosts } from '../blog.ts'
-import { type Place, postgres } from '../databases.ts'
+import { postgres, type TestDatabase } from '../databases.ts'
 
 async function withTwo(
-  use: (stores: readonly [Store, Store], place: Place) => Promise<void>,
+  use: (stores: readonly [Store, Store], database: TestDatabase) => Promise<void>,
   options = {},
 ): Promise<void> {
-  await postgres.within(async place => {
-    const first = await place.open(blog, options)
-    const second = await place.open(blog, options)
+  await postgres.within(async database => {
+    const first = await database.open(blog, options)
+    const second = await database.open(blog, options)
     try {
-      await use([first, second], place)
+      await use([first, second], database)
     } finally {
       await first.close()
       await second.close()
@@ -24,7 +24,7 @@ async function withTwo(
 }
 
 test('a reader of the log gets every event once and in order, and the events of a row in the order of its changes', async () => {
-  await withTwo(async (stores, place) => {
+  await withTwo(async (stores, database) => {
     const clients = stores.map(store => new Client(store))
     const [one] = clients
     assert.ok(one)
@@ -54,9 +54,9 @@ test('a reader of the log gets every event once and in order, and the events of 
     )
     await Promise.all(writers)
     over = true
-    const all = await place.rows('SELECT id FROM _events ORDER BY id')
+    const all = await database.rows('SELECT id FROM _events ORDER BY id')
     const stored = new Map(
-      (await place.rows('SELECT id, title FROM posts')).map(row => [Number(row.id), String(row.title)]),
+      (await database.rows('SELECT id, title FROM posts')).map(row => [Number(row.id), String(row.title)]),
     )
     for (const seen of await Promise.all(readers)) {
       assert.deepEqual(
@@ -75,14 +75,14 @@ test('a reader of the log gets every event once and in order, and the events of 
 })
 
 test('an uncommitted event holds back the events after it, and is not skipped', async () => {
-  await withTwo(async ([store], place) => {
+  await withTwo(async ([store], database) => {
     const client = new Client(store)
     const { id: author } = await client.create('users', { name: 'x', email: 'x@example.com' })
     const start = Number(await store.changes.last())
     const lock = '(20591::bigint << 48) | (SELECT last_value FROM _events_id_seq)'
     const event =
       "INSERT INTO _events (at, collection, item_id, kind, data) VALUES ('', 'posts', 7, 'created', '{}')"
-    const begun = place.rows(
+    const begun = database.rows(
       `BEGIN; SELECT pg_advisory_xact_lock_shared(${lock}); ${event}; SELECT pg_sleep(0.5); COMMIT`,
     )
     await new Promise(resolve => setTimeout(resolve, 200))
@@ -110,10 +110,10 @@ test('a write acknowledged by one node is visible in every later answer of the o
         assert.ok(writer && reader)
         const { id: author } = await writer.create('users', { name: 'x', email: 'x@example.com' })
         const as = user(author, 'user', 'all')
-        const made = await Promise.all(
+        const created = await Promise.all(
           Array.from({ length: 230 }, (_, index) => writer.create('posts', { title: `t${index}` }, as)),
         )
-        const post = made.at(-1)?.id ?? 0
+        const post = created.at(-1)?.id ?? 0
         let acknowledged = 0
         let over = false
         const writing = (async () => {
@@ -121,7 +121,7 @@ test('a write acknowledged by one node is visible in every later answer of the o
             await writer.update('posts', post, { title: `v${index}` }, as)
             acknowledged = index
             if (index % 8 === 0 && index / 8 <= deletes)
-              await writer.remove('posts', made[index]?.id ?? 0, as)
+              await writer.remove('posts', created[index]?.id ?? 0, as)
           }
           over = true
         })()

@@ -10,7 +10,7 @@ import { user } from '../../../src/principal.ts'
 import { mergePatch } from '../../../src/store/write/documents.ts'
 import { Client, fields, parsed } from '../blog.ts'
 import { failure } from '../contract.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 
 // RFC 7396, appendix A: target, patch, result.
 const cases: readonly (readonly [string, string, string])[] = [
@@ -63,7 +63,7 @@ interface OpenedStore {
   events(): Promise<unknown[]>
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   const withNote = (extra: JsonValue, use: (opened: OpenedStore) => Promise<void>): Promise<void> =>
     within(async ({ open, rows }) => {
       const store = await open(notes)

@@ -8,7 +8,7 @@ import type { NewRecord } from '../../../src/records.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { seededStores } from '../../databases/seeded-store.ts'
 import { Client } from '../blog.ts'
-import { databases, type Place } from '../databases.ts'
+import { databaseKinds, type TestDatabase } from '../databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 
@@ -52,9 +52,9 @@ interface Fixture {
   left(): Promise<Record<string, number>>
 }
 
-async function withFixture(place: Place, use: (fixture: Fixture) => Promise<void>): Promise<void> {
+async function withFixture(database: TestDatabase, use: (fixture: Fixture) => Promise<void>): Promise<void> {
   const clock = { now: 1_000_000 }
-  const open = () => place.open(firm, { now: () => clock.now })
+  const open = () => database.open(firm, { now: () => clock.now })
   const store = await open()
   try {
     await use({
@@ -62,10 +62,10 @@ async function withFixture(place: Place, use: (fixture: Fixture) => Promise<void
       store,
       clock,
       open,
-      keep: async all => void (await Promise.all(all.map(one => store.records.put(one)))),
+      keep: async all => void (await Promise.all(all.map(record => store.records.put(record)))),
       async left() {
         const text = 'SELECT "owner", count(*) AS "n" FROM "_records" GROUP BY "owner" ORDER BY "owner"'
-        return Object.fromEntries((await place.rows(text)).map(({ owner, n }) => [owner, Number(n)]))
+        return Object.fromEntries((await database.rows(text)).map(({ owner, n }) => [owner, Number(n)]))
       },
     })
   } finally {
@@ -73,10 +73,10 @@ async function withFixture(place: Place, use: (fixture: Fixture) => Promise<void
   }
 }
 
-for (const database of databases) {
-  describe(`records of users on ${database.name}`, () => {
+for (const databaseKind of databaseKinds) {
+  describe(`records of users on ${databaseKind.name}`, () => {
     const within = (use: (fixture: Fixture) => Promise<void>) => () =>
-      database.within(place => withFixture(place, use))
+      databaseKind.within(database => withFixture(database, use))
 
     it(
       'are deleted in the same commit, all kinds, and only those of the user',
@@ -181,7 +181,8 @@ it('records of users are deleted under row security, for any caller who may dele
   const clock = { now: 1_000_000 }
   const use = async ({ store }: { readonly store: Store }) => {
     const client = new Client(store, firm)
-    const put = (owner: number) => Promise.all(recordsOf(String(owner)).map(one => store.records.put(one)))
+    const put = (owner: number) =>
+      Promise.all(recordsOf(String(owner)).map(record => store.records.put(record)))
     const remainingRecords = async () =>
       (await Promise.all(kinds.map(kind => store.records.all(kind)))).flat().length
     const ann = await client.create('users', person('ann'))

@@ -25,7 +25,7 @@ import {
 import { checkModel } from '../../../src/model/check.ts'
 import { system, user } from '../../../src/principal.ts'
 import { Client } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 
 const isAdmin = related('memberships', owner('user_id').and(field('role').eq('admin')))
 const ofAdministered = related('club', isAdmin)
@@ -102,11 +102,11 @@ const forbidden = { code: 'FORBIDDEN' }
 const taken = { code: 'CONFLICT' }
 const [ada, ben, zoe] = [1, 2, 3]
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   /** Ada administers the first of two clubs; Zoe is a member of it; Ben has no membership. */
   const withClubs = (use: (as: (id: number) => Client, service: Client) => Promise<void>) =>
-    within(async place => {
-      const store = await place.open(clubs)
+    within(async database => {
+      const store = await database.open(clubs)
       try {
         const service = new Client(store, clubs, system)
         for (const who of ['ada', 'ben', 'zoe'])
@@ -145,7 +145,7 @@ for (const { name, within } of databases) {
       await as(ada).update('memberships', 1, { note: 'mine' })
     }))
 
-  test(`${name}: a value that is taken is told only to those who may write the item`, () =>
+  test(`${name}: a value that is taken is disclosed only to those who may write the item`, () =>
     withClubs(async (as, service) => {
       await assert.rejects(as(zoe).create('memberships', { club_id: 1, user_id: ada }), forbidden)
       await assert.rejects(as(zoe).create('memberships', { club_id: 1, user_id: ben, code: 'a' }), forbidden)
@@ -165,8 +165,8 @@ for (const { name, within } of databases) {
     }))
 
   test(`${name}: nobody joins a group by the join item that they write`, () =>
-    within(async place => {
-      const store = await place.open(groups)
+    within(async database => {
+      const store = await database.open(groups)
       try {
         const service = new Client(store, groups, system)
         for (const who of ['ada', 'ben'])
@@ -203,7 +203,7 @@ for (const { name, within } of databases) {
       assert.equal(await createSeats([true, false, false]), undefined)
     }))
 
-  test(`${name}: a reference to a missing item is told before that`, () =>
+  test(`${name}: a reference to a missing item is reported before that`, () =>
     withClubs(async as => {
       const missing = { code: 'VALIDATION_FAILED' }
       await assert.rejects(as(ada).create('memberships', { club_id: 99, user_id: ada }), missing)

@@ -8,7 +8,7 @@ import { entityTag } from '../../../src/plan/answer.ts'
 import { user } from '../../../src/principal.ts'
 import { Client } from '../blog.ts'
 import { failure } from '../contract.ts'
-import { lockedPostgres, type OpenOptions, type Place, postgres } from '../databases.ts'
+import { type OpenOptions, postgres, rowSecurityPostgres, type TestDatabase } from '../databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const shop = checkModel(
@@ -21,17 +21,17 @@ const shop = checkModel(
 /** Defines a test with the clients of two stores, for PostgreSQL with and without row security. */
 function race(
   title: string,
-  use: (clients: readonly Client[], place: Place) => Promise<void>,
+  use: (clients: readonly Client[], database: TestDatabase) => Promise<void>,
   options?: OpenOptions,
 ): void {
-  for (const { name, within } of [postgres, lockedPostgres]) {
+  for (const { name, within } of [postgres, rowSecurityPostgres]) {
     test(`${title} (${name})`, () =>
-      within(async place => {
-        const stores = [await place.open(shop, options), await place.open(shop, options)]
+      within(async database => {
+        const stores = [await database.open(shop, options), await database.open(shop, options)]
         try {
           await use(
             stores.map(store => new Client(store, shop, user(1, 'user', 'all'))),
-            place,
+            database,
           )
         } finally {
           for (const store of stores) await store.close()
@@ -58,9 +58,9 @@ function codes(outcomes: readonly PromiseSettledResult<unknown>[]): readonly str
 }
 
 race('of many concurrent updates with the same If-Match, one succeeds', async clients => {
-  const [one] = clients
-  assert.ok(one)
-  const { id, text } = await one.create('shelves', { name: 'a' })
+  const [first] = clients
+  assert.ok(first)
+  const { id, text } = await first.create('shelves', { name: 'a' })
   const tag = [entityTag(text ?? '')]
   const outcomes = await each(30, clients, (client, index) =>
     client.updateIf('shelves', id, { name: `n${index}` }, tag),
@@ -82,11 +82,13 @@ race(
 
 race(
   'concurrent creates and deletes leave no dangling references and correct totals',
-  async (clients, place) => {
-    const [one] = clients
-    assert.ok(one)
-    const made = await each(12, clients, (client, index) => client.create('shelves', { name: `s${index}` }))
-    const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+  async (clients, database) => {
+    const [first] = clients
+    assert.ok(first)
+    const created = await each(12, clients, (client, index) =>
+      client.create('shelves', { name: `s${index}` }),
+    )
+    const ids = created.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
     const outcomes = await each(72, clients, async (client, index) => {
       const shelf = ids[index % ids.length] ?? 0
       if (index % 3 === 0) await client.remove('shelves', shelf)
@@ -97,21 +99,21 @@ race(
       `${codes(outcomes)}`,
     )
     const count = async (table: string) =>
-      Number((await place.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
+      Number((await database.rows(`SELECT count(*) AS n FROM ${table}`))[0]?.n)
     for (const table of ['shelves', 'goods']) {
-      const [total] = await place.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
+      const [total] = await database.rows(`SELECT sum(n) AS n FROM _totals WHERE collection = '${table}'`)
       assert.equal(Number(total?.n ?? 0), await count(table), table)
     }
-    const lost = await place.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
+    const lost = await database.rows('SELECT 1 FROM goods WHERE shelf_id NOT IN (SELECT id FROM shelves)')
     assert.deepEqual(lost, [])
   },
 )
 
 race('updates of the same rows in different orders all succeed', async clients => {
-  const [one] = clients
-  assert.ok(one)
-  const made = await each(6, clients, (client, index) => client.create('shelves', { name: `s${index}` }))
-  const ids = made.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
+  const [first] = clients
+  assert.ok(first)
+  const created = await each(6, clients, (client, index) => client.create('shelves', { name: `s${index}` }))
+  const ids = created.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value.id] : []))
   for (let round = 0; round < 8; round++) {
     const outcomes = await each(36, clients, (client, index) =>
       client.update('shelves', ids[(index * 5 + round) % ids.length] ?? 0, { name: `${round}.${index}` }),
@@ -122,11 +124,11 @@ race('updates of the same rows in different orders all succeed', async clients =
 
 race(
   'no acknowledged write is lost while connections are terminated, and reads and writes continue',
-  async (clients, place) => {
+  async (clients, database) => {
     let over = false
     const cutting = (async () => {
       while (!over) {
-        await place.rows(
+        await database.rows(
           "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'portico' AND datname = current_database() AND random() < 0.3",
         )
         await new Promise(resolve => setTimeout(resolve, 15))
@@ -146,7 +148,7 @@ race(
     })
     over = true
     await cutting
-    const stored = new Set((await place.rows('SELECT name FROM shelves')).map(row => String(row.name)))
+    const stored = new Set((await database.rows('SELECT name FROM shelves')).map(row => String(row.name)))
     assert.deepEqual(
       acknowledged.filter(name => !stored.has(name)),
       [],
@@ -167,28 +169,29 @@ race('a text too long for an index is a validation error of its field', async ([
 })
 
 const clock = { now: Date.parse('2026-01-01T00:00:00Z') }
-const hour = 3_600_000
+const hourMs = 3_600_000
 
 race(
   'later writes prune old events and old rows of _touched, and event ids are not reused',
-  async ([client, other], place) => {
+  async ([client, other], database) => {
     assert.ok(client && other)
     for (const name of ['a', 'b', 'c']) await client.create('shelves', { name })
     const nameOf = async (id: number) => ((await other.item('shelves', id)) as { name: string }).name
     assert.equal(await nameOf(1), 'a')
     await client.update('shelves', 1, { name: 'A' })
-    clock.now += 2 * hour
+    clock.now += 2 * hourMs
     // The cleanup runs after the commit of a write.
     for (const name of ['d', 'e']) await client.create('shelves', { name })
     await new Promise(resolve => setTimeout(resolve, 100))
     const ids = async () =>
-      (await place.rows('SELECT id FROM _events ORDER BY id')).map(({ id }) => Number(id))
+      (await database.rows('SELECT id FROM _events ORDER BY id')).map(({ id }) => Number(id))
     assert.deepEqual(await ids(), [5, 6])
     // Rows that a transaction anywhere on the server may still need are kept.
-    const touchedCount = async () => (await place.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
+    const touchedCount = async () =>
+      (await database.rows("SELECT 1 FROM _touched WHERE xid > '0'::xid8")).length
     for (let round = 0; (await touchedCount()) > 4; round++) {
       assert.ok(round < 100, 'rows of _touched are pruned')
-      clock.now += hour
+      clock.now += hourMs
       await client.update('shelves', 2, { name: `b${round}` })
       await new Promise(resolve => setTimeout(resolve, 100))
     }
@@ -197,5 +200,5 @@ race(
     assert.ok(Number((await ids()).at(-1)) >= 7)
     assert.equal(await nameOf(6), 'f')
   },
-  { retention: { maxAgeMs: hour }, now: () => clock.now },
+  { retention: { maxAgeMs: hourMs }, now: () => clock.now },
 )

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Cascade, maxUnreportedCascade } from '../../../src/store/write/removal/cascades.ts'
 import { Client } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 import { storage } from './storage.ts'
 
 interface Event {
@@ -29,11 +29,11 @@ const counted = 'WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n 
 const named = (events: readonly Event[]) =>
   events.map(({ kind, collection: of, id }) => `${kind} ${of} ${id}`).toSorted()
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: a deletion that cascades to more than ${maxUnreportedCascade} items is reported, and a smaller one only counted`, () =>
-    within(async place => {
+    within(async database => {
       const reported: Cascade[] = []
-      const store = await place.open(storage, { onCascade: cascade => reported.push(cascade) })
+      const store = await database.open(storage, { onCascade: cascade => reported.push(cascade) })
       try {
         const client = new Client(store, storage)
         const boxes = [await client.create('boxes', {}), await client.create('boxes', {})]
@@ -44,7 +44,7 @@ for (const { name, within } of databases) {
           spare_box_id: full ?? 0,
         })
         const insert = (values: string, count: number) =>
-          place.run(
+          database.run(
             `INSERT INTO boxes (within_id, created_at) ${counted} SELECT ${values}, '' FROM n WHERE i <= ${count}`,
           )
         await insert(String(full), maxUnreportedCascade)
@@ -81,13 +81,13 @@ for (const { name, within } of databases) {
   }
 
   const inStorage = (use: (fixture: Fixture) => Promise<void>): Promise<void> =>
-    within(async place => {
-      const store = await place.open(storage)
+    within(async database => {
+      const store = await database.open(storage)
       // A count on PostgreSQL is a bigint, which the driver returns as text.
       const plain = (value: unknown) =>
         typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value
       const rows = async (text: string) =>
-        (await place.rows(text)).map(row => Object.values(row).map(value => plain(value)))
+        (await database.rows(text)).map(row => Object.values(row).map(value => plain(value)))
       let seen = 0
       const events = async (): Promise<Event[]> => {
         const found = await rows(
@@ -103,7 +103,7 @@ for (const { name, within } of databases) {
         }))
       }
       try {
-        await use({ client: new Client(store, storage), rows, run: text => place.run(text), events })
+        await use({ client: new Client(store, storage), rows, run: text => database.run(text), events })
         for (const table of ['boxes', 'things', 'seals', 'links', 'hens', 'eggs']) {
           const [[total] = []] = await rows(`SELECT sum(n) FROM _totals WHERE collection = '${table}'`)
           assert.deepEqual(
@@ -218,26 +218,26 @@ for (const { name, within } of databases) {
     }))
 
   // Deeper than SQLite allows triggers to nest.
-  const DEPTH = 1500
-  const WIDTH = 3000
+  const depth = 1500
+  const width = 3000
   const numbers = (count: number) =>
     `WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < ${count})`
   const chain = `INSERT INTO boxes (id, within_id, created_at)
-  ${numbers(DEPTH)} SELECT n, nullif(n - 1, 0), '2026-01-01T00:00:00.000Z' FROM numbers`
+  ${numbers(depth)} SELECT n, nullif(n - 1, 0), '2026-01-01T00:00:00.000Z' FROM numbers`
   const insideLast = `INSERT INTO things (name, box_id, spare_box_id, created_at, updated_at)
-  ${numbers(WIDTH)} SELECT n, ${DEPTH}, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM numbers`
+  ${numbers(width)} SELECT n, ${depth}, 1, '2026-01-01T00:00:00.000Z', '2026-01-01T00:00:00.000Z' FROM numbers`
 
   test(`${name}: a long cycle of references can be deleted`, () =>
     inStorage(async ({ client, rows, events }) => {
       await rows(chain)
-      await addTotal('boxes', DEPTH, rows)
-      await client.update('boxes', 1, { within_id: DEPTH })
+      await addTotal('boxes', depth, rows)
+      await client.update('boxes', 1, { within_id: depth })
       await events()
       await client.remove('boxes', 1)
       const found = await events()
-      assert.equal(new Set(named(found)).size, DEPTH)
+      assert.equal(new Set(named(found)).size, depth)
       assert.ok(found.every(event => event.kind === 'deleted'))
-      assert.equal(found.find(event => event.id === 1)?.data.within_id, DEPTH)
+      assert.equal(found.find(event => event.id === 1)?.data.within_id, depth)
       assert.deepEqual(await rows('SELECT count(*) FROM boxes'), [[0]])
     }))
 
@@ -256,18 +256,18 @@ for (const { name, within } of databases) {
     await addTotal(table, count, rows)
   }
   const cycle = (table: string, field: string, first: string) =>
-    `INSERT INTO ${table} (id, ${field}, created_at) ${numbers(DEPTH)} SELECT n, ${first}, '2026-01-01T00:00:00.000Z' FROM numbers`
-  const next = `n % ${DEPTH} + 1`
+    `INSERT INTO ${table} (id, ${field}, created_at) ${numbers(depth)} SELECT n, ${first}, '2026-01-01T00:00:00.000Z' FROM numbers`
+  const next = `n % ${depth} + 1`
 
   test(`${name}: a cycle of required references can be deleted, within one collection or across two`, () =>
     inStorage(async ({ client, rows, run, events }) => {
-      await fill('links', cycle('links', 'next_id', next), DEPTH, rows, run)
-      await fill('hens', cycle('hens', 'egg_id', 'n'), DEPTH, rows, run)
-      await fill('eggs', cycle('eggs', 'hen_id', next), DEPTH, rows, run)
+      await fill('links', cycle('links', 'next_id', next), depth, rows, run)
+      await fill('hens', cycle('hens', 'egg_id', 'n'), depth, rows, run)
+      await fill('eggs', cycle('eggs', 'hen_id', next), depth, rows, run)
       await client.remove('links', 7)
-      assert.equal(new Set(named(await events())).size, DEPTH)
+      assert.equal(new Set(named(await events())).size, depth)
       await client.remove('hens', 9)
-      assert.equal(new Set(named(await events())).size, 2 * DEPTH)
+      assert.equal(new Set(named(await events())).size, 2 * depth)
       for (const table of ['links', 'hens', 'eggs'])
         assert.deepEqual(await rows(`SELECT count(*) FROM ${table}`), [[0]])
     }))
@@ -283,13 +283,13 @@ for (const { name, within } of databases) {
   test(`${name}: a long chain and many referencing items are deleted completely, with one event per row`, () =>
     inStorage(async ({ client, rows, events }) => {
       await rows(chain)
-      await addTotal('boxes', DEPTH, rows)
+      await addTotal('boxes', depth, rows)
       await rows(insideLast)
-      await addTotal('things', WIDTH, rows)
+      await addTotal('things', width, rows)
       await client.remove('boxes', 1)
       const found = await events()
-      assert.equal(found.length, DEPTH + WIDTH)
-      assert.equal(new Set(named(found)).size, DEPTH + WIDTH)
+      assert.equal(found.length, depth + width)
+      assert.equal(new Set(named(found)).size, depth + width)
       assert.ok(found.every(event => event.kind === 'deleted'))
       assert.deepEqual(await rows('SELECT count(*) FROM things'), [[0]])
     }))

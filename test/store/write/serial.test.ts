@@ -13,7 +13,7 @@ import type { ListShape, Plan, ReadShape, WriteShape } from '../../../src/plan/p
 import type { CollectionUses, StepAnswer, StepOf } from '../../../src/plan/transaction.ts'
 import { user } from '../../../src/principal.ts'
 import { Client, fields, parsed } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 
 /** `doors` can be changed only while their wall is low: a rule on another collection. */
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -197,10 +197,10 @@ const operations = fc.oneof(
 )
 
 describe('serial transactions and concurrent single writes equal some sequential order', () => {
-  for (const { name, within } of databases) {
+  for (const { name, within } of databaseKinds) {
     it(name, () =>
-      within(async place => {
-        const nodes = [await place.open(house), await place.open(house)]
+      within(async database => {
+        const nodes = [await database.open(house), await database.open(house)]
         const clients = nodes.map(node => new Client(node, house))
         const [first] = clients
         assert.ok(first)
@@ -209,12 +209,12 @@ describe('serial transactions and concurrent single writes equal some sequential
         try {
           await fc.assert(
             fc.asyncProperty(fc.array(operations, { minLength: 3, maxLength: 6 }), async all => {
-              const one = await Run.start(first, ++run)
-              const before = await one.state(first)
+              const serialRun = await Run.start(first, ++run)
+              const before = await serialRun.state(first)
               const results = await Promise.all(
-                all.map((operation, index) => one.perform(operation, clients[index % 2] ?? first)),
+                all.map((operation, index) => serialRun.perform(operation, clients[index % 2] ?? first)),
               )
-              const found = JSON.stringify(sorted(await one.state(first)))
+              const found = JSON.stringify(sorted(await serialRun.state(first)))
               assert.ok(hasOrder(before, all, results, found), `${JSON.stringify(results)} ${found}`)
             }),
             { numRuns: 25 },

@@ -11,7 +11,7 @@ import { openPostgres } from '../../../src/store/postgres.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { blog, Client, fields, listOfPosts, parsed } from '../blog.ts'
 import { failure } from '../contract.ts'
-import { databases, type Place, postgres, sqlite, type TestDatabase } from '../databases.ts'
+import { type DatabaseKind, databaseKinds, postgres, sqlite, type TestDatabase } from '../databases.ts'
 
 type Step = StepOf<Plan<ReadShape> | Plan<WriteShape>>
 type Program<T> = Generator<Step, T, StepAnswer>
@@ -23,10 +23,10 @@ interface OpenedStore {
   readonly benId: number
 }
 
-function within(database: TestDatabase, use: (opened: OpenedStore) => Promise<void>) {
+function within(databaseKind: DatabaseKind, use: (opened: OpenedStore) => Promise<void>) {
   return () =>
-    database.within(async place => {
-      const store = await place.open(blog)
+    databaseKind.within(async database => {
+      const store = await database.open(blog)
       try {
         const client = new Client(store)
         const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
@@ -50,11 +50,11 @@ const record = (id: string): RecordChange => ({
   record: { kind: 'Test', id, payload: '{}', expiresAt: null },
 })
 
-for (const database of databases) {
-  describe(`transactions on ${database.name}`, () => {
+for (const databaseKind of databaseKinds) {
+  describe(`transactions on ${databaseKind.name}`, () => {
     it(
       'read their own changes in lists, totals and items, and others see them afterwards',
-      within(database, async ({ client, annId }) => {
+      within(databaseKind, async ({ client, annId }) => {
         await client.create('posts', { title: 'before', author_id: annId })
         // The cached list must not be used by the transaction, nor the transaction's list be cached.
         assert.equal((await posts(client)).total, 1)
@@ -87,7 +87,7 @@ for (const database of databases) {
 
     it(
       'leave no changes, whichever step fails',
-      within(database, async ({ client, store, annId }) => {
+      within(databaseKind, async ({ client, store, annId }) => {
         const steps: Step[] = [
           client.creation('posts', { title: 'a', author_id: annId }),
           record('r'),
@@ -117,7 +117,7 @@ for (const database of databases) {
 
     it(
       'are undone if the program throws or catches the error of a step',
-      within(database, async ({ client, annId }) => {
+      within(databaseKind, async ({ client, annId }) => {
         const create = client.creation('posts', { title: 'a', author_id: annId })
         const throwing = client.transaction(function* (): Program<void> {
           yield create
@@ -140,7 +140,7 @@ for (const database of databases) {
 
     it(
       'log events in the order of their steps',
-      within(database, async ({ client, store, annId }) => {
+      within(databaseKind, async ({ client, store, annId }) => {
         const last = await store.changes.last()
         await client.transaction(function* (): Program<void> {
           yield client.creation('posts', { title: 'a', author_id: annId })
@@ -158,7 +158,7 @@ for (const database of databases) {
 
     it(
       'change records together with items, and report whether each changed',
-      within(database, async ({ client, store, annId }) => {
+      within(databaseKind, async ({ client, store, annId }) => {
         const key = { kind: 'Test', id: 'r' }
         const answers = await client.transaction(function* (): Program<StepAnswer[]> {
           return [
@@ -184,7 +184,7 @@ for (const database of databases) {
 
     it(
       'apply the access rules in reads and writes',
-      within(database, async ({ client, annId, benId }) => {
+      within(databaseKind, async ({ client, annId, benId }) => {
         const ann = user(annId, 'user', 'all')
         const seen = await client.transaction(function* (): Program<string | null> {
           yield client.creation('posts', { title: 'mine' })
@@ -213,7 +213,7 @@ for (const database of databases) {
 
     it(
       'run independent writes together, and report which one failed',
-      within(database, async ({ client, store, annId }) => {
+      within(databaseKind, async ({ client, store, annId }) => {
         const last = await store.changes.last()
         const titled = Array.from({ length: 230 }, (_, index) => `${index}`)
         const creations = titled.map(title => client.creation('posts', { title, author_id: annId }))
@@ -250,7 +250,7 @@ for (const database of databases) {
 
     it(
       'do not affect single writes: one that fails among searchable ones fails alone',
-      within(database, async ({ client, annId }) => {
+      within(databaseKind, async ({ client, annId }) => {
         const creates = Array.from({ length: 20 }, (_, index) =>
           index % 7 === 3
             ? client.create('users', { name: 'x', email: 'ann@example.com' })
@@ -264,8 +264,8 @@ for (const database of databases) {
     )
 
     it('refuse a list that would visit more rows than maxScan', () =>
-      database.within(async place => {
-        const store = await place.open(blog, { queries: { maxScan: 20 } })
+      databaseKind.within(async database => {
+        const store = await database.open(blog, { queries: { maxScan: 20 } })
         try {
           const client = new Client(store)
           await client.create('users', { name: 'Ann', email: 'ann@example.com' })
@@ -289,13 +289,13 @@ for (const database of databases) {
 
     it(
       'keep totals correct with concurrent single writes and failures',
-      within(database, async ({ client, annId }) => {
-        const one = (title: string) => client.creation('posts', { title, author_id: annId })
+      within(databaseKind, async ({ client, annId }) => {
+        const creation = (title: string) => client.creation('posts', { title, author_id: annId })
         const all = Array.from({ length: 12 }, (_, index) => {
           if (index % 3 === 0) return client.create('posts', { title: `single ${index}`, author_id: annId })
           return client.transaction(function* (): Program<void> {
-            yield one(`first ${index}`)
-            yield one(`second ${index}`)
+            yield creation(`first ${index}`)
+            yield creation(`second ${index}`)
             if (index % 3 === 2) yield client.deletion('posts', 999)
           })
         })
@@ -309,12 +309,12 @@ for (const database of databases) {
 }
 
 it('a transaction on SQLite whose reads block the event loop for too long fails', () =>
-  sqlite.within(async place => {
-    const store = await place.open(blog)
+  sqlite.within(async database => {
+    const store = await database.open(blog)
     try {
       const client = new Client(store)
       await client.create('users', { name: 'Ann', email: 'ann@example.com' })
-      await place.run(
+      await database.run(
         `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
         INSERT INTO "posts" ("title", "author_id", "created_at") SELECT 'Post ' || i, 1, '2026-01-01T00:00:00.000Z' FROM n`,
       )
@@ -337,27 +337,27 @@ it('a transaction on SQLite whose reads block the event loop for too long fails'
 describe('serial transactions on PostgreSQL', () => {
   /** Runs `use` while another connection writes to posts. */
   async function whilePostsAreWritten(
-    place: Place,
+    database: TestDatabase,
     seconds: number,
     use: () => Promise<void>,
   ): Promise<void> {
-    const writing = place.run(
+    const writing = database.run(
       `BEGIN; LOCK TABLE "posts" IN ROW EXCLUSIVE MODE; SELECT pg_sleep(${seconds}); COMMIT`,
     )
     const held = `SELECT 1 FROM pg_locks WHERE "relation" = 'posts'::regclass AND "mode" = 'RowExclusiveLock'`
-    while ((await place.rows(held)).length === 0) await new Promise(resolve => setImmediate(resolve))
+    while ((await database.rows(held)).length === 0) await new Promise(resolve => setImmediate(resolve))
     await use()
     await writing
   }
 
   it('wait for open writes of their collections, and do not delay writes of others', () =>
-    postgres.within(async place => {
-      const store = await place.open(blog)
+    postgres.within(async database => {
+      const store = await database.open(blog)
       try {
         const client = new Client(store)
         const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
         const order: string[] = []
-        await whilePostsAreWritten(place, 1, async () => {
+        await whilePostsAreWritten(database, 1, async () => {
           const batches = [1, 2, 3].map(async () => {
             await client.transaction(
               function* (): Program<void> {
@@ -380,12 +380,12 @@ describe('serial transactions on PostgreSQL', () => {
     }))
 
   it('fail once they have waited for a lock as long as a write may', () =>
-    postgres.within(async place => {
-      const store = await openPostgres(blog, { url: place.url, timeoutMs: 600 })
+    postgres.within(async database => {
+      const store = await openPostgres(blog, { url: database.url, timeoutMs: 600 })
       try {
         const client = new Client(store)
         const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
-        await whilePostsAreWritten(place, 3, async () => {
+        await whilePostsAreWritten(database, 3, async () => {
           const waiting = client.transaction(
             function* (): Program<void> {
               yield client.creation('posts', { title: 'a', author_id: ann.id })
@@ -402,12 +402,12 @@ describe('serial transactions on PostgreSQL', () => {
     }))
 
   it('that only read take no locks and use one snapshot', () =>
-    postgres.within(async place => {
-      const store = await place.open(blog)
+    postgres.within(async database => {
+      const store = await database.open(blog)
       try {
         const client = new Client(store)
         const ann = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
-        await whilePostsAreWritten(place, 1, async () => {
+        await whilePostsAreWritten(database, 1, async () => {
           const read = { shape: listOfPosts, args: [0, 100] }
           const seen = await createRun(createGuard(blog), store).transaction({
             principal: user(ann.id, 'user', 'all'),

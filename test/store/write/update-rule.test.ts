@@ -8,7 +8,7 @@ import type { UpdateShape } from '../../../src/plan/plan.ts'
 import { user } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { Client } from '../blog.ts'
-import { databases } from '../databases.ts'
+import { databaseKinds } from '../databases.ts'
 
 const access = { read: anyone, create: anyone, delete: anyone }
 const year = '2026-01-01T00:00:00.000Z'
@@ -22,11 +22,11 @@ const notes = checkModel(
   }),
 )
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: an update rule also applies to the new updated_at`, () =>
-    within(async place => {
+    within(async database => {
       const clock = { now: Date.parse('2025-06-01T00:00:00Z') }
-      const store = await place.open(notes, { now: () => clock.now })
+      const store = await database.open(notes, { now: () => clock.now })
       try {
         const client = new Client(store, notes, user(1, 'user', 'all'))
         const { id } = await client.create('notes', { text: 'made' })
@@ -35,7 +35,7 @@ for (const { name, within } of databases) {
         await assert.rejects(client.update('notes', id, { text: 'late' }), { code: 'FORBIDDEN' })
         // An update without changes does not set updated_at.
         await client.update('notes', id, { text: 'changed' })
-        const [row] = await place.rows('SELECT text, updated_at FROM notes')
+        const [row] = await database.rows('SELECT text, updated_at FROM notes')
         assert.deepEqual({ ...row }, { text: 'changed', updated_at: '2025-06-01T00:00:00.000Z' })
       } finally {
         await store.close()
@@ -67,11 +67,11 @@ const withheld: UpdateShape = {
   select: ['text', 'mark'].map(name => ({ kind: 'field', key: name, field: name })),
 }
 
-for (const { name, within } of databases) {
+for (const { name, within } of databaseKinds) {
   test(`${name}: a withheld assignment is checked like any other, but not stored`, () =>
-    within(async place => {
+    within(async database => {
       const clock = { now: Date.parse(year) }
-      const store = await place.open(guarded, { now: () => clock.now })
+      const store = await database.open(guarded, { now: () => clock.now })
       try {
         const run = createRun(createGuard(guarded), store)
         const { id } = await new Client(store, guarded, user(1, 'user', 'all')).create('notes', {
@@ -83,7 +83,7 @@ for (const { name, within } of databases) {
         clock.now += 1000
         const alone = await update('admin', 'made', 'other')
         assert.deepEqual(JSON.parse(alone.text ?? ''), { text: 'made', mark: 'none' })
-        const rows = () => place.rows('SELECT text, mark, updated_at FROM notes')
+        const rows = () => database.rows('SELECT text, mark, updated_at FROM notes')
         assert.deepEqual({ ...(await rows())[0] }, { text: 'made', mark: 'none', updated_at: year })
         const both = await update('admin', 'changed', 'other')
         assert.deepEqual(JSON.parse(both.text ?? ''), { text: 'changed', mark: 'none' })

@@ -16,7 +16,7 @@ export interface ConnectionOptions {
   /** The first statements of a new connection. */
   readonly settings: string
   /** Whether row security is on: statements then set on whose behalf they run. */
-  readonly isLocked?: boolean
+  readonly rowSecurity?: boolean
   /** Called when an answer takes long, but not too long yet. */
   readonly onSlow?: () => void
 }
@@ -45,7 +45,7 @@ interface Channel {
 export class Connection {
   readonly #client: pg.Client
   readonly #answerTimeoutMs: number
-  readonly #isLocked: boolean
+  readonly #rowSecurity: boolean
   readonly #prepared = new Map<string, Statement>()
   readonly #onClose = new Set<() => void>()
   readonly #onSlow: (() => void) | undefined
@@ -53,10 +53,13 @@ export class Connection {
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
 
-  private constructor(client: pg.Client, { answerTimeoutMs, isLocked = false, onSlow }: ConnectionOptions) {
+  private constructor(
+    client: pg.Client,
+    { answerTimeoutMs, rowSecurity = false, onSlow }: ConnectionOptions,
+  ) {
     this.#client = client
     this.#answerTimeoutMs = answerTimeoutMs
-    this.#isLocked = isLocked
+    this.#rowSecurity = rowSecurity
     this.#onSlow = onSlow
     const onEnd = (): void => this.#onClosed()
     client.on('end', onEnd)
@@ -111,7 +114,7 @@ export class Connection {
 
   /** Runs the queries in order, until one fails. One pipeline at a time. Never rejects. */
   run(queries: readonly BoundStatement[]): Promise<PipelineResult> {
-    if (!this.#isLocked) return this.#run(queries)
+    if (!this.#rowSecurity) return this.#run(queries)
     const sentQueries = withActors(queries)
     return this.#run(sentQueries).then(outcome => withoutActors(outcome, sentQueries))
   }

@@ -21,7 +21,7 @@ interface ConnectorOptions {
   /** How long a statement may take, in milliseconds. */
   readonly timeoutMs: number
   /** Whether row security is on. */
-  readonly isLocked: boolean
+  readonly rowSecurity: boolean
   /** Called when an answer of the primary is slow, before it times out. */
   readonly onSlow: () => void
 }
@@ -70,14 +70,14 @@ export class Connector {
   }
 
   #open(url: string, settings: string, onSlow?: () => void): Promise<Connection> {
-    const { timeoutMs, isLocked } = this.#options
+    const { timeoutMs, rowSecurity } = this.#options
     return Connection.open({
       url,
       connectTimeoutMs,
       // Several statements may be sent together, each with its own time limit.
       answerTimeoutMs: 1.5 * timeoutMs,
-      settings: isLocked ? settings : `${settings}${serviceSetting}`,
-      isLocked,
+      settings: rowSecurity ? settings : `${settings}${serviceSetting}`,
+      rowSecurity,
       ...(onSlow && { onSlow }),
     })
   }

@@ -13,7 +13,7 @@ const currentSchema = 'current_schema()::regnamespace'
 const objects = `SELECT concat_ws(' ', "kind", "table", "name") AS "object" FROM (
   SELECT 'policy' AS "kind", c.relname AS "table", p.polname::text AS "name" FROM pg_policy p JOIN pg_class c ON c.oid = p.polrelid
     WHERE c.relnamespace = ${currentSchema} AND starts_with(p.polname, 'portico_')
-  UNION ALL SELECT 'locked', c.relname, CASE WHEN c.relforcerowsecurity THEN 'forced' END FROM pg_class c
+  UNION ALL SELECT 'secured', c.relname, CASE WHEN c.relforcerowsecurity THEN 'forced' END FROM pg_class c
     WHERE c.relnamespace = ${currentSchema} AND c.relrowsecurity AND (starts_with(c.relname, '_search_')
       OR EXISTS (SELECT 1 FROM pg_policy p WHERE p.polrelid = c.oid AND starts_with(p.polname, 'portico_')))
   UNION ALL SELECT 'trigger', c.relname, t.tgname FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
@@ -45,7 +45,7 @@ const removals: Readonly<Record<string, (table: string, name: string) => readonl
     `ALTER TABLE ${ident(table)} NO INHERIT ${ident(name)}`,
     `DROP TABLE ${ident(name)}`,
   ],
-  locked: table => [
+  secured: table => [
     `ALTER TABLE IF EXISTS ${ident(table)} DISABLE ROW LEVEL SECURITY, NO FORCE ROW LEVEL SECURITY`,
   ],
 }

@@ -47,16 +47,16 @@ export function rowSecurity(model: Model): RowSecurity {
   const parts = [
     ...[...columnsRead(model)].map(([name, columns]) => parentOf(name, columns, model)),
     ...collections.flatMap(collection => [
-      lockedTable(collection.name, policies(collection, model)),
+      securedTable(collection.name, policies(collection, model)),
       ...triggers(collection, model),
       ...(collection.searchable.length === 0 ? [] : [searchOf(collection)]),
     ]),
-    lockedTable('_events', [{ name: 'portico_service', text: `USING (${isService})` }]),
-    lockedTable('_records', [
+    securedTable('_events', [{ name: 'portico_service', text: `USING (${isService})` }]),
+    securedTable('_records', [
       { name: 'portico_service', text: `USING (${isService})` },
       { name: 'portico_address', text: `FOR SELECT USING (${ownAddressSql})` },
     ]),
-    lockedTable('_totals', [
+    securedTable('_totals', [
       { name: 'portico_service', text: `USING (${isService})` },
       { name: 'portico_read', text: `FOR SELECT USING (${totalsSql(collections, model)})` },
     ]),
@@ -133,13 +133,13 @@ function policies(collection: Collection, model: Model): readonly Policy[] {
 }
 
 /** Forced, so that it applies to the owner too, which is Portico. */
-function lockedTable(table: string, policies: readonly Policy[]): SecurityObjects {
+function securedTable(table: string, policies: readonly Policy[]): SecurityObjects {
   return {
     sql: [
       ...policies.map(({ name, text }) => `CREATE POLICY ${ident(name)} ON ${ident(table)} ${text}`),
       `ALTER TABLE ${ident(table)} ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY`,
     ],
-    objects: [...policies.map(({ name }) => `policy ${table} ${name}`), `locked ${table} forced`],
+    objects: [...policies.map(({ name }) => `policy ${table} ${name}`), `secured ${table} forced`],
   }
 }
 
@@ -148,7 +148,7 @@ function searchOf({ name }: Collection): SecurityObjects {
   const table = searchTable(name)
   return {
     sql: [`ALTER TABLE ${ident(table)} ENABLE ROW LEVEL SECURITY`],
-    objects: [`locked ${table}`],
+    objects: [`secured ${table}`],
   }
 }
 
@@ -293,7 +293,7 @@ function parentOf(name: string, columns: ReadonlySet<string>, { collections }: M
   const [parent, child] = [ident(table), ident(name)]
   const fields = [...(collections.get(name)?.fields.values() ?? [])].filter(field => columns.has(field.name))
   const definitions = fields.map(field => `${ident(field.name)} ${field.type.encoding.postgres.type}`)
-  const lockedParent = lockedTable(table, [
+  const securedParent = securedTable(table, [
     {
       name: 'portico_rules',
       text: `FOR SELECT USING (${oncePerStatement(`${serviceCondition} OR ${actorCondition}`)})`,
@@ -303,8 +303,8 @@ function parentOf(name: string, columns: ReadonlySet<string>, { collections }: M
     sql: [
       `CREATE TABLE ${parent} (${definitions.join(', ')})`,
       `ALTER TABLE ${child} INHERIT ${parent}`,
-      ...lockedParent.sql,
+      ...securedParent.sql,
     ],
-    objects: [`parent ${name} ${table}`, ...lockedParent.objects],
+    objects: [`parent ${name} ${table}`, ...securedParent.objects],
   }
 }

@@ -6,7 +6,7 @@ import type { Collection } from '../../../model/model.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import { type Claims, isAnonymous, type Principal } from '../../../principal.ts'
 import type { Dialect } from '../../sql/dialect.ts'
-import { lockedPostgres, postgres } from '../../sql/postgres.ts'
+import { postgres, rowSecurityPostgres } from '../../sql/postgres.ts'
 import { type Actor, type Inputs, serviceActor } from '../../values.ts'
 import type { Purpose, StepQuery } from '../../write/steps.ts'
 import type { Statement } from '../connections/statement.ts'
@@ -29,7 +29,7 @@ export const noActor: Actor = settings.map(() => '')
 /** No collection has this name. */
 const noCollection = '-'
 
-export const unlocked: Security = {
+export const noSecurity: Security = {
   isOn: false,
   dialect: postgres,
   actor: () => undefined,
@@ -37,18 +37,18 @@ export const unlocked: Security = {
 }
 
 /** `clock`: the value of `now` in rules; omitted: the database's own clock. */
-export function lockedBy(clock?: () => number): Security {
+export function createSecurity(clock?: () => number): Security {
   const actor = (principal: Principal, outputs: readonly Collection[] = []) =>
     actorOf(principal, clock?.(), outputs)
   return {
     isOn: true,
-    dialect: lockedPostgres,
+    dialect: rowSecurityPostgres,
     actor,
     inputsOf: plan => inputsOf(plan, actor(plan.principal)),
   }
 }
 
-export const locked = lockedBy()
+export const enforcedSecurity = createSecurity()
 
 /** The inputs of a write's statements. `caller`: on whose behalf it runs. */
 function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: StepQuery<Statement>) => Inputs {

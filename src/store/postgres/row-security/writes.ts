@@ -2,7 +2,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import { memoised } from '../../memoised.ts'
-import { lockedPostgres } from '../../sql/postgres.ts'
+import { rowSecurityPostgres } from '../../sql/postgres.ts'
 import { deleteSql, rowSql } from '../../sql/write.ts'
 import { name, type Sql, slot, sql } from '../../sql/writer.ts'
 import { type ResultRows, slotInputs } from '../../values.ts'
@@ -15,7 +15,7 @@ import { PostgresWrites } from '../write/database.ts'
 import { deleteRule } from './policies.ts'
 
 export class SecuredWrites extends PostgresWrites {
-  override readonly dialect = lockedPostgres
+  override readonly dialect = rowSecurityPostgres
   /** Returns a row if it deletes one. */
   readonly #remove = memoised((collection: Collection) =>
     statementOf(sql`${deleteSql(collection.name, slot(0))} RETURNING 1`),

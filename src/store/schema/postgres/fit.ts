@@ -50,7 +50,7 @@ export class PostgresFit {
   async #check(): Promise<boolean> {
     const state = await withConnection(this.#url, stateOf)
     try {
-      const { steps } = planFor(state, { model: this.#model, isLocked: undefined })
+      const { steps } = planFor(state, { model: this.#model, rowSecurity: undefined })
       return mayStartWithoutSteps(steps, { autoMigrate: false })
     } catch (error) {
       if (error instanceof MigrationError) return false

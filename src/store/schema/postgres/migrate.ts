@@ -32,19 +32,19 @@ import { announceWriter, tryWithMigrationLock, withConnection, withMigrationLock
 import type { Preparation } from './sql.ts'
 
 /** The statements that create the model's tables in an empty PostgreSQL database. */
-export function postgresSchemaSql(model: Model, isLocked = false): string {
-  const security = isLocked ? securitySql(model) : []
+export function postgresSchemaSql(model: Model, rowSecurity = false): string {
+  const security = rowSecurity ? securitySql(model) : []
   return `${[...createSchema(schemaOf(model)), ...security].join(';\n\n')};\n`
 }
 
-/** The steps that migrate the database to `model`; empty if it fits. `isLocked`: as in `applyPostgres`. */
+/** The steps that migrate the database to `model`; empty if it fits. `rowSecurity`: as in `applyPostgres`. */
 export function planPostgres(
   url: string,
   model: Model,
-  isLocked?: boolean,
+  rowSecurity?: boolean,
 ): Promise<readonly MigrationStep[]> {
   return withConnection(url, async client => {
-    const { unfinished, steps } = planFor(await stateOf(client), { model, isLocked })
+    const { unfinished, steps } = planFor(await stateOf(client), { model, rowSecurity })
     const checked: MigrationStep[] = []
     for (const step of steps) {
       const faults = await dataFaults(client, model, checksIn([step]))
@@ -57,18 +57,18 @@ export function planPostgres(
 export interface ApplyOptions {
   readonly allowDestructive: boolean
   /** Whether row security is switched on or off (see `policies.ts`). Omitted: it does not change. */
-  readonly isLocked?: boolean
+  readonly rowSecurity?: boolean
 }
 
 /** Migrates the database to `model` and returns the steps that were applied. Throws a `MigrationError`. */
 export function applyPostgres(
   url: string,
   model: Model,
-  { allowDestructive, isLocked }: ApplyOptions,
+  { allowDestructive, rowSecurity }: ApplyOptions,
 ): Promise<readonly MigrationStep[]> {
   return withConnection(url, client =>
     withMigrationLock(client, () =>
-      migrate(client, { model, isLocked }, steps => {
+      migrate(client, { model, rowSecurity }, steps => {
         const destructive = steps.filter(step => step.destructive)
         if (destructive.length > 0 && !allowDestructive) throw dataLossError(destructive)
       }),
@@ -77,7 +77,7 @@ export function applyPostgres(
 }
 
 interface PostgresStart extends Start {
-  readonly isLocked?: boolean
+  readonly rowSecurity?: boolean
 }
 
 /**
@@ -85,10 +85,10 @@ interface PostgresStart extends Start {
  * for everything else. If several processes start at once, one migrates the database and the others wait.
  */
 export function preparePostgres(url: string, model: Model, start: PostgresStart): Promise<void> {
-  const { autoMigrate, isLocked } = start
-  const aim = { model, isLocked }
+  const { autoMigrate, rowSecurity } = start
+  const aim = { model, rowSecurity }
   return withConnection(url, async client => {
-    if (isLocked) await requireRestrained(client)
+    if (rowSecurity) await requireRestrained(client)
     const state = await stateOf(client)
     if (isPrepared(state, aim, start)) {
       const hasLeftovers = autoMigrate && cleanupStatements(state.catalog).length > 0
@@ -127,7 +127,7 @@ async function migrate(
   aim: MigrationTarget,
   check: CheckSteps,
 ): Promise<readonly MigrationStep[]> {
-  if (aim.isLocked) await requireRestrained(client)
+  if (aim.rowSecurity) await requireRestrained(client)
   const state = await stateOf(client)
   const plan = planFor(state, aim)
   const { unfinished, steps } = plan

@@ -25,7 +25,7 @@ import { postgresSteps } from './steps.ts'
 export interface MigrationTarget {
   readonly model: Model
   /** Whether row security is on; undefined: it does not change. */
-  readonly isLocked: boolean | undefined
+  readonly rowSecurity: boolean | undefined
 }
 
 export type PostgresStep = MigrationStep<PostgresSql>
@@ -66,7 +66,7 @@ export interface MigrationPlan {
 
 export function planFor(
   { stored = { tables: [] }, catalog, security }: DatabaseState,
-  { model, isLocked }: MigrationTarget,
+  { model, rowSecurity }: MigrationTarget,
 ): MigrationPlan {
   const missing = missingColumns(catalog, stored)
   if (missing.length > 0) throw missingColumnsError(missing)
@@ -74,7 +74,7 @@ export function planFor(
   const steps = diff(stored, after, postgresSteps(stored, after, catalog.defaults))
   return {
     unfinished: unfinishedWork(catalog, stored),
-    steps: withSecurity(steps, security, model, isLocked),
+    steps: withSecurity(steps, security, model, rowSecurity),
   }
 }
 

@@ -8,18 +8,18 @@
  * - `/user` with neither name nor address, and addresses as plain strings, as in the API before `v3`:
  *   recordings of 2013, `spec/cassettes/Octokit_Client_Users` in octokit/octokit.rb.
  */
-import type { Answer } from './stub.ts'
+import type { ProviderResponse } from './stub.ts'
 
 type Values = Readonly<Record<string, string>>
 
 const form = 'application/x-www-form-urlencoded; charset=utf-8'
 const errors = '/apps/managing-oauth-apps/troubleshooting-oauth-app-access-token-request-errors/'
 
-function asJson(values: Values): Partial<Answer> {
+function asJson(values: Values): Partial<ProviderResponse> {
   return { status: 200, type: 'application/json; charset=utf-8', body: JSON.stringify(values) }
 }
 
-function asForm(values: Values): Partial<Answer> {
+function asForm(values: Values): Partial<ProviderResponse> {
   return { status: 200, type: form, body: new URLSearchParams(values).toString() }
 }
 
@@ -30,7 +30,7 @@ const badCode = {
 }
 
 /** Error responses of the token endpoint, by their meaning. */
-export const tokenRefusals: Readonly<Record<string, Partial<Answer>>> = {
+export const tokenRefusals: Readonly<Record<string, Partial<ProviderResponse>>> = {
   'the code is used or expired': asJson(badCode),
   'the code is used or expired, form-encoded': asForm(badCode),
   'the secret is wrong': asJson({

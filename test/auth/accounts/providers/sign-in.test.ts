@@ -6,33 +6,33 @@ import { after, before, test } from 'node:test'
 import { model, string, users } from '../../../../src/index.ts'
 import blog from '../../../models/blog.ts'
 import { call } from '../../../serve/service.ts'
-import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-responses.ts'
 import {
+  type Fixture,
   formTo,
   formWithField,
-  left,
   mailedLink,
-  openScene,
+  openFixture,
   page,
-  type Scene,
+  redirectOf,
+  signedInEmail,
   signIn,
   signInByPassword,
-  start,
+  startSignIn,
   textOf,
-  whoIs,
-} from './scene.ts'
+} from './fixture.ts'
+import { emailsOf, expiringToken, tokenRefusals, userOf } from './github-responses.ts'
 import { consumerTenant, tenant } from './stub.ts'
 
-let scene: Scene
+let fixture: Fixture
 before(async () => {
-  scene = await openScene()
+  fixture = await openFixture()
 })
-after(() => scene.close())
+after(() => fixture.close())
 
 test('Google: the first sign-in creates an account with a confirmed address; the second finds it by its subject', async () => {
-  const email = scene.email()
-  const browser = scene.browser()
-  const first = await signIn(scene, browser, 'google', {
+  const email = fixture.email()
+  const browser = fixture.browser()
+  const first = await signIn(fixture, browser, 'google', {
     sub: 'g1',
     email,
     email_verified: true,
@@ -40,15 +40,15 @@ test('Google: the first sign-in creates an account with a confirmed address; the
   })
   assert.match(textOf(first), new RegExp(`Your account .*${email}`))
   assert.match(textOf(first), /Confirmed/)
-  const second = scene.browser()
+  const second = fixture.browser()
   // A changed address and name at the provider change nothing here.
-  await signIn(scene, second, 'google', {
+  await signIn(fixture, second, 'google', {
     sub: 'g1',
-    email: scene.email(),
+    email: fixture.email(),
     email_verified: true,
     name: 'Eve',
   })
-  assert.equal(await whoIs(second), email)
+  assert.equal(await signedInEmail(second), email)
 })
 
 test('GitHub: the form-encoded token response, /user and the verified primary address sign a user in', async () => {
@@ -56,57 +56,57 @@ test('GitHub: the form-encoded token response, /user and the verified primary ad
     [7, ''],
     [9, null],
   ] as const) {
-    const email = scene.email()
-    const browser = scene.browser()
+    const email = fixture.email()
+    const browser = fixture.browser()
     const tweaks = { emails: emailsOf(email, 'ada'), grant: id === 9 ? expiringToken : {} }
-    await signIn(scene, browser, 'github', userOf(id, 'ada', address), tweaks)
-    assert.equal(await whoIs(browser), email)
+    await signIn(fixture, browser, 'github', userOf(id, 'ada', address), tweaks)
+    assert.equal(await signedInEmail(browser), email)
   }
 })
 
 test('GitHub: an error response signs nobody in, and an address without a `verified` flag is not trusted', async () => {
   for (const [what, answer] of Object.entries(tokenRefusals)) {
-    const browser = scene.browser()
-    const email = scene.email()
+    const browser = fixture.browser()
+    const email = fixture.email()
     const tweaks = { emails: emailsOf(email, 'ada'), answer }
-    const refused = await signIn(scene, browser, 'github', userOf(7, 'ada', null), tweaks)
+    const refused = await signIn(fixture, browser, 'github', userOf(7, 'ada', null), tweaks)
     assert.match(textOf(refused), /GitHub/, what)
     assert.doesNotMatch(textOf(refused), /passed|MUST match/, what)
-    assert.equal(await whoIs(browser), undefined, what)
+    assert.equal(await signedInEmail(browser), undefined, what)
   }
-  const email = scene.email()
-  const addressPage = await signIn(scene, scene.browser(), 'github', userOf(11, 'ada', null), {
+  const email = fixture.email()
+  const addressPage = await signIn(fixture, fixture.browser(), 'github', userOf(11, 'ada', null), {
     emails: [email],
   })
   assert.match(textOf(addressPage), /Create an account/)
-  assert.equal(await scene.find(email), undefined)
+  assert.equal(await fixture.find(email), undefined)
 })
 
 test('GitHub: an unverified primary address is confirmed with a mailed link and the same identity', async () => {
-  const email = scene.email()
-  const browser = scene.browser()
+  const email = fixture.email()
+  const browser = fixture.browser()
   const emails = [{ email, primary: true, verified: false }]
   const user = { id: 8, login: 'grace', name: 'Grace' }
-  const addressPage = await signIn(scene, browser, 'github', user, { emails })
+  const addressPage = await signIn(fixture, browser, 'github', user, { emails })
   assert.match(textOf(addressPage), /Create an account/)
   const sent = page(await browser.submit(formWithField(addressPage, 'email'), { email }))
   assert.match(textOf(sent), /Check your mail/)
-  assert.equal(await scene.find(email), undefined)
-  const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
+  assert.equal(await fixture.find(email), undefined)
+  const link = await mailedLink(fixture, email, /\/account\/verify\?account=[\w-]+/)
   const opened = page(await browser.open(link))
   const left = await browser.submit(formWithField(opened, 'account'))
   assert.ok('location' in left)
-  await browser.open(scene.providers.authorize(left.location, user, { emails }))
-  assert.equal(await whoIs(browser), email)
+  await browser.open(fixture.providers.authorize(left.location, user, { emails }))
+  assert.equal(await signedInEmail(browser), email)
   assert.match(textOf(page(await browser.open('/account'))), /Confirmed/)
 })
 
 test('the mail with the link is in the language of the browser', async () => {
-  const email = scene.email()
-  const browser = scene.browser()
+  const email = fixture.email()
+  const browser = fixture.browser()
   const emails = [{ email, primary: true, verified: false }]
   const addressPage = await signIn(
-    scene,
+    fixture,
     browser,
     'github',
     { id: 12, login: 'emmy', name: 'Emmy' },
@@ -114,57 +114,57 @@ test('the mail with the link is in the language of the browser', async () => {
   )
   browser.languages = 'de'
   page(await browser.submit(formWithField(addressPage, 'email'), { email }))
-  await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
-  assert.match(scene.mails.findLast(({ to }) => to === email)?.subject ?? '', /^Schließen Sie/)
+  await mailedLink(fixture, email, /\/account\/verify\?account=[\w-]+/)
+  assert.match(fixture.mails.findLast(({ to }) => to === email)?.subject ?? '', /^Schließen Sie/)
 })
 
 test('Microsoft: any tenant signs in through the shared issuer; its address is trusted only with xms_edov', async () => {
-  const email = scene.email()
+  const email = fixture.email()
   const claims = { sub: 'm1', tid: tenant, email, name: 'Ada' }
-  const addressPage = await signIn(scene, scene.browser(), 'microsoft', claims)
+  const addressPage = await signIn(fixture, fixture.browser(), 'microsoft', claims)
   assert.match(textOf(addressPage), /Create an account/)
-  const browser = scene.browser()
-  await signIn(scene, browser, 'microsoft', { ...claims, tid: consumerTenant, xms_edov: true })
-  assert.equal(await whoIs(browser), email)
+  const browser = fixture.browser()
+  await signIn(fixture, browser, 'microsoft', { ...claims, tid: consumerTenant, xms_edov: true })
+  assert.equal(await signedInEmail(browser), email)
 })
 
 test('Apple: the posted callback becomes a redirect that signs the user in, and the name is taken from it', async () => {
-  const email = scene.email()
-  const browser = scene.browser()
-  const left = await start(browser, 'apple')
+  const email = fixture.email()
+  const browser = fixture.browser()
+  const left = await startSignIn(browser, 'apple')
   assert.equal(left.searchParams.get('response_mode'), 'form_post')
-  const callback = scene.providers.authorize(left, { sub: 'a1', email, email_verified: 'true' })
+  const callback = fixture.providers.authorize(left, { sub: 'a1', email, email_verified: 'true' })
   callback.searchParams.set('user', JSON.stringify({ name: { firstName: 'Ada', lastName: 'Lovelace' } }))
-  const posted = await scene.browser().send(new URL(callback.pathname, scene.url), {
+  const posted = await fixture.browser().send(new URL(callback.pathname, fixture.url), {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded', Origin: 'https://appleid.apple.com' },
     body: callback.searchParams.toString(),
   })
   assert.equal(posted.status, 303)
-  await browser.open(new URL(posted.headers.location ?? '', scene.url))
-  assert.equal(await whoIs(browser), email)
-  assert.equal((await scene.find(email))?.name, 'Ada Lovelace')
+  await browser.open(new URL(posted.headers.location ?? '', fixture.url))
+  assert.equal(await signedInEmail(browser), email)
+  assert.equal((await fixture.find(email))?.name, 'Ada Lovelace')
 })
 
 test('a provider that does not respond gets an error page that names it', async () => {
-  scene.providers.down.add('corp.example.com')
-  const browser = scene.browser()
+  fixture.providers.unreachableHosts.add('corp.example.com')
+  const browser = fixture.browser()
   const form = formWithField(page(await browser.open('/account/sign-in')), 'csrf')
-  const shown = page(await browser.submit({ ...form, action: new URL('/account/sign-in/corp', scene.url) }))
-  scene.providers.down.clear()
+  const shown = page(await browser.submit({ ...form, action: new URL('/account/sign-in/corp', fixture.url) }))
+  fixture.providers.unreachableHosts.clear()
   assert.equal(shown.status, 503)
   assert.match(textOf(shown), /Corp SSO does not answer/)
 })
 
-test('a user who cancels at the provider is told that they are not signed in', async () => {
+test('a user who cancels at the provider learns that they are not signed in', async () => {
   const parameters = { code: undefined, error: 'access_denied', error_description: '<b>no</b>' }
-  const shown = await signIn(scene, scene.browser(), 'google', {}, { parameters })
+  const shown = await signIn(fixture, fixture.browser(), 'google', {}, { parameters })
   assert.match(textOf(shown), /You are not signed in/)
   assert.doesNotMatch(shown.text, /<b>no/)
 })
 
 test('fields that the model requires at sign-up are asked for before the account is created, and `check` applies', async () => {
-  const strict = await openScene(
+  const strict = await openFixture(
     {},
     model({
       users: users({
@@ -196,7 +196,7 @@ test('fields that the model requires at sign-up are asked for before the account
     // The address is the provider’s, whatever the form says.
     const fields = [...form.fields, { name: 'email', type: 'email', value: 'x@example.com', checked: false }]
     await browser.submit({ ...form, fields }, { field_company: 'Analytical Engines' })
-    assert.equal(await whoIs(browser), email)
+    assert.equal(await signedInEmail(browser), email)
     assert.equal(await strict.find('x@example.com'), undefined)
   } finally {
     await strict.close()
@@ -204,10 +204,10 @@ test('fields that the model requires at sign-up are asked for before the account
 })
 
 test('a sign-in with a provider expires after ten minutes', async () => {
-  const late = await openScene()
+  const late = await openFixture()
   try {
     const browser = late.browser()
-    const left = await start(browser, 'google')
+    const left = await startSignIn(browser, 'google')
     late.clock.advance({ minutes: 11 })
     const callback = late.providers.authorize(left, { sub: 'l1', email: late.email(), email_verified: true })
     assert.match(textOf(page(await browser.open(callback))), /This sign-in is over/)
@@ -217,10 +217,10 @@ test('a sign-in with a provider expires after ten minutes', async () => {
 })
 
 /** A user who is signed in by password. */
-async function signedIn() {
-  const email = scene.email()
-  await scene.user(email)
-  const browser = scene.browser()
+async function signedInBrowser() {
+  const email = fixture.email()
+  await fixture.user(email)
+  const browser = fixture.browser()
   await signInByPassword(browser, email)
   return { browser, email }
 }
@@ -228,34 +228,34 @@ async function signedIn() {
 const confirming = '/account/sign-in?confirm=yes&next=/account/security'
 
 test('the provider reauthenticates a user who is already signed in, whatever the form says', async () => {
-  const { browser, email } = await signedIn()
+  const { browser, email } = await signedInBrowser()
   const shown = page(await browser.open(confirming))
-  assert.equal((await start(browser, 'corp', confirming)).searchParams.get('prompt'), 'login')
+  assert.equal((await startSignIn(browser, 'corp', confirming)).searchParams.get('prompt'), 'login')
   const { fields, ...form } = formTo(shown, '/account/sign-in/corp')
   assert.ok(fields.some(({ name }) => name === 'confirm'))
   const withoutIt = { ...form, fields: fields.filter(({ name }) => name !== 'confirm') }
-  assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
+  assert.equal(redirectOf(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
   // The page with the fault keeps asking for it.
   const refused = page(await browser.submit(formWithField(shown, 'password'), { email, password: 'wrong' }))
   assert.match(textOf(refused), /Confirm that it is you/)
-  const again = left(await browser.submit(formTo(refused, '/account/sign-in/corp')))
+  const again = redirectOf(await browser.submit(formTo(refused, '/account/sign-in/corp')))
   assert.equal(again.searchParams.get('prompt'), 'login')
   // A first sign-in may use the session at the provider.
-  assert.equal((await start(scene.browser(), 'corp')).searchParams.get('prompt'), null)
+  assert.equal((await startSignIn(fixture.browser(), 'corp')).searchParams.get('prompt'), null)
 })
 
 test('a confirmation is refused if `auth_time` is older than its request', async () => {
-  const email = scene.email()
+  const email = fixture.email()
   const known = { sub: 'c-again', email, email_verified: true, name: 'Ada' }
-  const browser = scene.browser()
+  const browser = fixture.browser()
   // Not the clock of the scene, which stands still: the request has the time of the process.
   const nowSeconds = () => Math.floor(Date.now() / 1000)
   // A first sign-in accepts an older one.
-  await signIn(scene, browser, 'corp', { ...known, auth_time: nowSeconds() - 86_400 })
-  assert.equal(await whoIs(browser), email)
+  await signIn(fixture, browser, 'corp', { ...known, auth_time: nowSeconds() - 86_400 })
+  assert.equal(await signedInEmail(browser), email)
   const confirm = async (claims: object) => {
-    const at = await start(browser, 'corp', confirming)
-    return textOf(page(await browser.open(scene.providers.authorize(at, { ...known, ...claims }))))
+    const at = await startSignIn(browser, 'corp', confirming)
+    return textOf(page(await browser.open(fixture.providers.authorize(at, { ...known, ...claims }))))
   }
   assert.match(await confirm({ auth_time: nowSeconds() - 120 }), /could not sign you in/)
   assert.match(await confirm({ auth_time: nowSeconds() }), /Security/)
@@ -265,12 +265,12 @@ test('a confirmation is refused if `auth_time` is older than its request', async
 
 test('an app’s request for reauthentication is passed on to the provider', async () => {
   const redirect_uri = 'https://app.example.com/callback'
-  const made = await call(`${scene.url}/api/v1/oauth_apps`, {
+  const created = await call(`${fixture.url}/api/v1/oauth_apps`, {
     method: 'POST',
-    key: await scene.key(await scene.user(scene.email())),
+    key: await fixture.key(await fixture.user(fixture.email())),
     body: { name: 'Reader', redirect_uris: [redirect_uri], scopes: ['openid'] },
   })
-  const { client_id } = made.json as { client_id: string }
+  const { client_id } = created.json as { client_id: string }
   const request = { response_type: 'code', client_id, redirect_uri, scope: 'openid', state: 's' }
   for (const [parameters, expected] of [
     [{}, null],
@@ -281,17 +281,17 @@ test('an app’s request for reauthentication is passed on to the provider', asy
     [{ prompt: 'consent' }, null],
   ] as const) {
     const path = `/oauth/authorize?${new URLSearchParams({ ...request, ...parameters })}`
-    const at = await start(scene.browser(), 'corp', path)
+    const at = await startSignIn(fixture.browser(), 'corp', path)
     assert.equal(at.searchParams.get('prompt'), expected, JSON.stringify(parameters))
   }
   // With a session, the form alone does not decide.
-  const { browser } = await signedIn()
+  const { browser } = await signedInBrowser()
   const shown = page(
     await browser.open(`/oauth/authorize?${new URLSearchParams({ ...request, max_age: '0' })}`),
   )
   const { fields, ...form } = formTo(shown, '/account/sign-in/corp')
   const withoutIt = { ...form, fields: fields.filter(({ name }) => name !== 'reauthenticate') }
-  assert.equal(left(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
+  assert.equal(redirectOf(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
 })
 
 test('an issuer with a private address is contacted only if its settings allow that', async () => {
@@ -308,7 +308,7 @@ test('an issuer with a private address is contacted only if its settings allow t
   }
   try {
     for (const allowPrivate of [false, true]) {
-      const own = await openScene({ 'accounts.providers': [{ ...corp, allowPrivate }] }, blog, true)
+      const own = await openFixture({ 'accounts.providers': [{ ...corp, allowPrivate }] }, blog, true)
       try {
         const browser = own.browser()
         const form = formTo(page(await browser.open('/account/sign-in')), '/account/sign-in/corp')

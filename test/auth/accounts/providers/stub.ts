@@ -7,7 +7,7 @@ import type { GivenProvider } from '../../../../src/config/providers.ts'
 import { OutgoingError } from '../../../../src/outgoing/errors.ts'
 import type { OutgoingRequest, OutgoingResponse } from '../../../../src/outgoing/outgoing.ts'
 
-type Values = Readonly<Record<string, unknown>>
+type Claims = Readonly<Record<string, unknown>>
 
 const keys = generateKeyPairSync('rsa', { modulusLength: 2048 })
 /** Keys that do not belong to the provider. */
@@ -18,33 +18,33 @@ export const consumerTenant = '9188040d-6c67-4c5b-b112-36a304b66dad'
 export const tenant = '11111111-2222-3333-4444-555555555555'
 
 /** How a provider’s responses differ from correct ones. */
-export interface Tweaks {
+export interface ResponseChanges {
   /** Parameters of the callback. */
   readonly parameters?: Readonly<Record<string, string | undefined>>
   /** Claims of the ID token, which override `claims`. */
-  readonly token?: Values
+  readonly token?: Claims
   readonly signature?: 'none' | 'hs256' | 'foreign'
   /** The whole response of the token endpoint. */
-  readonly answer?: Partial<Answer>
+  readonly answer?: Partial<ProviderResponse>
   /** Members of the token response beside the token. */
   readonly grant?: Readonly<Record<string, string>>
-  readonly userinfo?: Partial<Answer>
+  readonly userinfo?: Partial<ProviderResponse>
   /** GitHub’s `/user/emails`. */
   readonly emails?: unknown
 }
 
-export interface Answer {
+export interface ProviderResponse {
   readonly status: number
   readonly type: string
   readonly body: string
   readonly headers: Readonly<Record<string, string>>
 }
 
-interface Issued {
+interface Authorization {
   readonly provider: string
   readonly request: URLSearchParams
-  readonly claims: Values
-  readonly tweaks: Tweaks
+  readonly claims: Claims
+  readonly tweaks: ResponseChanges
 }
 
 const issuers: Readonly<Record<string, string>> = {
@@ -87,22 +87,23 @@ export const providers: readonly GivenProvider[] = [
   })),
 ]
 
-function json(value: unknown, status = 200): Answer {
+function json(value: unknown, status = 200): ProviderResponse {
   return { status, type: 'application/json', body: JSON.stringify(value), headers: {} }
 }
 
 /** The providers of one test file: `send` is the `sendToProviders` of a service. */
 export class Providers {
-  readonly #codes = new Map<string, Issued>()
-  readonly #tokens = new Map<string, Issued>()
+  readonly #codes = new Map<string, Authorization>()
+  readonly #tokens = new Map<string, Authorization>()
   /** The requests that were sent, e.g. `GET https://api.github.com/user`. */
   readonly requests: string[] = []
   /** The hosts that do not respond. */
-  readonly down = new Set<string>()
+  readonly unreachableHosts = new Set<string>()
 
   readonly send: SendRequest = async request => {
     this.requests.push(`${request.method ?? 'GET'} ${request.url}`)
-    if (this.down.has(new URL(request.url).hostname)) throw new OutgoingError('timed_out', 'It is late.')
+    if (this.unreachableHosts.has(new URL(request.url).hostname))
+      throw new OutgoingError('timed_out', 'It is late.')
     const { status, type, body, headers } = await this.#answer(request)
     const bytes = Buffer.from(body)
     if (bytes.length > request.maxBodyBytes) throw new OutgoingError('body_too_large', 'It is too large.')
@@ -110,21 +111,26 @@ export class Providers {
     return answer
   }
 
-  /** Signs a user in at the provider, to which the service sent the browser at `left`; returns the callback URL. */
-  authorize(left: URL, claims: Values, tweaks: Tweaks = {}): URL {
-    const provider = left.searchParams.get('client_id')?.replace('client-', '') ?? ''
-    assert.equal(left.searchParams.get('code_challenge_method'), 'S256')
+  /** Signs a user in at the provider, to which the service sent the browser at `authorizationUrl`; returns the callback URL. */
+  authorize(authorizationUrl: URL, claims: Claims, tweaks: ResponseChanges = {}): URL {
+    const provider = authorizationUrl.searchParams.get('client_id')?.replace('client-', '') ?? ''
+    assert.equal(authorizationUrl.searchParams.get('code_challenge_method'), 'S256')
     const code = randomUUID()
-    this.#codes.set(code, { provider, request: left.searchParams, claims, tweaks })
-    const callback = new URL(left.searchParams.get('redirect_uri') ?? '')
+    this.#codes.set(code, { provider, request: authorizationUrl.searchParams, claims, tweaks })
+    const callback = new URL(authorizationUrl.searchParams.get('redirect_uri') ?? '')
     const iss = provider === 'corp' ? issuers.corp : undefined
-    const given = { code, state: left.searchParams.get('state') ?? '', iss, ...tweaks.parameters }
-    for (const [name, value] of Object.entries(given))
+    const parameters = {
+      code,
+      state: authorizationUrl.searchParams.get('state') ?? '',
+      iss,
+      ...tweaks.parameters,
+    }
+    for (const [name, value] of Object.entries(parameters))
       if (value !== undefined) callback.searchParams.set(name, value)
     return callback
   }
 
-  async #answer(request: OutgoingRequest): Promise<Answer> {
+  async #answer(request: OutgoingRequest): Promise<ProviderResponse> {
     const { url } = request
     const found = discovery[url]
     if (found !== undefined) return json(metadataOf(found))
@@ -142,7 +148,7 @@ export class Providers {
     return { ...json(claims), ...tweaks.userinfo }
   }
 
-  async #token({ body, headers }: OutgoingRequest): Promise<Answer> {
+  async #token({ body, headers }: OutgoingRequest): Promise<ProviderResponse> {
     const form = new URLSearchParams(body)
     const issued = this.#codes.get(form.get('code') ?? '')
     const { provider = '', request, claims = {}, tweaks = {} } = issued ?? {}
@@ -169,7 +175,7 @@ function authorizationOf({ headers }: OutgoingRequest): string {
 }
 
 /** GitHub’s errors have status 200. */
-function refusal(form: URLSearchParams, error: string): Answer {
+function refusal(form: URLSearchParams, error: string): ProviderResponse {
   return json({ error, error_description: 'No.' }, form.get('client_id') === 'client-github' ? 200 : 400)
 }
 
@@ -186,7 +192,7 @@ async function requireSecret(provider: string, form: URLSearchParams, authorizat
   assert.equal(sent, `secret-${provider}`)
 }
 
-function metadataOf(provider: string): Values {
+function metadataOf(provider: string): Claims {
   const issuer = issuers[provider] ?? ''
   const base = issuer.replace('{tenantid}', 'common')
   return {
@@ -206,16 +212,16 @@ function metadataOf(provider: string): Values {
 async function idToken(
   provider: string,
   request: URLSearchParams,
-  claims: Values,
-  { token, signature }: Tweaks,
+  claims: Claims,
+  { token, signature }: ResponseChanges,
 ): Promise<string> {
-  const at = Math.floor(Date.now() / 1000)
+  const issuedAt = Math.floor(Date.now() / 1000)
   const payload: Record<string, unknown> = {
     iss: issuers[provider]?.replace('{tenantid}', String(claims.tid)),
     aud: `client-${provider}`,
     nonce: request.get('nonce') ?? undefined,
-    iat: at,
-    exp: at + 300,
+    iat: issuedAt,
+    exp: issuedAt + 300,
     ...claims,
     ...token,
   } as JWTPayload

@@ -13,34 +13,34 @@ import { consentOf } from '../../../conformance/oauth/server.ts'
 import { call } from '../../../serve/service.ts'
 import { type SoftPasskey, softPasskey } from '../soft-authenticator.ts'
 import {
+  type Fixture,
   formTo,
   formWithField,
-  left,
   mailedLink,
-  openScene,
+  openFixture,
   page,
   password,
-  type Scene,
+  redirectOf,
+  signedInEmail,
   signIn,
   signInByPassword,
-  start,
+  startSignIn,
   textOf,
   type Visitor,
-  whoIs,
-} from './scene.ts'
-import { consumerTenant, type Tweaks, tenant } from './stub.ts'
+} from './fixture.ts'
+import { consumerTenant, type ResponseChanges, tenant } from './stub.ts'
 
-let scene: Scene
+let fixture: Fixture
 before(async () => {
-  scene = await openScene()
+  fixture = await openFixture()
 })
-after(() => scene.close())
+after(() => fixture.close())
 
 type Values = Readonly<Record<string, unknown>>
 
 interface Result {
   readonly shown: Page | Answer
-  /** Where nobody may be signed in afterwards, except the user with the address `as`. */
+  /** The browser in which nobody may be signed in afterwards, except the user with the address `as`. */
   readonly browser: Visitor
   readonly as?: string | undefined
 }
@@ -62,33 +62,33 @@ const verifiedClaims = (email: string, more: Values = {}) => ({
 })
 
 /** Signs in with the provider in a new browser. */
-async function by(provider: string, claims: Values, tweaks: Tweaks = {}): Promise<Result> {
-  const browser = scene.browser()
-  return { browser, shown: await signIn(scene, browser, provider, claims, tweaks) }
+async function by(provider: string, claims: Values, tweaks: ResponseChanges = {}): Promise<Result> {
+  const browser = fixture.browser()
+  return { browser, shown: await signIn(fixture, browser, provider, claims, tweaks) }
 }
 
-async function account(options?: Parameters<Scene['user']>[1]) {
-  const email = scene.email()
-  return { email, id: await scene.user(email, options) }
+async function account(options?: Parameters<Fixture['user']>[1]) {
+  const email = fixture.email()
+  return { email, id: await fixture.user(email, options) }
 }
 
 /** The victim has an account, and the attacker’s provider asserts these claims beside the victim’s address. */
-async function asVictim(claims: Values, provider = 'google', options?: Parameters<Scene['user']>[1]) {
+async function asVictim(claims: Values, provider = 'google', options?: Parameters<Fixture['user']>[1]) {
   const { email } = await account(options)
   return by(provider, { ...verifiedClaims(email), ...claims })
 }
 
-async function withToken(token: Values, tweaks: Tweaks = {}, provider = 'corp') {
-  const email = scene.email()
+async function withToken(token: Values, tweaks: ResponseChanges = {}, provider = 'corp') {
+  const email = fixture.email()
   return by(provider, verifiedClaims(email), { token, ...tweaks })
 }
 
 /** A user who has signed in by password. */
-async function signedIn(options?: Parameters<Scene['user']>[1]) {
-  const made = await account(options)
-  const browser = scene.browser()
-  await signInByPassword(browser, made.email)
-  return { ...made, browser }
+async function signedInBrowser(options?: Parameters<Fixture['user']>[1]) {
+  const created = await account(options)
+  const browser = fixture.browser()
+  await signInByPassword(browser, created.email)
+  return { ...created, browser }
 }
 
 async function securityForm(browser: Visitor, change: string, has?: readonly [string, string]) {
@@ -99,15 +99,15 @@ async function securityForm(browser: Visitor, change: string, has?: readonly [st
 
 /** The URL to which linking the provider sends the browser. */
 async function startLink(browser: Visitor, provider: string): Promise<URL> {
-  return left(await browser.submit(await securityForm(browser, '', ['provider', provider])))
+  return redirectOf(await browser.submit(await securityForm(browser, '', ['provider', provider])))
 }
 
 /** A user who signs in with the provider only. */
 async function providerUser(provider = 'corp') {
-  const email = scene.email()
+  const email = fixture.email()
   const claims = verifiedClaims(email)
   const { browser } = await by(provider, claims)
-  const id = (await scene.find(email))?.id ?? 0
+  const id = (await fixture.find(email))?.id ?? 0
   return { email, claims, browser, id }
 }
 
@@ -117,7 +117,7 @@ async function open(browser: Visitor, url: URL | string): Promise<Page> {
 
 async function signInByPasskey(browser: Visitor, passkey: SoftPasskey, counter: number): Promise<Answer> {
   const send = (path: string, body: string) =>
-    browser.send(new URL(path, scene.url), {
+    browser.send(new URL(path, fixture.url), {
       method: 'POST',
       body,
       headers: { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' },
@@ -129,38 +129,38 @@ async function signInByPasskey(browser: Visitor, passkey: SoftPasskey, counter: 
 /** A user with one-time codes who has entered the password. */
 async function beforeCode() {
   const { email, id } = await account()
-  const codes = createOneTimeCodes(scene.opened.records)
+  const codes = createOneTimeCodes(fixture.opened.records)
   const { secret } = await codes.start(id, email, 'Portico')
   const totp = new TOTP({ secret: Secret.fromBase32(secret) })
   const earlier = totp.generate({ timestamp: Date.now() - 30_000 })
   const [recovery = ''] = (await codes.confirm(id, earlier)) ?? []
-  const browser = scene.browser()
+  const browser = fixture.browser()
   const form = formWithField(await signInByPassword(browser, email), 'code')
   return { browser, form, recovery, id, code: () => totp.generate() }
 }
 
 /** A user who has connected an app that asks for a refresh token. */
 async function connectedApp() {
-  const { id, browser } = await signedIn()
-  const key = await scene.key(await scene.user(scene.email()))
+  const { id, browser } = await signedInBrowser()
+  const key = await fixture.key(await fixture.user(fixture.email()))
   const redirect_uri = 'https://app.example.com/callback'
   const scopes = ['openid', 'offline_access', 'read:user']
-  const made = await call(`${scene.url}/api/v1/oauth_apps`, {
+  const created = await call(`${fixture.url}/api/v1/oauth_apps`, {
     method: 'POST',
     key,
     body: { name: 'Reader', redirect_uris: [redirect_uri], scopes },
   })
-  const { client_id, client_secret } = made.json as Record<'client_id' | 'client_secret', string>
+  const { client_id, client_secret } = created.json as Record<'client_id' | 'client_secret', string>
   const request = { response_type: 'code', client_id, redirect_uri, scope: scopes.join(' '), state: 's' }
   const { form, button } =
     consentOf(await open(browser, `/oauth/authorize?${new URLSearchParams(request)}`)) ?? assert.fail()
-  const { searchParams } = left(await browser.submit(form, {}, button))
+  const { searchParams } = redirectOf(await browser.submit(form, {}, button))
   const token = (values: Readonly<Record<string, string>>) =>
-    post(scene.browser(), '/oauth/token', { client_id, client_secret, ...values })
+    post(fixture.browser(), '/oauth/token', { client_id, client_secret, ...values })
   const code = searchParams.get('code') ?? assert.fail(String(searchParams))
-  const given = await token({ grant_type: 'authorization_code', code, redirect_uri })
-  const tokens = JSON.parse(given.text) as Record<'access_token' | 'refresh_token', string>
-  assert.ok(tokens.access_token && tokens.refresh_token, given.text)
+  const granted = await token({ grant_type: 'authorization_code', code, redirect_uri })
+  const tokens = JSON.parse(granted.text) as Record<'access_token' | 'refresh_token', string>
+  assert.ok(tokens.access_token && tokens.refresh_token, granted.text)
   const refresh = (refresh_token: string) => token({ grant_type: 'refresh_token', refresh_token })
   return { id, tokens, refresh }
 }
@@ -171,7 +171,7 @@ async function post(
   values: Readonly<Record<string, string>>,
   headers: Readonly<Record<string, string>> = {},
 ) {
-  return browser.send(new URL(path, scene.url), {
+  return browser.send(new URL(path, fixture.url), {
     method: 'POST',
     body: new URLSearchParams(values).toString(),
     headers: {
@@ -190,7 +190,7 @@ async function csrfOf(browser: Visitor): Promise<string> {
 const setEmail = updateShape('users', ['email'])
 const setDisabled = updateShape('users', ['disabled'])
 const set = (shape: typeof setEmail, id: number, value: string | boolean) =>
-  scene.opened.run.write({ shape, args: [id, value] }, system)
+  fixture.opened.run.write({ shape, args: [id, value] }, system)
 
 const over = /This sign-in is over/
 const refused = /could not sign you in/
@@ -199,13 +199,13 @@ const offered = /An account with your address at .* exists already/
 
 /** A browser in the middle of a sign-in with the provider. */
 async function unfinishedSignIn(provider = 'corp') {
-  const browser = scene.browser()
-  return { browser, left: await start(browser, provider) }
+  const browser = fixture.browser()
+  return { browser, left: await startSignIn(browser, provider) }
 }
 
 async function offeredTo(email: string, claims: Values = verifiedClaims(email)) {
-  const browser = scene.browser()
-  await signIn(scene, browser, 'google', claims)
+  const browser = fixture.browser()
+  await signIn(fixture, browser, 'google', claims)
   return { browser, claims }
 }
 
@@ -215,7 +215,7 @@ async function acceptOffer(browser: Visitor, email: string): Promise<Page> {
   return page(await browser.submit(form, { email, password }))
 }
 
-async function githubBy(user: Values, tweaks: Tweaks = {}) {
+async function githubBy(user: Values, tweaks: ResponseChanges = {}) {
   return by('github', user, tweaks)
 }
 
@@ -263,9 +263,9 @@ const attempts: readonly Attempt[] = [
       const { browser, shown } = await by('google', verifiedClaims(email, { email_verified: false }))
       assert.match(textOf(shown), asksForAddress)
       const done = page(await browser.submit(formWithField(shown as Page, 'email'), { email }))
-      for (let count = 0; count < 100 && !scene.mails.some(({ to }) => to === email); count++)
+      for (let count = 0; count < 100 && !fixture.mails.some(({ to }) => to === email); count++)
         await new Promise(resolve => setImmediate(resolve))
-      assert.doesNotMatch(scene.mails.findLast(({ to }) => to === email)?.text ?? 'account=', /account=/)
+      assert.doesNotMatch(fixture.mails.findLast(({ to }) => to === email)?.text ?? 'account=', /account=/)
       return { browser, shown: done }
     },
     expected: /Check your mail/,
@@ -296,8 +296,8 @@ const attempts: readonly Attempt[] = [
   {
     name: 'the Kelvin sign is not a k: an address with it is not treated as verified',
     attempt: async () => {
-      const email = `mark${scene.email()}`
-      await scene.user(email)
+      const email = `mark${fixture.email()}`
+      await fixture.user(email)
       return by('google', verifiedClaims(email.replace('mark', 'mar\u212A')))
     },
     expected: asksForAddress,
@@ -324,7 +324,7 @@ const attempts: readonly Attempt[] = [
     name: 'changing the address of an account does not unlink its identity',
     attempt: async () => {
       const { id, claims } = await providerUser()
-      const email = scene.email()
+      const email = fixture.email()
       await set(setEmail, id, email)
       return { ...(await by('corp', claims)), as: email }
     },
@@ -336,7 +336,7 @@ const attempts: readonly Attempt[] = [
       const { email, id } = await account()
       const { browser } = await offeredTo(email)
       const linkPage = await acceptOffer(browser, email)
-      const next = scene.email()
+      const next = fixture.email()
       await set(setEmail, id, next)
       return { browser, shown: page(await browser.submit(formTo(linkPage, '/account/link'))), as: next }
     },
@@ -354,7 +354,7 @@ const attempts: readonly Attempt[] = [
     name: 'the same subject of another issuer is another identity',
     attempt: async () => {
       const { claims } = await providerUser()
-      const email = scene.email()
+      const email = fixture.email()
       return { ...(await by('other', { ...claims, email })), as: email }
     },
     expected: /Your account/,
@@ -451,7 +451,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'metadata that names another issuer is refused',
     attempt: async () => {
-      const browser = scene.browser()
+      const browser = fixture.browser()
       const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/liar')
       return { browser, shown: page(await browser.submit(form)) }
     },
@@ -461,10 +461,10 @@ const attempts: readonly Attempt[] = [
     name: 'a callback in another browser is refused',
     attempt: async () => {
       const { left } = await unfinishedSignIn()
-      const browser = scene.browser()
+      const browser = fixture.browser()
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+        shown: await open(browser, fixture.providers.authorize(left, verifiedClaims(fixture.email()))),
       }
     },
     expected: over,
@@ -473,8 +473,8 @@ const attempts: readonly Attempt[] = [
     name: 'a callback works once',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const email = scene.email()
-      const callback = scene.providers.authorize(left, verifiedClaims(email))
+      const email = fixture.email()
+      const callback = fixture.providers.authorize(left, verifiedClaims(email))
       await open(browser, callback)
       return { browser, shown: await open(browser, callback), as: email }
     },
@@ -484,10 +484,10 @@ const attempts: readonly Attempt[] = [
     name: 'a used code is refused in a later sign-in',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const used = scene.providers.authorize(left, verifiedClaims(scene.email()))
+      const used = fixture.providers.authorize(left, verifiedClaims(fixture.email()))
       await open(browser, used)
       const second = await unfinishedSignIn()
-      const callback = scene.providers.authorize(second.left, verifiedClaims(scene.email()))
+      const callback = fixture.providers.authorize(second.left, verifiedClaims(fixture.email()))
       callback.searchParams.set('code', used.searchParams.get('code') ?? '')
       return { browser: second.browser, shown: await open(second.browser, callback) }
     },
@@ -497,7 +497,7 @@ const attempts: readonly Attempt[] = [
     name: 'a callback without `state` is refused',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()), {
+      const callback = fixture.providers.authorize(left, verifiedClaims(fixture.email()), {
         parameters: { state: undefined },
       })
       return { browser, shown: await open(browser, callback) }
@@ -508,7 +508,7 @@ const attempts: readonly Attempt[] = [
     name: 'a `state` with as many characters but more bytes is refused',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
+      const callback = fixture.providers.authorize(left, verifiedClaims(fixture.email()))
       const { length } = callback.searchParams.get('state') ?? assert.fail(String(callback))
       callback.searchParams.set('state', 'é'.repeat(length))
       return { browser, shown: await open(browser, callback) }
@@ -519,7 +519,7 @@ const attempts: readonly Attempt[] = [
     name: 'the `state` of another browser is refused',
     attempt: async () => {
       const [victim, attacker] = [await unfinishedSignIn(), await unfinishedSignIn()]
-      const callback = scene.providers.authorize(attacker.left, verifiedClaims(scene.email()))
+      const callback = fixture.providers.authorize(attacker.left, verifiedClaims(fixture.email()))
       return { browser: victim.browser, shown: await open(victim.browser, callback) }
     },
     expected: over,
@@ -528,7 +528,7 @@ const attempts: readonly Attempt[] = [
     name: 'another browser’s code is refused, even with the right `state`',
     attempt: async () => {
       const [victim, attacker] = [await unfinishedSignIn(), await unfinishedSignIn()]
-      const callback = scene.providers.authorize(attacker.left, verifiedClaims(scene.email()))
+      const callback = fixture.providers.authorize(attacker.left, verifiedClaims(fixture.email()))
       callback.searchParams.set('state', victim.left.searchParams.get('state') ?? '')
       return { browser: victim.browser, shown: await open(victim.browser, callback) }
     },
@@ -538,7 +538,7 @@ const attempts: readonly Attempt[] = [
     name: 'a callback cannot be used for another provider',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn('corp')
-      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
+      const callback = fixture.providers.authorize(left, verifiedClaims(fixture.email()))
       callback.pathname = '/account/sign-in/other/callback'
       return { browser, shown: await open(browser, callback) }
     },
@@ -559,10 +559,10 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
       await open(browser, '/account/sign-in/corp/callback?error=access_denied&state=x')
-      const email = scene.email()
+      const email = fixture.email()
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(email))),
+        shown: await open(browser, fixture.providers.authorize(left, verifiedClaims(email))),
         as: email,
       }
     },
@@ -572,7 +572,7 @@ const attempts: readonly Attempt[] = [
     name: 'a HEAD request does not consume the callback',
     attempt: async () => {
       const { browser, left } = await unfinishedSignIn()
-      const callback = scene.providers.authorize(left, verifiedClaims(scene.email()))
+      const callback = fixture.providers.authorize(left, verifiedClaims(fixture.email()))
       const { status, ...rest } = await browser.send(callback, { method: 'HEAD' })
       return { browser, shown: { ...rest, status, text: `status ${status}` } }
     },
@@ -581,7 +581,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'another site cannot start a sign-in without a form token',
     attempt: async () => {
-      const browser = scene.browser()
+      const browser = fixture.browser()
       return { browser, shown: await post(browser, '/account/sign-in/google', { csrf: 'x' }) }
     },
     expected: /no longer valid/,
@@ -589,7 +589,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'another site cannot start a sign-in even with a form token',
     attempt: async () => {
-      const browser = scene.browser()
+      const browser = fixture.browser()
       const csrf = await csrfOf(browser)
       return {
         browser,
@@ -601,7 +601,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a GET request cannot start a sign-in',
     attempt: async () => {
-      const browser = scene.browser()
+      const browser = fixture.browser()
       return { browser, shown: await open(browser, '/account/sign-in/google') }
     },
     expected: /method/i,
@@ -609,7 +609,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'another site cannot start linking a provider',
     attempt: async () => {
-      const { browser, email } = await signedIn()
+      const { browser, email } = await signedInBrowser()
       const values = { change: 'link-provider', provider: 'google', csrf: 'x' }
       return { browser, shown: await post(browser, '/account/security', values), as: email }
     },
@@ -643,12 +643,12 @@ const attempts: readonly Attempt[] = [
   ...['https://evil.example', '//evil.example', '/account/../evil', '/\\evil.example'].map(next => ({
     name: `\`next\`: ${next} leads nowhere`,
     attempt: async () => {
-      const browser = scene.browser()
-      const email = scene.email()
+      const browser = fixture.browser()
+      const email = fixture.email()
       const form = formTo(await open(browser, '/account/sign-in?next=/account/apps'), '/account/sign-in/corp')
-      const fields = form.fields.map(one => (one.name === 'next' ? { ...one, value: next } : one))
-      const callback = scene.providers.authorize(
-        left(await browser.submit({ ...form, fields })),
+      const fields = form.fields.map(field => (field.name === 'next' ? { ...field, value: next } : field))
+      const callback = fixture.providers.authorize(
+        redirectOf(await browser.submit({ ...form, fields })),
         verifiedClaims(email),
       )
       const shown = await open(browser, callback)
@@ -660,12 +660,12 @@ const attempts: readonly Attempt[] = [
   {
     name: 'an app’s request that waits in another browser cannot be continued',
     attempt: async () => {
-      const browser = scene.browser()
+      const browser = fixture.browser()
       const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/corp')
       const fields = [...form.fields, { name: 'interaction', type: 'hidden', value: 'abc', checked: false }]
-      const callback = scene.providers.authorize(
-        left(await browser.submit({ ...form, fields })),
-        verifiedClaims(scene.email()),
+      const callback = fixture.providers.authorize(
+        redirectOf(await browser.submit({ ...form, fields })),
+        verifiedClaims(fixture.email()),
       )
       return { browser, shown: await open(browser, callback) }
     },
@@ -674,18 +674,18 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a sign-in replaces a session that existed before it',
     attempt: async () => {
-      const browser = scene.browser()
+      const browser = fixture.browser()
       const { id, email: first } = await account()
       const form = formTo(await open(browser, '/account/sign-in'), '/account/sign-in/corp')
       await signInByPassword(browser, first)
-      const { records } = scene.opened
-      const before = (await records.byOwner('Session', String(id))).map(one => one.id)
-      const email = scene.email()
+      const { records } = fixture.opened
+      const before = (await records.byOwner('Session', String(id))).map(session => session.id)
+      const email = fixture.email()
       const shown = await open(
         browser,
-        scene.providers.authorize(left(await browser.submit(form)), verifiedClaims(email)),
+        fixture.providers.authorize(redirectOf(await browser.submit(form)), verifiedClaims(email)),
       )
-      const after = (await records.all('Session')).map(one => one.id)
+      const after = (await records.all('Session')).map(session => session.id)
       assert.ok(before.length === 1 && !after.includes(before[0] ?? ''))
       return { browser, shown, as: email }
     },
@@ -694,10 +694,10 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a link started by an attacker cannot be finished in the victim’s browser',
     attempt: async () => {
-      const [attacker, victim] = [await signedIn(), await signedIn()]
-      const callback = scene.providers.authorize(
+      const [attacker, victim] = [await signedInBrowser(), await signedInBrowser()]
+      const callback = fixture.providers.authorize(
         await startLink(attacker.browser, 'google'),
-        verifiedClaims(scene.email()),
+        verifiedClaims(fixture.email()),
       )
       return { browser: victim.browser, shown: await open(victim.browser, callback), as: victim.email }
     },
@@ -706,11 +706,14 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a link cannot be finished after another user has signed in to the browser',
     attempt: async () => {
-      const [first, second] = [await signedIn(), await account()]
+      const [first, second] = [await signedInBrowser(), await account()]
       const left = await startLink(first.browser, 'google')
       await first.browser.submit(formTo(await open(first.browser, '/account'), '/account/sign-out'))
       await signInByPassword(first.browser, second.email)
-      const shown = await open(first.browser, scene.providers.authorize(left, verifiedClaims(scene.email())))
+      const shown = await open(
+        first.browser,
+        fixture.providers.authorize(left, verifiedClaims(fixture.email())),
+      )
       return { browser: first.browser, shown, as: second.email }
     },
     expected: over,
@@ -718,13 +721,13 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a link cannot be finished in another session of the same account',
     attempt: async () => {
-      const { browser, email } = await signedIn()
+      const { browser, email } = await signedInBrowser()
       const left = await startLink(browser, 'google')
       await browser.submit(formTo(await open(browser, '/account'), '/account/sign-out'))
       await signInByPassword(browser, email)
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+        shown: await open(browser, fixture.providers.authorize(left, verifiedClaims(fixture.email()))),
         as: email,
       }
     },
@@ -747,8 +750,8 @@ const attempts: readonly Attempt[] = [
     name: 'an identity that signs in to another account cannot be linked to a second one',
     attempt: async () => {
       const { claims } = await providerUser()
-      const { browser, email } = await signedIn()
-      const callback = scene.providers.authorize(await startLink(browser, 'corp'), claims)
+      const { browser, email } = await signedInBrowser()
+      const callback = fixture.providers.authorize(await startLink(browser, 'corp'), claims)
       return { browser, shown: await open(browser, callback), as: email }
     },
     expected: /is linked to another account here/,
@@ -756,9 +759,9 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a session with an old sign-in must confirm it before it links a provider',
     attempt: async () => {
-      const { browser, email, id } = await signedIn()
+      const { browser, email, id } = await signedInBrowser()
       const form = await securityForm(browser, '', ['provider', 'google'])
-      const { records } = scene.opened
+      const { records } = fixture.opened
       for (const { kind, id: name, payload } of await records.byOwner('Session', String(id))) {
         const stored = JSON.parse(payload)
         await records.swap(
@@ -774,12 +777,12 @@ const attempts: readonly Attempt[] = [
   {
     name: 'confirming the sign-in with an identity that is not linked signs in to no other account',
     attempt: async () => {
-      const { browser, email } = await signedIn()
-      const left = await start(browser, 'google', '/account/sign-in?confirm=yes&next=/account/security')
+      const { browser, email } = await signedInBrowser()
+      const left = await startSignIn(browser, 'google', '/account/sign-in?confirm=yes&next=/account/security')
       assert.equal(left.searchParams.get('prompt'), 'select_account')
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+        shown: await open(browser, fixture.providers.authorize(left, verifiedClaims(fixture.email()))),
         as: email,
       }
     },
@@ -800,14 +803,14 @@ const attempts: readonly Attempt[] = [
       const { browser, email, id } = await providerUser()
       await open(
         browser,
-        scene.providers.authorize(await startLink(browser, 'google'), verifiedClaims(scene.email())),
+        fixture.providers.authorize(await startLink(browser, 'google'), verifiedClaims(fixture.email())),
       )
       const forms = (await open(browser, '/account/security')).forms.filter(({ fields }) =>
         fields.some(({ value }) => value === 'unlink-provider'),
       )
       assert.equal(forms.length, 2)
       const [shown] = await Promise.all(forms.map(async form => page(await browser.submit(form))))
-      assert.ok((await scene.opened.records.byOwner('Identity', String(id))).length >= 1)
+      assert.ok((await fixture.opened.records.byOwner('Identity', String(id))).length >= 1)
       assert.ok(shown)
       return { browser, shown, as: email }
     },
@@ -817,7 +820,7 @@ const attempts: readonly Attempt[] = [
     name: 'removing both passkeys concurrently never removes both, when there is no other way to sign in',
     attempt: async () => {
       const { browser, email, id } = await providerUser()
-      const { records } = scene.opened
+      const { records } = fixture.opened
       const owner = String(id)
       const payload = JSON.stringify({ userId: id, name: 'A phone', createdAt: 0, transports: [] })
       const keys = [`one of ${id}`, `two of ${id}`]
@@ -838,9 +841,9 @@ const attempts: readonly Attempt[] = [
       const { browser, email, claims } = await providerUser()
       await browser.submit(await securityForm(browser, 'first-password'), { new_password: password })
       await browser.submit(await securityForm(browser, 'unlink-provider'))
-      const again = scene.browser()
+      const again = fixture.browser()
       await signInByPassword(again, email)
-      assert.equal(await whoIs(again), email)
+      assert.equal(await signedInEmail(again), email)
       return by('corp', claims)
     },
     expected: offered,
@@ -849,7 +852,7 @@ const attempts: readonly Attempt[] = [
     name: 'an account with one-time codes requires one after a sign-in with a provider too',
     attempt: async () => {
       const { id, claims, email } = await providerUser()
-      const codes = createOneTimeCodes(scene.opened.records)
+      const codes = createOneTimeCodes(fixture.opened.records)
       const { secret } = await codes.start(id, email, 'Portico')
       const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
       assert.ok(await codes.confirm(id, code))
@@ -871,9 +874,9 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { id, email } = await account()
       await set(setDisabled, id, true)
-      const browser = scene.browser()
+      const browser = fixture.browser()
       const shown = await signInByPassword(browser, email)
-      const devices = await scene.opened.records.byOwner('KnownDevice', String(id))
+      const devices = await fixture.opened.records.byOwner('KnownDevice', String(id))
       assert.deepEqual(devices, [], 'the browser is not known to the account')
       return { browser, shown }
     },
@@ -892,10 +895,10 @@ const attempts: readonly Attempt[] = [
     name: 'a disabled user’s API key is refused',
     attempt: async () => {
       const { id } = await providerUser()
-      const key = await scene.key(id)
+      const key = await fixture.key(id)
       await set(setDisabled, id, true)
-      const { status, text } = await call(`${scene.url}/api/v1/me`, { key })
-      return { browser: scene.browser(), shown: { status, text, headers: {} } }
+      const { status, text } = await call(`${fixture.url}/api/v1/me`, { key })
+      return { browser: fixture.browser(), shown: { status, text, headers: {} } }
     },
     expected: /disabled/,
   },
@@ -903,13 +906,13 @@ const attempts: readonly Attempt[] = [
     name: 'a disabled user cannot sign in by passkey',
     attempt: async () => {
       const { id } = await account()
-      const passkey = softPasskey(scene.url, id, Date.now())
-      await scene.opened.records.put(passkey.record)
-      const browser = scene.browser()
+      const passkey = softPasskey(fixture.url, id, Date.now())
+      await fixture.opened.records.put(passkey.record)
+      const browser = fixture.browser()
       await signInByPasskey(browser, passkey, 2)
-      assert.ok(await whoIs(browser), 'signs in while the account is enabled')
+      assert.ok(await signedInEmail(browser), 'signs in while the account is enabled')
       await set(setDisabled, id, true)
-      const other = scene.browser()
+      const other = fixture.browser()
       return { browser: other, shown: await signInByPasskey(other, passkey, 3) }
     },
     expected: /disabled/,
@@ -936,15 +939,15 @@ const attempts: readonly Attempt[] = [
     name: 'a disabled user cannot sign in after using a reset link that was sent before',
     attempt: async () => {
       const { id, email } = await account()
-      const browser = scene.browser()
+      const browser = fixture.browser()
       const resetForm = formWithField(await open(browser, '/account/reset'), 'email')
       await browser.submit(resetForm, { email })
-      const link = await mailedLink(scene, email, /\/account\/reset\?token=[\w-]+/)
+      const link = await mailedLink(fixture, email, /\/account\/reset\?token=[\w-]+/)
       await set(setDisabled, id, true)
       const shown = await open(browser, link)
       const form = shown.forms.find(({ fields }) => fields.some(({ name }) => name === 'password'))
       if (form) await browser.submit(form, { password: 'another good password' })
-      const again = scene.browser()
+      const again = fixture.browser()
       return { browser: again, shown: await signInByPassword(again, email) }
     },
     expected: /disabled/,
@@ -954,8 +957,8 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { id, tokens } = await connectedApp()
       await set(setDisabled, id, true)
-      const { status, text } = await call(`${scene.url}/api/v1/me`, { key: tokens.access_token })
-      return { browser: scene.browser(), shown: { status, text, headers: {} } }
+      const { status, text } = await call(`${fixture.url}/api/v1/me`, { key: tokens.access_token })
+      return { browser: fixture.browser(), shown: { status, text, headers: {} } }
     },
     expected: /disabled/,
   },
@@ -964,19 +967,19 @@ const attempts: readonly Attempt[] = [
     attempt: async () => {
       const { id, tokens, refresh } = await connectedApp()
       await set(setDisabled, id, true)
-      return { browser: scene.browser(), shown: await refresh(tokens.refresh_token) }
+      return { browser: fixture.browser(), shown: await refresh(tokens.refresh_token) }
     },
     expected: /invalid_grant/,
   },
   {
     name: 'a disabled user cannot link a provider',
     attempt: async () => {
-      const { id, browser } = await signedIn()
+      const { id, browser } = await signedInBrowser()
       const left = await startLink(browser, 'google')
       await set(setDisabled, id, true)
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(left, verifiedClaims(scene.email()))),
+        shown: await open(browser, fixture.providers.authorize(left, verifiedClaims(fixture.email()))),
       }
     },
     expected: over,
@@ -985,10 +988,10 @@ const attempts: readonly Attempt[] = [
     name: 'the identity of a deleted user signs in to a new account',
     attempt: async () => {
       const { id, claims, email } = await providerUser()
-      await scene.opened.run.write({ shape: deleteShape('users'), args: [id] }, system)
-      assert.equal((await scene.opened.records.byOwner('Identity', String(id))).length, 0)
+      await fixture.opened.run.write({ shape: deleteShape('users'), args: [id] }, system)
+      assert.equal((await fixture.opened.records.byOwner('Identity', String(id))).length, 0)
       const again = await by('corp', claims)
-      assert.notEqual((await scene.find(email))?.id, id)
+      assert.notEqual((await fixture.find(email))?.id, id)
       return { ...again, as: email }
     },
     expected: /Your account/,
@@ -996,12 +999,12 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a reset unlinks the identity that an intruder linked',
     attempt: async () => {
-      const { browser, email } = await signedIn()
-      const claims = verifiedClaims(scene.email())
-      await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
-      const owner = scene.browser()
+      const { browser, email } = await signedInBrowser()
+      const claims = verifiedClaims(fixture.email())
+      await open(browser, fixture.providers.authorize(await startLink(browser, 'corp'), claims))
+      const owner = fixture.browser()
       await owner.submit(formWithField(await open(owner, '/account/reset'), 'email'), { email })
-      const link = await mailedLink(scene, email, /\/account\/reset\?token=[\w-]+/)
+      const link = await mailedLink(fixture, email, /\/account\/reset\?token=[\w-]+/)
       const done = page(
         await owner.submit(formWithField(await open(owner, link), 'password'), {
           password: 'a staple in the meadow',
@@ -1016,13 +1019,13 @@ const attempts: readonly Attempt[] = [
   {
     name: 'the first confirmation of an address unlinks what was linked to the prepared account',
     attempt: async () => {
-      const { browser, email } = await signedIn({ confirmed: false })
-      const claims = verifiedClaims(scene.email())
-      await open(browser, scene.providers.authorize(await startLink(browser, 'corp'), claims))
-      const owner = scene.browser()
+      const { browser, email } = await signedInBrowser({ confirmed: false })
+      const claims = verifiedClaims(fixture.email())
+      await open(browser, fixture.providers.authorize(await startLink(browser, 'corp'), claims))
+      const owner = fixture.browser()
       const home = await signInByPassword(owner, email)
       await owner.submit(formWithField(home, 'send'))
-      const opened = await open(owner, await mailedLink(scene, email, /\/account\/verify\?token=[\w-]+/))
+      const opened = await open(owner, await mailedLink(fixture, email, /\/account\/verify\?token=[\w-]+/))
       await owner.submit(formTo(opened, '/account/verify'))
       return { ...(await by('corp', claims)), as: claims.email }
     },
@@ -1031,10 +1034,10 @@ const attempts: readonly Attempt[] = [
   {
     name: 'concurrent first sign-ins create one account',
     attempt: async () => {
-      const email = scene.email()
+      const email = fixture.email()
       const claims = verifiedClaims(email)
       const results = await Promise.all([by('corp', claims), by('corp', claims), by('corp', claims)])
-      for (const { browser } of results) assert.equal(await whoIs(browser), email)
+      for (const { browser } of results) assert.equal(await signedInEmail(browser), email)
       const [first] = results
       return { ...first, as: email }
     },
@@ -1043,14 +1046,14 @@ const attempts: readonly Attempt[] = [
   {
     name: 'the link that creates an account cannot be used by another identity',
     attempt: async () => {
-      const email = scene.email()
+      const email = fixture.email()
       await sentTo(email)
-      const link = await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/)
-      const browser = scene.browser()
-      const to = left(await browser.submit(formWithField(await open(browser, link), 'account')))
+      const link = await mailedLink(fixture, email, /\/account\/verify\?account=[\w-]+/)
+      const browser = fixture.browser()
+      const to = redirectOf(await browser.submit(formWithField(await open(browser, link), 'account')))
       return {
         browser,
-        shown: await open(browser, scene.providers.authorize(to, verifiedClaims(scene.email()))),
+        shown: await open(browser, fixture.providers.authorize(to, verifiedClaims(fixture.email()))),
       }
     },
     expected: /for somebody else/,
@@ -1058,12 +1061,12 @@ const attempts: readonly Attempt[] = [
   {
     name: 'the link that creates an account cannot be finished with a password',
     attempt: async () => {
-      const email = scene.email()
+      const email = fixture.email()
       await sentTo(email)
       const account =
-        /account=([\w-]+)/.exec(await mailedLink(scene, email, /\/account\/verify\?account=[\w-]+/))?.[1] ??
+        /account=([\w-]+)/.exec(await mailedLink(fixture, email, /\/account\/verify\?account=[\w-]+/))?.[1] ??
         ''
-      const browser = scene.browser()
+      const browser = fixture.browser()
       const csrf = await csrfOf(browser)
       return { browser, shown: await post(browser, '/account/verify', { csrf, account, password }) }
     },
@@ -1073,7 +1076,7 @@ const attempts: readonly Attempt[] = [
     name: 'HTML in a name is escaped',
     attempt: async () => {
       const name = '<img src=x onerror=alert(1)>'
-      const shown = await by('google', verifiedClaims(scene.email(), { name, email_verified: false }))
+      const shown = await by('google', verifiedClaims(fixture.email(), { name, email_verified: false }))
       assert.ok(!shown.shown.text.includes(name))
       return shown
     },
@@ -1082,9 +1085,9 @@ const attempts: readonly Attempt[] = [
   {
     name: 'a name that is too long or has only control characters is asked for',
     attempt: async () => {
-      const shown = await by('google', verifiedClaims(scene.email(), { name: 'x'.repeat(100_000) }))
+      const shown = await by('google', verifiedClaims(fixture.email(), { name: 'x'.repeat(100_000) }))
       assert.ok(!shown.shown.text.includes('x'.repeat(101)))
-      await by('google', verifiedClaims(scene.email(), { name: '\u0000\r\n\u202E' }))
+      await by('google', verifiedClaims(fixture.email(), { name: '\u0000\r\n\u202E' }))
       return shown
     },
     expected: /Create an account/,
@@ -1120,7 +1123,7 @@ const attempts: readonly Attempt[] = [
       by(
         'corp',
         { sub: newSubject() },
-        { userinfo: { body: JSON.stringify(verifiedClaims(scene.email())) } },
+        { userinfo: { body: JSON.stringify(verifiedClaims(fixture.email())) } },
       ),
     expected: refused,
   },
@@ -1128,8 +1131,8 @@ const attempts: readonly Attempt[] = [
     name: 'a redirect of the token endpoint is not followed',
     attempt: async () => {
       const answer = { status: 302, headers: { location: 'http://169.254.169.254/' } }
-      const result = await by('corp', verifiedClaims(scene.email()), { answer })
-      assert.ok(!scene.providers.requests.some(url => url.includes('169.254')))
+      const result = await by('corp', verifiedClaims(fixture.email()), { answer })
+      assert.ok(!fixture.providers.requests.some(url => url.includes('169.254')))
       return result
     },
     expected: refused,
@@ -1137,7 +1140,7 @@ const attempts: readonly Attempt[] = [
   {
     name: 'an HTML response of the token endpoint is refused',
     attempt: () =>
-      by('corp', verifiedClaims(scene.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
+      by('corp', verifiedClaims(fixture.email()), { answer: { type: 'text/html', body: '<h1>No</h1>' } }),
     expected: refused,
   },
   {
@@ -1159,7 +1162,7 @@ const attempts: readonly Attempt[] = [
     name: 'a GitHub login that another user has taken over is another identity',
     attempt: async () => {
       const emails = (email: string) => [{ email, primary: true, verified: true }]
-      const [mine, theirs] = [scene.email(), scene.email()]
+      const [mine, theirs] = [fixture.email(), fixture.email()]
       await githubBy({ id: 1000, login: 'ada' }, { emails: emails(mine) })
       return { ...(await githubBy({ id: 1001, login: 'ada' }, { emails: emails(theirs) })), as: theirs }
     },
@@ -1177,18 +1180,18 @@ for (const [index, { name, attempt, expected }] of attempts.entries()) {
   test(`${index + 1}. ${name}`, async () => {
     const { shown, browser, as } = await attempt()
     assert.match(`${textOf(shown)}`, expected)
-    assert.equal(await whoIs(browser), as)
+    assert.equal(await signedInEmail(browser), as)
   })
 }
 
 test('with sign-up off, a provider creates no account', async () => {
-  const closed = await openScene({ 'accounts.signUp': 'off' })
+  const closed = await openFixture({ 'accounts.signUp': 'off' })
   try {
     const browser = closed.browser()
     const shown = await signIn(closed, browser, 'google', verifiedClaims('new@example.com'))
     assert.match(textOf(shown), /You have no account here/)
     assert.equal(await closed.find('new@example.com'), undefined)
-    assert.equal(await whoIs(browser), undefined)
+    assert.equal(await signedInEmail(browser), undefined)
   } finally {
     await closed.close()
   }

@@ -25,7 +25,7 @@ function open() {
   }
   const nameOf = async () => (await apps.find('app_x'))?.name
   const answer = () => {
-    for (const one of waiting.splice(0)) one()
+    for (const resume of waiting.splice(0)) resume()
   }
   return { apps, state, change, nameOf, answer }
 }

@@ -63,9 +63,9 @@ test('an app’s name can neither imitate the service’s nor contain invisible 
     for (const name of names) {
       const shown = JSON.stringify(name)
       const body = { name, redirect_uris: [redirectUri] }
-      const made = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
-      assert.deepEqual([made.status, made.code], [400, 'VALIDATION_FAILED'], shown)
-      assert.match(made.text, /"field":"name"/, shown)
+      const created = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
+      assert.deepEqual([created.status, created.code], [400, 'VALIDATION_FAILED'], shown)
+      assert.match(created.text, /"field":"name"/, shown)
       for (const method of ['PATCH', 'PUT']) {
         const changed = await call(`/api/v1/oauth_apps/${id}`, { method, key, body })
         assert.deepEqual([changed.status, changed.code], [400, 'VALIDATION_FAILED'], `${method} ${shown}`)
@@ -92,8 +92,8 @@ test('an app’s name can neither imitate the service’s nor contain invisible 
       '🏴\u{e0067}\u{e0062}\u{e007f} Pubs',
     ]) {
       const body = { name, redirect_uris: [redirectUri] }
-      const made = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
-      assert.equal(made.status, 201, made.text)
+      const created = await call('/api/v1/oauth_apps', { method: 'POST', key, body })
+      assert.equal(created.status, 201, created.text)
     }
   })
 })
@@ -104,8 +104,8 @@ test('names of users and keys cannot contain invisible characters either', async
       const name = `Ann${character}nnA`
       const user = await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { name } })
       assert.deepEqual([user.status, user.code], [400, 'VALIDATION_FAILED'], JSON.stringify(name))
-      const made = await call('/api/v1/api_keys', { method: 'POST', key, body: { name } })
-      assert.deepEqual([made.status, made.code], [400, 'VALIDATION_FAILED'], JSON.stringify(name))
+      const created = await call('/api/v1/api_keys', { method: 'POST', key, body: { name } })
+      assert.deepEqual([created.status, created.code], [400, 'VALIDATION_FAILED'], JSON.stringify(name))
     }
     assert.equal(
       (await call(`/api/v1/users/${id}`, { method: 'PATCH', key, body: { name: 'آن Ånn' } })).status,
@@ -115,7 +115,7 @@ test('names of users and keys cannot contain invisible characters either', async
 })
 
 test('the command line cannot create an app with such a name either', async () => {
-  await withFixture({}, async ({ place: { database } }) => {
+  await withFixture({}, async ({ deployment: { database } }) => {
     const make = (name: string) =>
       portico(['apps', 'create', '--user', 'ann@example.com', '--name', name], {
         environment: { DATABASE_URL: database, PORTICO_THEME_NAME: 'Acme Cloud' },
@@ -129,9 +129,9 @@ test('the command line cannot create an app with such a name either', async () =
 })
 
 test('a stored name is shown without invisible characters, and isolated from the surrounding text', async () => {
-  await withFixture({}, async ({ place, ann, url, browser: open }) => {
+  await withFixture({}, async ({ deployment, ann, url, browser: open }) => {
     const model = checkModel(blog)
-    const store = await place.openStore(model)
+    const store = await deployment.openStore(model)
     const run = createRun(createGuard(model), store)
     const name = 'Nice\u202e\u200b <b>App'
     const computed = { client_id: 'app_old', user_id: ann.id, name }

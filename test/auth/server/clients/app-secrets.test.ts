@@ -14,19 +14,19 @@ import { createPlan } from '../../../../src/plan/system-plans.ts'
 import { system } from '../../../../src/principal.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   inOtherProcess,
   post,
   redirectUri,
-  secretOf,
   sharedFixtures,
   withFixture,
 } from '../../../conformance/oauth/server.ts'
 import blog from '../../../models/blog.ts'
-import { locked } from '../../../setups/postgres.ts'
+import { postgresRowSecurity } from '../../../setups/postgres.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 
-const day = 24 * 60 * 60
+const daySeconds = 24 * 60 * 60
 
 async function isAccepted({ url }: Pick<Fixture, 'url'>, app: Pick<App, 'client_id' | 'client_secret'>) {
   const form = { grant_type: 'client_credentials', scope: 'read:post', ...app }
@@ -48,19 +48,19 @@ async function secretsOf({ call, ann }: Fixture, app: Pick<App, 'id'>): Promise<
 
 async function rotate({ call, ann }: Fixture, app: App): Promise<App & { readonly secretId: number }> {
   const body = { app_id: app.id }
-  const made = await call('/api/v1/oauth_app_secrets', { method: 'POST', key: ann.key, body })
-  assert.equal(made.status, 201, made.text)
-  return { ...app, client_secret: String(made.json.client_secret), secretId: Number(made.json.id) }
+  const created = await call('/api/v1/oauth_app_secrets', { method: 'POST', key: ann.key, body })
+  assert.equal(created.status, 201, created.text)
+  return { ...app, client_secret: String(created.json.client_secret), secretId: Number(created.json.id) }
 }
 
 async function end({ call, ann }: Fixture, id: number): Promise<void> {
-  const gone = await call(`/api/v1/oauth_app_secrets/${id}`, { method: 'DELETE', key: ann.key })
-  assert.equal(gone.status, 204, gone.text)
+  const deleted = await call(`/api/v1/oauth_app_secrets/${id}`, { method: 'DELETE', key: ann.key })
+  assert.equal(deleted.status, 204, deleted.text)
 }
 
 /** An app as older versions stored it, with the hash of its first secret in a column; `others`: later secrets. */
-function oldApp({ place, ann }: Fixture, others: readonly string[] = []): Promise<App> {
-  return inOtherProcess({ place }, async run => {
+function oldApp({ deployment, ann }: Fixture, others: readonly string[] = []): Promise<App> {
+  return inOtherProcess({ deployment }, async run => {
     const app = { client_id: newClientId(), client_secret: newClientSecret(), redirect_uris: [redirectUri] }
     const values = { name: 'Old', redirect_uris: app.redirect_uris }
     const { client_id, client_secret } = app
@@ -74,10 +74,10 @@ function oldApp({ place, ann }: Fixture, others: readonly string[] = []): Promis
   })
 }
 
-for (const setup of [sqlite, locked]) {
+for (const setup of [sqlite, postgresRowSecurity]) {
   const withShared = sharedFixtures(setup)
-  const on = (given: object, use: (fixture: Fixture) => Promise<void>) =>
-    Object.keys(given).length === 0 ? withShared(use) : withFixture(given, use, blog, setup)
+  const on = (settings: object, use: (fixture: Fixture) => Promise<void>) =>
+    Object.keys(settings).length === 0 ? withShared(use) : withFixture(settings, use, blog, setup)
 
   test(`${setup.name}: the first secret is listed, and is invalid as soon as it is deleted`, () =>
     on({}, async fixture => {
@@ -87,23 +87,29 @@ for (const setup of [sqlite, locked]) {
       assert.equal(first.prefix, app.client_secret.slice(0, 10))
       assert.equal(first.expires_at, null)
       const renewed = await rotate(fixture, app)
-      assert.ok((await isAccepted(fixture, secretOf(app))) && (await isAccepted(fixture, secretOf(renewed))))
+      assert.ok(
+        (await isAccepted(fixture, clientCredentials(app))) &&
+          (await isAccepted(fixture, clientCredentials(renewed))),
+      )
       await end(fixture, first.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted first secret works')
-      assert.ok(await isAccepted(fixture, secretOf(renewed)))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))), 'a deleted first secret works')
+      assert.ok(await isAccepted(fixture, clientCredentials(renewed)))
       // The last secret can be deleted too; a rotation then creates one.
       await end(fixture, renewed.secretId)
-      assert.ok(!(await isAccepted(fixture, secretOf(renewed))))
-      assert.ok(await isAccepted(fixture, secretOf(await rotate(fixture, app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(renewed))))
+      assert.ok(await isAccepted(fixture, clientCredentials(await rotate(fixture, app))))
     }))
 
   test(`${setup.name}: a rotation stores the expiry of earlier secrets, and deleting the new secret does not undo it`, () =>
     on({ 'oauth.secretOverlap': 0 }, async fixture => {
       const app = await fixture.app()
       const renewed = await rotate(fixture, app)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
       await end(fixture, renewed.secretId)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted newer secret revives an older one')
+      assert.ok(
+        !(await isAccepted(fixture, clientCredentials(app))),
+        'a deleted newer secret revives an older one',
+      )
       const [first] = await secretsOf(fixture, app)
       assert.ok(first?.expires_at && Date.parse(first.expires_at) <= Date.now())
     }))
@@ -115,22 +121,25 @@ for (const setup of [sqlite, locked]) {
       const [first, ...more] = await secretsOf(fixture, app)
       assert.ok(first && more.length === 0)
       assert.deepEqual([first.prefix, first.expires_at], ['ps_', null])
-      assert.ok(await isAccepted(fixture, secretOf(app)))
+      assert.ok(await isAccepted(fixture, clientCredentials(app)))
       await end(fixture, first.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
       await fixture.restart()
-      assert.ok(!(await isAccepted(fixture, secretOf(app))), 'a deleted secret works again after a restart')
+      assert.ok(
+        !(await isAccepted(fixture, clientCredentials(app))),
+        'a deleted secret works again after a restart',
+      )
       assert.deepEqual(await secretsOf(fixture, app), [])
     }))
 
   test(`${setup.name}: the secret of an app that an older node has created is moved at the first look-up`, () =>
     on({}, async fixture => {
       const app = await oldApp(fixture)
-      assert.ok(await isAccepted(fixture, secretOf(app)))
+      assert.ok(await isAccepted(fixture, clientCredentials(app)))
       const [first] = await secretsOf(fixture, app)
       assert.ok(first)
       await end(fixture, first.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
     }))
 
   test(`${setup.name}: a rotation by an older node is honoured, even after its secret is deleted here`, () =>
@@ -139,26 +148,26 @@ for (const setup of [sqlite, locked]) {
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
       assert.ok(await isAccepted(fixture, renewed))
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
       const [row, ...more] = await secretsOf(fixture, app)
       assert.ok(row && more.length === 0, 'an expired secret is moved')
       await end(fixture, row.id)
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
     }))
 
   test(`${setup.name}: a first secret with an expiry keeps it when it is moved`, () =>
-    on({ 'oauth.secretOverlap': day }, async fixture => {
+    on({ 'oauth.secretOverlap': daySeconds }, async fixture => {
       const other = newClientSecret()
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
-      assert.ok((await isAccepted(fixture, secretOf(app))) && (await isAccepted(fixture, renewed)))
+      assert.ok((await isAccepted(fixture, clientCredentials(app))) && (await isAccepted(fixture, renewed)))
       const rows = await secretsOf(fixture, app)
       const newer = rows.find(({ prefix }) => prefix !== 'ps_')
       const first = rows.find(({ prefix }) => prefix === 'ps_')
       assert.ok(newer && first && rows.length === 2)
       assert.deepEqual(
         [newer.expires_at, first.expires_at],
-        [null, new Date(Date.parse(newer.created_at) + day * 1000).toISOString()],
+        [null, new Date(Date.parse(newer.created_at) + daySeconds * 1000).toISOString()],
       )
     }))
 
@@ -166,7 +175,7 @@ for (const setup of [sqlite, locked]) {
     on({}, async fixture => {
       const app = await oldApp(fixture)
       await inOtherProcess(fixture, async (run, { records }) => {
-        const secrets = new AppSecrets({ run, records, overlapSeconds: day })
+        const secrets = new AppSecrets({ run, records, overlapSeconds: daySeconds })
         await Promise.all(Array.from({ length: 5 }, () => secrets.settle(app.id)))
         const [first, ...more] = (await appById(run, app.id))?.secrets ?? []
         assert.ok(first && more.length === 0)
@@ -174,7 +183,7 @@ for (const setup of [sqlite, locked]) {
         const late = new AppSecrets({
           run: { ...run, list: async (plan, principal) => stale(await run.list(plan, principal)) },
           records,
-          overlapSeconds: day,
+          overlapSeconds: daySeconds,
         })
         await secrets.end(first.id)
         await late.settle(app.id)
@@ -187,7 +196,7 @@ for (const setup of [sqlite, locked]) {
           }
         }
       })
-      assert.ok(!(await isAccepted(fixture, secretOf(app))))
+      assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
     }))
 }
 
@@ -198,26 +207,26 @@ test('only its owner can delete a secret, by GraphQL too', async () => {
     const path = `/api/v1/oauth_app_secrets/${first?.id}`
     const refused = await fixture.call(path, { method: 'DELETE', key: fixture.ben.key })
     assert.equal(refused.status, 404)
-    assert.ok(await isAccepted(fixture, secretOf(app)))
+    assert.ok(await isAccepted(fixture, clientCredentials(app)))
     const query = `mutation { deleteOauthAppSecret(id: "${first?.id}") }`
     const ended = await fixture.call('/graphql', { method: 'POST', key: fixture.ann.key, body: { query } })
     assert.doesNotMatch(ended.text, /errors/)
-    assert.ok(!(await isAccepted(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
   })
 })
 
 test('a caller who may not delete a secret changes nothing', async () => {
   await withFixture({}, async fixture => {
-    const { place, call, ann, ben } = fixture
+    const { deployment, call, ann, ben } = fixture
     const app = await oldApp(fixture)
     const ends = () =>
-      inOtherProcess({ place }, async run =>
+      inOtherProcess({ deployment }, async run =>
         (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at),
       )
     const notes = () =>
-      inOtherProcess({ place }, async (_run, { records }) => (await records.all('EndedSecret')).length)
-    const first = await inOtherProcess({ place }, async (run, { records }) => {
-      await new AppSecrets({ run, records, overlapSeconds: day }).settle(app.id)
+      inOtherProcess({ deployment }, async (_run, { records }) => (await records.all('EndedSecret')).length)
+    const first = await inOtherProcess({ deployment }, async (run, { records }) => {
+      await new AppSecrets({ run, records, overlapSeconds: daySeconds }).settle(app.id)
       // State left by another node that has created a secret but not yet stored the expiry of the older one.
       await createBySystem(run, 'oauth_app_secrets', {}, { ...newSecret().computed, app_id: app.id })
       return (await appById(run, app.id))?.secrets.find(({ prefix }) => prefix === 'ps_')
@@ -225,11 +234,11 @@ test('a caller who may not delete a secret changes nothing', async () => {
     assert.ok(first)
     const path = `/api/v1/oauth_app_secrets/${first.id}`
     const scoped = { name: 'Reads', scopes: ['read:oauth_app_secret'] }
-    const made = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: scoped })
+    const created = await call('/api/v1/api_keys', { method: 'POST', key: ann.key, body: scoped })
     const callers = [
       { key: ben.key, status: 404 },
       { key: undefined, status: 401 },
-      { key: String(made.json.key), status: 403 },
+      { key: String(created.json.key), status: 403 },
     ]
     for (const { key, status } of callers) {
       const refused = await call(path, { method: 'DELETE', ...(key === undefined ? undefined : { key }) })
@@ -250,17 +259,17 @@ test('all the secrets of an app work during their overlap, and one beyond the li
     const app = await fixture.app()
     const secrets = [app.client_secret]
     await inOtherProcess(fixture, async (run, { records }) => {
-      const rotating = new AppSecrets({ run, records, overlapSeconds: day })
+      const rotating = new AppSecrets({ run, records, overlapSeconds: daySeconds })
       while (secrets.length < 50) secrets.push(await rotating.rotate(app.id))
       await assert.rejects(rotating.rotate(app.id), { code: 'CONFLICT' })
-      const hashes = secretHashes((await appById(run, app.id)) ?? assert.fail(), day)
+      const hashes = secretHashes((await appById(run, app.id)) ?? assert.fail(), daySeconds)
       assert.deepEqual(
         hashes.map(({ hash }) => hash),
         secrets.map(secretHash).toReversed(),
       )
       for (const [age, { expiresAt }] of hashes.entries()) assert.equal(expiresAt === undefined, age === 0)
     })
-    assert.ok(await isAccepted(fixture, secretOf(app)), 'the oldest secret does not work')
+    assert.ok(await isAccepted(fixture, clientCredentials(app)), 'the oldest secret does not work')
   })
 })
 
@@ -271,18 +280,18 @@ test('a rotation with a shorter overlap brings expiries forward, and one with a 
       const ends = async () => (await appById(run, app.id))?.secrets.map(({ expires_at }) => expires_at)
       const rotate = (overlapSeconds: number) =>
         new AppSecrets({ run, records, overlapSeconds }).rotate(app.id)
-      await rotate(day)
+      await rotate(daySeconds)
       const [, first] = (await ends()) ?? []
-      assert.ok(first && Date.parse(first) > Date.now() + (day - 600) * 1000)
+      assert.ok(first && Date.parse(first) > Date.now() + (daySeconds - 600) * 1000)
       await rotate(0)
       const [newest, ...older] = (await ends()) ?? []
       assert.equal(newest, null)
       assert.equal(older.length, 2)
       for (const end of older) assert.ok(end && Date.parse(end) <= Date.now(), String(end))
-      await rotate(day)
+      await rotate(daySeconds)
       assert.deepEqual((await ends())?.slice(2), older)
     })
-    assert.ok(!(await isAccepted(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
   })
 })
 
@@ -301,13 +310,13 @@ test('deleting a secret that an older node has created first stores the expiries
       assert.ok(first?.expires_at && more.length === 0)
       assert.ok(Date.parse(first.expires_at) <= Date.now())
     })
-    assert.ok(!(await isAccepted(fixture, secretOf(app))))
+    assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
   })
 })
 
 test('creating an app is rolled back if its first secret cannot be stored', async () => {
-  await withFixture({}, async ({ place, ann, call }) => {
-    await inOtherProcess({ place }, async run => {
+  await withFixture({}, async ({ deployment, ann, call }) => {
+    await inOtherProcess({ deployment }, async run => {
       const values = { name: 'Half', redirect_uris: [] }
       const plan = createPlan('oauth_apps', values, { client_id: 'app_half', user_id: ann.id })
       const first = newSecret()

@@ -8,11 +8,11 @@ import { createRun } from '../../../../src/serve/store.ts'
 import { earlyInMinute } from '../../../cluster/window.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   newTokens,
   post,
   redirectUri,
-  secretOf,
   withFixture,
 } from '../../../conformance/oauth/server.ts'
 import blog from '../../../models/blog.ts'
@@ -24,7 +24,7 @@ function ownToken(url: string, app: App, more = {}) {
   return post(`${url}/oauth/token`, {
     grant_type: 'client_credentials',
     scope: 'read:post',
-    ...secretOf(app),
+    ...clientCredentials(app),
     ...more,
   })
 }
@@ -38,17 +38,17 @@ const status = async (fixture: Fixture, token: string | undefined, path = '/api/
 
 test('an app is created with defaults, shows its secret once, and cannot choose its client id', async () => {
   await withFixture({}, async ({ call, ann }) => {
-    const made = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
-    assert.equal(made.status, 201)
-    assert.match(String(made.json.client_id), /^app_[A-Za-z0-9_-]{20}$/)
-    assert.match(String(made.json.client_secret), /^ps_[A-Za-z0-9_-]{43}$/)
-    const { type, scopes, default_scopes, scope_separator, access_token_format } = made.json
+    const created = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
+    assert.equal(created.status, 201)
+    assert.match(String(created.json.client_id), /^app_[A-Za-z0-9_-]{20}$/)
+    assert.match(String(created.json.client_secret), /^ps_[A-Za-z0-9_-]{43}$/)
+    const { type, scopes, default_scopes, scope_separator, access_token_format } = created.json
     assert.deepEqual(
       [type, scopes, default_scopes, scope_separator, access_token_format],
       ['confidential', null, null, null, null],
     )
-    const read = await call(`/api/v1/oauth_apps/${made.json.id}`, { key: ann.key })
-    const { client_secret: _shown, ...rest } = made.json
+    const read = await call(`/api/v1/oauth_apps/${created.json.id}`, { key: ann.key })
+    const { client_secret: _shown, ...rest } = created.json
     assert.deepEqual(read.json, rest)
     for (const field of ['client_id', 'secret_hash', 'user_id']) {
       const refused = await call('/api/v1/oauth_apps', {
@@ -64,7 +64,7 @@ test('an app is created with defaults, shows its secret once, and cannot choose 
       body: { ...minimal, type: 'public' },
     })
     assert.ok(!('client_secret' in publicApp.json))
-    const patched = await call(`/api/v1/oauth_apps/${made.json.id}`, {
+    const patched = await call(`/api/v1/oauth_apps/${created.json.id}`, {
       method: 'PATCH',
       key: ann.key,
       body: { type: 'public' },
@@ -74,12 +74,12 @@ test('an app is created with defaults, shows its secret once, and cannot choose 
 })
 
 test('a user may have 500 apps, and an app 50 secrets', async () => {
-  await withFixture({}, async ({ call, ann, ben, place }) => {
+  await withFixture({}, async ({ call, ann, ben, deployment }) => {
     const app = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal })
     const model = checkModel(blog)
-    const store = await place.openStore(model)
+    const store = await deployment.openStore(model)
     const run = createRun(createGuard(model), store)
-    const made = Array.from({ length: 499 }, (_, at) =>
+    const created = Array.from({ length: 499 }, (_, at) =>
       createBySystem(run, 'oauth_apps', minimal, { user_id: ann.id, client_id: `app_${at}` }),
     )
     const secrets = Array.from({ length: 49 }, (_, at) =>
@@ -90,7 +90,7 @@ test('a user may have 500 apps, and an app 50 secrets', async () => {
         { app_id: Number(app.json.id), hash: `${at}`, prefix: 'ps_x' },
       ),
     )
-    await Promise.all([...made, ...secrets])
+    await Promise.all([...created, ...secrets])
     await store.close()
     const refusals = await Promise.all([
       call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body: minimal }),
@@ -107,13 +107,13 @@ test('GraphQL creates an app with its secret too', async () => {
   await withFixture({}, async ({ call, ann }) => {
     const query =
       'mutation ($uris: JSON!) { createOauthApp(name: "G", redirectUris: $uris) { clientId clientSecret } }'
-    const made = await call('/graphql', {
+    const created = await call('/graphql', {
       method: 'POST',
       key: ann.key,
       body: { query, variables: { uris: [redirectUri] } },
     })
-    const { createOauthApp: app } = (made.json.data ?? {}) as { createOauthApp?: Record<string, string> }
-    assert.match(String(app?.clientSecret), /^ps_/, made.text)
+    const { createOauthApp: app } = (created.json.data ?? {}) as { createOauthApp?: Record<string, string> }
+    assert.match(String(app?.clientSecret), /^ps_/, created.text)
     assert.match(String(app?.clientId), /^app_/)
   })
 })
@@ -140,9 +140,9 @@ test('only its owner can see, delete or rotate an app', async () => {
 test('default scopes must be among the scopes', async () => {
   await withFixture({}, async ({ call, ann }) => {
     const body = { ...minimal, scopes: ['read:post'], default_scopes: ['write:post'] }
-    const made = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body })
-    assert.equal(made.code, 'VALIDATION_FAILED')
-    assert.match(made.text, /default_scopes/)
+    const created = await call('/api/v1/oauth_apps', { method: 'POST', key: ann.key, body })
+    assert.equal(created.code, 'VALIDATION_FAILED')
+    assert.match(created.text, /default_scopes/)
   })
 })
 
@@ -154,11 +154,11 @@ test('default scopes stay among the scopes, whichever of the two is changed, and
       default_scopes: ['read:post', 'read:user'],
     })
     const path = `/api/v1/oauth_apps/${id}`
-    const graphql = (given: string) =>
+    const graphql = (extraArgs: string) =>
       call('/graphql', {
         method: 'POST',
         key: ann.key,
-        body: { query: `mutation { updateOauthApp(id: "${id}", ${given}) { id } }` },
+        body: { query: `mutation { updateOauthApp(id: "${id}", ${extraArgs}) { id } }` },
       })
     const refused: readonly object[] = [
       { default_scopes: ['write:user'] },
@@ -271,17 +271,24 @@ for (const format of ['opaque', 'jwt'] as const) {
       const { access_token = '', refresh_token = '' } = await tokensOf(fixture, app)
       assert.equal(access_token.split('.').length, format === 'jwt' ? 3 : 1)
       assert.equal(await status(fixture, access_token), 200)
-      const before = await post(`${fixture.url}/oauth/introspect`, { token: access_token, ...secretOf(app) })
+      const before = await post(`${fixture.url}/oauth/introspect`, {
+        token: access_token,
+        ...clientCredentials(app),
+      })
       assert.equal(before.json.active, true, before.text)
       assert.equal(before.json.scope, 'offline_access read:post write:post read:user')
       assert.equal(before.json.aud, fixture.url)
       assert.equal(before.json.sub, String(fixture.ann.id))
       assert.equal(
-        (await post(`${fixture.url}/oauth/revoke`, { token: access_token, ...secretOf(app) })).status,
+        (await post(`${fixture.url}/oauth/revoke`, { token: access_token, ...clientCredentials(app) }))
+          .status,
         200,
       )
       assert.equal(await status(fixture, access_token), 401)
-      const after = await post(`${fixture.url}/oauth/introspect`, { token: access_token, ...secretOf(app) })
+      const after = await post(`${fixture.url}/oauth/introspect`, {
+        token: access_token,
+        ...clientCredentials(app),
+      })
       assert.deepEqual(after.json, { active: false })
       assert.equal(typeof refresh_token, 'string')
     })
@@ -292,8 +299,8 @@ test('new signing keys keep live tokens valid, and sign new ones without a resta
   await withFixture({ 'oauth.accessTokenFormat': 'jwt' }, async fixture => {
     const app = await fixture.app()
     const { access_token: old = '' } = await tokensOf(fixture, app)
-    const store = await fixture.place.openStore(checkModel(blog))
-    await rotateKeys(await recordsBeside(store, fixture.place), 3600)
+    const store = await fixture.deployment.openStore(checkModel(blog))
+    await rotateKeys(await recordsBeside(store, fixture.deployment), 3600)
     await store.close()
     assert.equal(await status(fixture, old), 200)
     const { access_token: fresh = '' } = await tokensOf(fixture, app)
@@ -334,7 +341,7 @@ test('with refreshReplay set, an identical refresh request gets the same respons
   await withFixture({ 'oauth.refreshReplay': 60 }, async fixture => {
     const app = await fixture.app()
     const { refresh_token = '' } = await tokensOf(fixture, app)
-    const form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+    const form = { grant_type: 'refresh_token', refresh_token, ...clientCredentials(app) }
     const answers = await Promise.all(
       Array.from({ length: 5 }, () => post(`${fixture.url}/oauth/token`, form)),
     )
@@ -379,9 +386,9 @@ test('apps register themselves only with the initial access token, and their sec
   await withFixture({ 'oauth.registrationToken': token }, async ({ call, url }) => {
     assert.equal((await call('/oauth/register', { method: 'POST', body })).status, 401)
     assert.equal((await call('/oauth/register', { method: 'POST', body, key: 'x'.repeat(36) })).status, 401)
-    const made = await call('/oauth/register', { method: 'POST', body, key: token })
-    assert.equal(made.status, 201, made.text)
-    const { client_id, client_secret } = made.json as { client_id: string; client_secret: string }
+    const created = await call('/oauth/register', { method: 'POST', body, key: token })
+    assert.equal(created.status, 201, created.text)
+    const { client_id, client_secret } = created.json as { client_id: string; client_secret: string }
     const form = {
       grant_type: 'authorization_code',
       code: 'x',

@@ -165,7 +165,7 @@ test('no consent is asked for scopes that were granted before, and it is asked f
   assert.equal(await granted({ userId: newUser(), scopes: ['read:user'] }), undefined)
 })
 
-const day = 86_400
+const daySeconds = 86_400
 
 interface Held {
   readonly id: string
@@ -177,7 +177,7 @@ interface Held {
 
 async function hold(userId: number, { id, ageDays, scope = 'read:post', isUsed }: Held): Promise<void> {
   const owner = String(userId)
-  const iat = Math.floor(Date.now() / 1000) - ageDays * day
+  const iat = Math.floor(Date.now() / 1000) - ageDays * daySeconds
   const payload = JSON.stringify({ clientId: 'app', iat, openid: { scope } })
   await store.records.put({ kind: 'Grant', id: `${userId} ${id}`, payload, expiresAt: null, owner })
   const token = {

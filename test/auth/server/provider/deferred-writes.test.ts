@@ -3,12 +3,12 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import {
+  clientCredentials,
+  exchangeCode,
   type Fixture,
   newCode,
   newTokens,
   post,
-  redeem,
-  secretOf,
   withFixture,
 } from '../../../conformance/oauth/server.ts'
 
@@ -25,19 +25,19 @@ test('an exchange, a refresh and a client-credentials grant take one commit each
     const app = await fixture.app()
     const code = await newCode(fixture, app, { browser: fixture.browser(), person: fixture.ann, scope })
     const before = await commitsOf(fixture)
-    const { json } = await redeem(url, app, code)
+    const { json } = await exchangeCode(url, app, code)
     assert.equal((await commitsOf(fixture)) - before, 1)
     const refreshed = await post(`${url}/oauth/token`, {
       grant_type: 'refresh_token',
       refresh_token: String(json.refresh_token),
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     assert.equal(refreshed.status, 200)
     assert.equal((await commitsOf(fixture)) - before, 2)
     await post(`${url}/oauth/token`, {
       grant_type: 'client_credentials',
       scope: 'read:post',
-      ...secretOf(app),
+      ...clientCredentials(app),
     })
     assert.equal((await commitsOf(fixture)) - before, 3)
   })
@@ -59,27 +59,29 @@ function stored(file: string, kind: string): readonly string[] {
 test('the second use of a code or refresh token gets no token, and revokes those of the first', async () => {
   await withFixture({}, async fixture => {
     const { url } = fixture
-    const file = fixture.place.database
+    const file = fixture.deployment.database
     const app = await fixture.app()
     const browser = fixture.browser()
     for (let round = 0; round < 20; round++) {
       const person = fixture.ann
       const isCode = round % 2 === 0
       const use = isCode
-        ? await newCode(fixture, app, { browser, person, scope }).then(code => () => redeem(url, app, code))
+        ? await newCode(fixture, app, { browser, person, scope }).then(
+            code => () => exchangeCode(url, app, code),
+          )
         : await newTokens(fixture, app, { browser, person, scope }).then(
             ({ refresh_token: token = '' }) =>
               () =>
                 post(`${url}/oauth/token`, {
                   grant_type: 'refresh_token',
                   refresh_token: token,
-                  ...secretOf(app),
+                  ...clientCredentials(app),
                 }),
           )
       const answers = await Promise.all([use(), use(), use()])
       const won = answers.filter(({ status }) => status === 200)
       assert.equal(won.length, 1)
-      for (const { status, json } of answers.filter(one => one !== won[0])) {
+      for (const { status, json } of answers.filter(answer => answer !== won[0])) {
         assert.deepEqual([status, Object.keys(json).sort()], [400, ['error', 'error_description']])
         assert.equal(json.error, 'invalid_grant')
       }
@@ -96,8 +98,8 @@ test('a token is committed before it is sent', async () => {
   await withFixture({}, async fixture => {
     const app = await fixture.app()
     const { url } = fixture
-    const file = fixture.place.database
-    const own = { grant_type: 'client_credentials', scope: 'read:post', ...secretOf(app) }
+    const file = fixture.deployment.database
+    const own = { grant_type: 'client_credentials', scope: 'read:post', ...clientCredentials(app) }
     for (let count = 1; count <= 20; count++) {
       const { status } = await post(`${url}/oauth/token`, own)
       assert.equal(status, 200)

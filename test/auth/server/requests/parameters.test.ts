@@ -15,7 +15,7 @@ const rules = {
 }
 
 const authorize = async (query: string) => formText(await authorizationRequest(parseForm(query), rules))
-const redeem = (form: string) => formText(tokenRequest(parseForm(form), rules))
+const exchangeCode = (form: string) => formText(tokenRequest(parseForm(form), rules))
 
 test('a short authorization request asks for a code, and may separate scopes with commas', async () => {
   assert.equal(
@@ -78,32 +78,32 @@ test('a pushed request is left unchanged', async () => {
 })
 
 test('a repeated redirect_uri is refused', async () => {
-  const made = parseForm(
+  const created = parseForm(
     await authorize('client_id=a&redirect_uri=https://a.example/&redirect_uri=https://b.example/'),
   )
   assert.deepEqual(
-    made.filter(([name]) => name === 'redirect_uri').map(([, value]) => URL.canParse(value)),
+    created.filter(([name]) => name === 'redirect_uri').map(([, value]) => URL.canParse(value)),
     [false],
   )
 })
 
 test('a token request without grant_type exchanges a code if it has the client’s credentials', () => {
   const short = 'client_id=a&client_secret=b&code=c'
-  assert.equal(redeem(short), `${short}&grant_type=authorization_code`)
+  assert.equal(exchangeCode(short), `${short}&grant_type=authorization_code`)
   for (const form of [
     'client_id=a&client_secret=b',
     'client_id=a&code=c',
     'client_secret=b&code=c',
     `${short}&grant_type=`,
   ]) {
-    assert.equal(redeem(form), form)
+    assert.equal(exchangeCode(form), form)
   }
   assert.equal(
-    redeem('grant_type=refresh_token&refresh_token=r&scope=a,b'),
+    exchangeCode('grant_type=refresh_token&refresh_token=r&scope=a,b'),
     'grant_type=refresh_token&refresh_token=r&scope=a+b',
   )
   assert.equal(
-    redeem('grant_type=refresh_token&refresh_token=r&scope='),
+    exchangeCode('grant_type=refresh_token&refresh_token=r&scope='),
     'grant_type=refresh_token&refresh_token=r',
   )
 })
@@ -123,7 +123,7 @@ test('a repeated parameter is found among any others', () => {
 })
 
 test('a complete request stays unchanged', async () => {
-  const word = fc.stringMatching(/^[a-z:_]{1,12}$/).filter(one => one !== 'offline_access')
+  const word = fc.stringMatching(/^[a-z:_]{1,12}$/).filter(scope => scope !== 'offline_access')
   await fc.assert(
     fc.asyncProperty(fc.array(word, { minLength: 1 }), fc.string(), async (scopes, state) => {
       const query = formText([

@@ -20,7 +20,13 @@ after(() => store.close())
 
 const expiresAt = Date.now() + 3_600_000
 
-async function put(kind: string, id: string, owner: string, payload: object, alias?: string): Promise<void> {
+async function putRecord(
+  kind: string,
+  id: string,
+  owner: string,
+  payload: object,
+  alias?: string,
+): Promise<void> {
   await store.records.put({ kind, id, payload: JSON.stringify(payload), expiresAt, owner, alias })
 }
 
@@ -31,11 +37,17 @@ beforeEach(async () => {
   ] as const) {
     await store.records.deleteOwned(owner, ['Session', 'Interaction'])
     for (const [at, uid] of uids.entries()) {
-      await put('Session', `cookie of ${uid}`, owner, { uid, accountId: owner, loginTs: 1000 + at }, uid)
-      await put('Interaction', `begun ${uid}`, owner, { session: { uid } })
+      await putRecord(
+        'Session',
+        `cookie of ${uid}`,
+        owner,
+        { uid, accountId: owner, loginTs: 1000 + at },
+        uid,
+      )
+      await putRecord('Interaction', `begun ${uid}`, owner, { session: { uid } })
     }
   }
-  await put('Interaction', 'begun without', '1', {})
+  await putRecord('Interaction', 'begun without', '1', {})
 })
 
 const left = async (owner: string) =>
@@ -79,7 +91,7 @@ test('ending all sessions without a current one keeps none', async () => {
 
 test('a user who signs in repeatedly keeps the newest hundred sessions', async () => {
   for (let at = 0; at < 105; at++)
-    await put(
+    await putRecord(
       'Session',
       `cookie ${at}`,
       '1',

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { Denials, grantHash, withDenials } from '../../../../src/auth/server/tokens/deny-list.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../../src/records.ts'
 
-const life = 3600
+const lifetimeSeconds = 3600
 
 /** Records that log the order of slow changes. */
 function recording(owned: readonly string[] = []) {
@@ -26,7 +26,7 @@ function recording(owned: readonly string[] = []) {
     deleteGrant: (grant: string) => slowly(`delete all of ${grant}`, 1),
     deleteOwned: (owner: string) => slowly(`delete all of user ${owner}`, 1),
   } as unknown as Records
-  return { records: withDenials(records, life), done, denied }
+  return { records: withDenials(records, lifetimeSeconds), done, denied }
 }
 
 const [first, second] = [grantHash('first'), grantHash('second')]
@@ -72,7 +72,11 @@ test('a denial lasts as long as a token issued just before it', async () => {
   const after = Date.now()
   const [{ kind, expiresAt } = assert.fail('nothing is denied')] = denied
   assert.equal(kind, 'Denial')
-  assert.ok(expiresAt !== null && expiresAt >= before + life * 1000 && expiresAt <= after + life * 1000)
+  assert.ok(
+    expiresAt !== null &&
+      expiresAt >= before + lifetimeSeconds * 1000 &&
+      expiresAt <= after + lifetimeSeconds * 1000,
+  )
 })
 
 test('denials are read once, and again after any revocation', async () => {

@@ -6,10 +6,10 @@ import * as oauth from 'oauth4webapi'
 import { Introspection } from '../../../../src/auth/server/tokens/introspection.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   newTokens,
   post,
-  secretOf,
   type TokenAnswer,
   withFixture,
 } from '../../../conformance/oauth/server.ts'
@@ -56,7 +56,7 @@ async function tokensOf(fixture: Fixture, app: App): Promise<readonly Made[]> {
   const scope = 'openid offline_access read:user read:post write:post'
   const fresh = () => newTokens(fixture, app, { browser, person: ann, scope })
   const token = (form: Readonly<Record<string, string>>) =>
-    post(`${url}/oauth/token`, { ...form, ...secretOf(app) })
+    post(`${url}/oauth/token`, { ...form, ...clientCredentials(app) })
   const both = (name: string, tokens: Readonly<Record<string, unknown>>): Made[] => [
     { name: `${name} access`, token: String(tokens.access_token) },
     { name: `${name} refresh`, token: String(tokens.refresh_token) },
@@ -69,7 +69,7 @@ async function tokensOf(fixture: Fixture, app: App): Promise<readonly Made[]> {
     scope: 'read:post',
   })
   const revoked = await fresh()
-  await post(`${url}/oauth/revoke`, { token: revoked.refresh_token ?? '', ...secretOf(app) })
+  await post(`${url}/oauth/revoke`, { token: revoked.refresh_token ?? '', ...clientCredentials(app) })
   const own = await token({ grant_type: 'client_credentials', scope: 'read:post' })
   const bare = await token({ grant_type: 'client_credentials' })
   const live = await fresh()
@@ -110,13 +110,13 @@ for (const format of ['opaque', 'jwt'] as const) {
       const { url, call, ann } = fixture
       const app = await fixture.app({ access_token_format: format })
       const others = [await fixture.app({ name: 'Other' }), await fixture.app({ type: 'public' })]
-      const made = await tokensOf(fixture, app)
+      const created = await tokensOf(fixture, app)
       let active = 0
       const compare = async (state: string) => {
-        for (const { name, token } of made) {
+        for (const { name, token } of created) {
           for (const client of [app, ...others]) {
             const secret =
-              client.client_secret === undefined ? { client_id: client.client_id } : secretOf(client)
+              client.client_secret === undefined ? { client_id: client.client_id } : clientCredentials(client)
             for (const hint of [
               {},
               { token_type_hint: 'access_token' },
@@ -165,7 +165,11 @@ for (const format of ['opaque', 'jwt'] as const) {
         const answers: unknown[] = []
         for (const token of [access_token ?? '', refresh_token ?? '']) {
           for (const more of [{}, { unknown: 'x' }]) {
-            const { json } = await post(`${url}/oauth/introspect`, { token, ...more, ...secretOf(app) })
+            const { json } = await post(`${url}/oauth/introspect`, {
+              token,
+              ...more,
+              ...clientCredentials(app),
+            })
             answers.push(json.active)
           }
         }
@@ -183,9 +187,9 @@ test('both paths agree on wrong secrets, repeated parameters, other content type
   await withFixture({}, async fixture => {
     const { url } = fixture
     const app = await fixture.app()
-    const own = { grant_type: 'client_credentials', scope: 'read:post', ...secretOf(app) }
+    const own = { grant_type: 'client_credentials', scope: 'read:post', ...clientCredentials(app) }
     const token = String((await post(`${url}/oauth/token`, own)).json.access_token)
-    const secret = new URLSearchParams(secretOf(app)).toString()
+    const secret = new URLSearchParams(clientCredentials(app)).toString()
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
     const requests: readonly (readonly [body: string, headers?: Readonly<Record<string, string>>])[] = [
       [`token=${token}&client_id=${app.client_id}`],
@@ -201,7 +205,7 @@ test('both paths agree on wrong secrets, repeated parameters, other content type
       [`token=${token}&${secret}`, { Origin: 'https://app.example.com' }],
       [`token=${token}&${secret}`, { 'Content-Type': 'application/x-www-form-urlencoded; charset=utf-8' }],
       [`token=${token}&${secret}`, { 'Content-Type': 'APPLICATION/X-WWW-FORM-URLENCODED' }],
-      [JSON.stringify({ token, ...secretOf(app) }), { 'Content-Type': 'application/json' }],
+      [JSON.stringify({ token, ...clientCredentials(app) }), { 'Content-Type': 'application/json' }],
       [`token=${token}&${secret}`, { Accept: 'text/html' }],
       [`__proto__=x&token=${token}&${secret}`],
       [`token=%ff${token}&${secret}`],

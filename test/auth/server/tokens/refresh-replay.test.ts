@@ -9,15 +9,15 @@ import { checkModel } from '../../../../src/model/check.ts'
 import type { Records } from '../../../../src/records.ts'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   newTokens,
   post,
-  secretOf,
   sharedFixtures,
   withFixture,
 } from '../../../conformance/oauth/server.ts'
 import blog from '../../../models/blog.ts'
-import { locked, postgresNodes } from '../../../setups/postgres.ts'
+import { postgresNodes, postgresRowSecurity } from '../../../setups/postgres.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 
 const scope = 'openid offline_access read:post read:user'
@@ -26,12 +26,12 @@ async function refreshForm(fixture: Fixture, app: App): Promise<Record<string, s
   const options = { browser: fixture.browser(), person: fixture.ann, scope }
   const { refresh_token } = await newTokens(fixture, app, options)
   assert.ok(refresh_token)
-  return { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+  return { grant_type: 'refresh_token', refresh_token, ...clientCredentials(app) }
 }
 
 /** The stored responses. */
-async function storedResponses({ place }: Fixture): Promise<readonly string[]> {
-  const store = await place.openStore(checkModel(blog))
+async function storedResponses({ deployment }: Fixture): Promise<readonly string[]> {
+  const store = await deployment.openStore(checkModel(blog))
   const found = await store.records.all('RefreshReplay')
   await store.close()
   return found.map(({ payload }) => payload)
@@ -42,7 +42,7 @@ const refresh = ({ url }: { readonly url: string }, form: Readonly<Record<string
 
 const settings = { 'oauth.refreshReplay': 60 } as const
 
-for (const setup of [sqlite, locked, postgresNodes]) {
+for (const setup of [sqlite, postgresRowSecurity, postgresNodes]) {
   const withShared = sharedFixtures(setup, settings)
   const testOn = (title: string, use: (fixture: Fixture) => Promise<void>) =>
     test(`${title} (${setup.name})`, () => withShared(use))
@@ -80,7 +80,7 @@ for (const setup of [sqlite, locked, postgresNodes]) {
 }
 
 /** These tests do not depend on the number of nodes. */
-for (const setup of [sqlite, locked]) {
+for (const setup of [sqlite, postgresRowSecurity]) {
   const testOn = (title: string, use: (fixture: Fixture) => Promise<void>) =>
     test(`${title} (${setup.name})`, () => withFixture(settings, use, blog, setup))
 
@@ -125,8 +125,8 @@ function contextOf() {
 
 for (const failing of ['get', 'add', 'put'] as const) {
   test(`a refresh succeeds even if records fail (${failing})`, async () => {
-    const place = await sqlite.open()
-    const store = await place.openStore(checkModel(blog))
+    const deployment = await sqlite.open()
+    const store = await deployment.openStore(checkModel(blog))
     const faults: unknown[] = []
     const broken = new Proxy(store.records, {
       get(target, name) {
@@ -147,7 +147,7 @@ for (const failing of ['get', 'add', 'put'] as const) {
       assert.deepEqual([ctx.status, ctx.body, faults.length], [200, { access_token: 'a' }, 1])
     } finally {
       await store.close()
-      await place.close()
+      await deployment.close()
     }
   })
 }

@@ -16,7 +16,7 @@ import {
 import { checkModel } from '../../../../src/model/check.ts'
 import { openSqlite } from '../../../../src/store/sqlite.ts'
 import blog from '../../../models/blog.ts'
-import { databases } from '../../../store/databases.ts'
+import { databaseKinds } from '../../../store/databases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-keys-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -26,7 +26,7 @@ const open = (file = join(folder, `${++count}.db`)) => ({
   store: openSqlite(checkModel(blog), { file }),
 })
 
-const HOUR = 3_600_000
+const hourMs = 3_600_000
 const issuer = 'https://a.example'
 const claims = {
   iss: issuer,
@@ -57,11 +57,11 @@ test('a retired key stays trusted until its stored expiry, even if tokens have a
   const { store } = open()
   const { records } = store
   const [first] = await loadKeys(records, 0)
-  await rotateKeys(records, 24 * 3600, 10 * HOUR)
-  await rotateKeys(records, 3600, 20 * HOUR)
+  await rotateKeys(records, 24 * 3600, 10 * hourMs)
+  await rotateKeys(records, 3600, 20 * hourMs)
   const kids = (await loadKeys(records)).map(({ jwk }) => jwk.kid)
   assert.ok(first && kids.includes(first.jwk.kid))
-  await rotateKeys(records, 3600, 35 * HOUR)
+  await rotateKeys(records, 3600, 35 * hourMs)
   const later = (await loadKeys(records)).map(({ jwk }) => jwk.kid)
   assert.ok(!later.includes(first.jwk.kid))
   await store.close()
@@ -72,21 +72,21 @@ test('after a rotation new keys come first, and old ones stay until their tokens
   const { records } = store
   const first = await loadKeys(records, 0)
   const before = keysVersion(records)
-  const made = await rotateKeys(records, 3600, 10 * HOUR)
+  const rotated = await rotateKeys(records, 3600, 10 * hourMs)
   assert.ok(keysVersion(records) > before)
   const second = await loadKeys(records)
   assert.deepEqual(
     second.map(({ jwk }) => jwk.kid),
-    [...made, ...first.map(({ jwk }) => jwk.kid)],
+    [...rotated, ...first.map(({ jwk }) => jwk.kid)],
   )
   assert.deepEqual(
     second.map(({ retiredAt }) => retiredAt),
-    [null, null, 10 * HOUR, 10 * HOUR],
+    [null, null, 10 * hourMs, 10 * hourMs],
   )
   // A token that was signed at the last moment lives for an hour, and the published key stays for one more.
-  await rotateKeys(records, 3600, 12 * HOUR - 1)
+  await rotateKeys(records, 3600, 12 * hourMs - 1)
   assert.equal((await loadKeys(records)).length, 6)
-  await rotateKeys(records, 3600, 12 * HOUR)
+  await rotateKeys(records, 3600, 12 * hourMs)
   const kids = (await loadKeys(records)).map(({ jwk }) => jwk.kid)
   assert.equal(kids.length, 6)
   for (const { jwk } of first) assert.ok(!kids.includes(jwk.kid))
@@ -94,10 +94,10 @@ test('after a rotation new keys come first, and old ones stay until their tokens
   await store.close()
 })
 
-for (const database of databases) {
-  test(`concurrent rotations run one after the other, and lose no key (${database.name})`, async () => {
-    await database.within(async place => {
-      const stores = await Promise.all([1, 2, 3].map(() => place.open(checkModel(blog))))
+for (const kind of databaseKinds) {
+  test(`concurrent rotations run one after the other, and lose no key (${kind.name})`, async () => {
+    await kind.within(async database => {
+      const stores = await Promise.all([1, 2, 3].map(() => database.open(checkModel(blog))))
       const [first] = stores
       assert.ok(first)
       const before = await loadKeys(first.records)
@@ -105,12 +105,12 @@ for (const database of databases) {
         rotateKeys(records, 3600),
         rotateKeys(records, 3600),
       ])
-      const made = await Promise.all(rotations)
+      const rotated = await Promise.all(rotations)
       const keys = await loadKeys(first.records)
       const kids = keys.map(({ jwk }) => jwk.kid)
-      assert.deepEqual([...kids].sort(), [...made.flat(), ...before.map(({ jwk }) => jwk.kid)].sort())
+      assert.deepEqual([...kids].sort(), [...rotated.flat(), ...before.map(({ jwk }) => jwk.kid)].sort())
       const signing = keys.filter(({ retiredAt }) => retiredAt === null).map(({ jwk }) => jwk.kid)
-      assert.ok(made.some(pair => isDeepStrictEqual(pair, signing)))
+      assert.ok(rotated.some(pair => isDeepStrictEqual(pair, signing)))
       assert.deepEqual(kids.slice(0, 2), signing)
       await Promise.all(stores.map(store => store.close()))
     })
@@ -120,7 +120,7 @@ for (const database of databases) {
 test('tokens of retired keys are still accepted', async () => {
   const { store } = open()
   const old = new TokenSigner(await loadKeys(store.records, 0)).sign(claims)
-  await rotateKeys(store.records, 3600, HOUR)
+  await rotateKeys(store.records, 3600, hourMs)
   const signer = new TokenSigner(await loadKeys(store.records))
   assert.deepEqual(signer.verify(old, issuer, 1_500_000), claims)
   assert.notEqual(signer.sign(claims).split('.')[0], old.split('.')[0])
@@ -131,20 +131,20 @@ test('a retired key is dropped when its tokens have expired, or at once if the r
   const { store } = open()
   const { records } = store
   const old = new TokenSigner(await loadKeys(records, 0)).sign({ ...claims, exp: 1e9 })
-  await rotateKeys(records, 3600, HOUR)
+  await rotateKeys(records, 3600, hourMs)
   const signer = new TokenSigner(await loadKeys(records))
   // An hour for its tokens, and one more.
-  assert.ok(signer.verify(old, issuer, 3 * HOUR - 1))
-  assert.equal(signer.verify(old, issuer, 3 * HOUR), undefined)
+  assert.ok(signer.verify(old, issuer, 3 * hourMs - 1))
+  assert.equal(signer.verify(old, issuer, 3 * hourMs), undefined)
   const fresh = signer.sign({ ...claims, exp: 1e9 })
-  const made = await rotateKeys(records, 3600, 2 * HOUR, true)
+  const rotated = await rotateKeys(records, 3600, 2 * hourMs, true)
   const keys = await loadKeys(records)
   assert.deepEqual(
     keys.map(({ jwk }) => jwk.kid),
-    made,
+    rotated,
   )
   for (const token of [old, fresh])
-    assert.equal(new TokenSigner(keys).verify(token, issuer, 2 * HOUR), undefined)
+    assert.equal(new TokenSigner(keys).verify(token, issuer, 2 * hourMs), undefined)
   await store.close()
 })
 
@@ -180,8 +180,8 @@ test('a JWT is accepted exactly if jose accepts it: signed by our keys, valid no
     { sub: 7 },
     { iat: null },
   ]) {
-    const made = signer.sign({ ...claims, ...wrong } as typeof claims)
-    assert.equal(signer.verify(made, issuer, 1_500_000), undefined, JSON.stringify(wrong))
+    const rotated = signer.sign({ ...claims, ...wrong } as typeof claims)
+    assert.equal(signer.verify(rotated, issuer, 1_500_000), undefined, JSON.stringify(wrong))
   }
   await store.close()
 })

@@ -5,12 +5,12 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import {
   type App,
+  clientCredentials,
   type Fixture,
   newCode,
   newTokens,
   post,
   redirectUri,
-  secretOf,
   sharedFixtures,
   type TokenAnswer,
 } from '../../../conformance/oauth/server.ts'
@@ -49,24 +49,26 @@ function rows(file: string, sql: string, ...values: string[]): readonly Record<s
   }
 }
 
-function newestGrant({ place }: Fixture): string {
+function newestGrant({ deployment }: Fixture): string {
   const [found] = rows(
-    place.database,
+    deployment.database,
     `SELECT id FROM _records WHERE kind = 'Grant' ORDER BY rowid DESC LIMIT 1`,
   )
   return String(found?.id)
 }
 
 /** The codes and tokens of a grant, oldest first. */
-function recordsOf({ place }: Fixture, grant: string): readonly Stored[] {
+function recordsOf({ deployment }: Fixture, grant: string): readonly Stored[] {
   const sql = 'SELECT kind, payload, expires_at, consumed_at FROM _records WHERE grant_id = ? ORDER BY rowid'
-  return rows(place.database, sql, grant).map(({ kind, payload, expires_at: end, consumed_at: consumed }) => {
-    const stored = JSON.parse(String(payload))
-    // Codes and refresh tokens outlive their expiry for a while, so that clients get an error that says so.
-    assert.equal(Number(end) - stored.exp * 1000, keptAfterExpiryMs[String(kind)])
-    assert.equal(stored.grantId, grant)
-    return { kind: String(kind), isConsumed: consumed !== null, payload: stored }
-  })
+  return rows(deployment.database, sql, grant).map(
+    ({ kind, payload, expires_at: end, consumed_at: consumed }) => {
+      const stored = JSON.parse(String(payload))
+      // Codes and refresh tokens outlive their expiry for a while, so that clients get an error that says so.
+      assert.equal(Number(end) - stored.exp * 1000, keptAfterExpiryMs[String(kind)])
+      assert.equal(stored.grantId, grant)
+      return { kind: String(kind), isConsumed: consumed !== null, payload: stored }
+    },
+  )
 }
 
 const cases = [
@@ -102,7 +104,7 @@ for (const { scope, values, parameters, sent } of cases) {
       const grant = newestGrant(fixture)
       const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
       const headers: Record<string, string> = sent === 'basic' ? { Authorization: `Basic ${basic}` } : {}
-      const credentials = sent === 'basic' ? {} : secretOf(app)
+      const credentials = sent === 'basic' ? {} : clientCredentials(app)
       const exchange: Form = { code, redirect_uri: redirectUri, ...credentials }
       if (sent !== 'short') exchange.grant_type = 'authorization_code'
       if ('code_challenge' in parameters) exchange.code_verifier = verifier
@@ -141,7 +143,7 @@ function requireTokens({ status, json, headers, text }: TokenAnswer, expected: E
 
 /** `turn`: the number of refreshes; undefined if there is no refresh token. */
 function requireStored(records: readonly Stored[], turn: number | undefined, scope: string): void {
-  const of = (kind: string) => records.filter(one => one.kind === kind)
+  const of = (kind: string) => records.filter(record => record.kind === kind)
   assert.ok(of('AuthorizationCode').every(({ isConsumed }) => isConsumed))
   assert.equal(of('AccessToken').length, (turn ?? 0) + 1)
   assert.equal(of('RefreshToken').length, turn === undefined ? 0 : turn + 1)
@@ -161,7 +163,7 @@ type Spoil = (form: Form, other: App) => unknown
 
 /** The change to the request, the error, and whether the code can be exchanged afterwards. */
 const wrongExchanges: Readonly<Record<string, readonly [Spoil, error: string | undefined, later: number]>> = {
-  'another app’s': [(form, other) => Object.assign(form, secretOf(other)), 'invalid_grant', 200],
+  'another app’s': [(form, other) => Object.assign(form, clientCredentials(other)), 'invalid_grant', 200],
   'a wrong secret': [form => Object.assign(form, { client_secret: 'wrong' }), 'invalid_client', 200],
   'no secret': [form => delete form.client_secret, 'invalid_client', 200],
   'another redirect URI': [
@@ -206,7 +208,7 @@ for (const [what, [spoil, error, later]] of Object.entries(wrongExchanges)) {
         code,
         redirect_uri: redirectUri,
         code_verifier: verifier,
-        ...secretOf(app),
+        ...clientCredentials(app),
       }
       const form: Form = { ...right }
       spoil(form, other)
@@ -220,18 +222,19 @@ for (const [what, [spoil, error, later]] of Object.entries(wrongExchanges)) {
 
 type SpoilRefresh = (fixture: Fixture, app: App, form: Form) => Promise<unknown>
 
-/** What happens before the refresh, the error, and the number of tokens left in the grant. */
+/** The step before the refresh, the error, and the number of tokens left in the grant. */
 const refreshes: Readonly<Record<string, readonly [SpoilRefresh, error: string | undefined, left: number]>> =
   {
     'used before': [(fixture, _app, form) => tokenRequest(fixture, form), 'invalid_grant', 0],
     revoked: [
       ({ url }, app, form) =>
-        post(`${url}/oauth/revoke`, { token: form.refresh_token ?? '', ...secretOf(app) }),
+        post(`${url}/oauth/revoke`, { token: form.refresh_token ?? '', ...clientCredentials(app) }),
       'invalid_grant',
       0,
     ],
     'another app’s': [
-      async (fixture, _app, form) => Object.assign(form, secretOf(await fixture.app({ name: 'Other' }))),
+      async (fixture, _app, form) =>
+        Object.assign(form, clientCredentials(await fixture.app({ name: 'Other' }))),
       'invalid_grant',
       2,
     ],
@@ -274,7 +277,7 @@ for (const [what, [spoil, error, left]] of Object.entries(refreshes)) {
       const request = { browser: fixture.browser(), person: fixture.ann, scope: 'offline_access write:post' }
       const { refresh_token = '' } = await newTokens(fixture, app, request)
       const grant = newestGrant(fixture)
-      const form: Form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+      const form: Form = { grant_type: 'refresh_token', refresh_token, ...clientCredentials(app) }
       await spoil(fixture, app, form)
       const { status, json, text } = await tokenRequest(fixture, form)
       assert.deepEqual([json.error, status === 200], [error, error === undefined], text)
@@ -289,7 +292,7 @@ test('a refresh does not return a scope that the app has lost', () =>
     const request = { browser: fixture.browser(), person: fixture.ann, scope: 'offline_access write:post' }
     const { refresh_token = '' } = await newTokens(fixture, app, request)
     await refreshes['held by an app that lost a scope']?.[0](fixture, app, {})
-    const form = { grant_type: 'refresh_token', refresh_token, ...secretOf(app) }
+    const form = { grant_type: 'refresh_token', refresh_token, ...clientCredentials(app) }
     const { json } = await tokenRequest(fixture, form)
     assert.equal(json.scope, 'offline_access,read:post')
   }))

@@ -38,7 +38,7 @@ async function cursor() {
 }
 
 async function main() {
-  const one = await create({
+  const created = await create({
     name: 'one',
     large: 2 ** 53 - 1,
     ratio: 0.5,
@@ -54,36 +54,36 @@ async function main() {
     link: 'https://example.com/',
     owner_id: 1,
   })
-  const two = await create({ name: 'two', parent_id: one.id })
+  const two = await create({ name: 'two', parent_id: created.id })
   const three = await create({ name: 'three' })
   const path = (id: number) => ({ path: { id } })
   const include = dataOf(await api.getThing({ ...path(two.id), query: { include: 'parent.owner' } }))
   const updated = dataOf(
     await api.updateThing({
-      ...path(one.id),
+      ...path(created.id),
       body: { body: 'changed', mood: 'good', mail: null, payload: { a: null, b: 1 }, shape: { unit: null } },
     }),
   )
   const lists = { page: await page(), cursor: await cursor() }
   const filter = { query: { filter: { 'state[in]': 'in-between,done' } } }
   const filtered = dataOf(await api.listThings(filter))
-  const replaced = dataOf(await api.replaceThing({ ...path(one.id), body: { name: 'replaced' } }))
+  const replaced = dataOf(await api.replaceThing({ ...path(created.id), body: { name: 'replaced' } }))
   const conflict = await api.createThing({ body: { name: 'two' } })
   const deleted = await api.deleteThing(path(three.id))
   const missing = await api.getThing(path(three.id))
   return {
     created: [
-      one.large,
-      one.ratio,
-      one.state,
-      one.mood,
-      one.payload,
-      one.tags,
-      one.shape,
-      one.either,
-      one.level,
+      created.large,
+      created.ratio,
+      created.state,
+      created.mood,
+      created.payload,
+      created.tags,
+      created.shape,
+      created.either,
+      created.level,
     ],
-    dates: [one.day, new Date(one.at ?? '').toISOString(), one.link],
+    dates: [created.day, new Date(created.at ?? '').toISOString(), created.link],
     defaults: [three.state, three.active, three.payload, three.tags, three.shape, three.owner_id],
     included: [include.parent?.name, include.parent?.owner?.name],
     updated: [updated.body, updated.mood, updated.mail, updated.payload, updated.shape],

@@ -20,7 +20,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func given[T any](value *T, body []byte) T {
+func valueOf[T any](value *T, body []byte) T {
 	if value == nil {
 		panic(string(body))
 	}
@@ -46,7 +46,7 @@ func titles(posts []Post) []string {
 
 func list(client *ClientWithResponses, params ListPostsParams) PostList {
 	answer := must(client.ListPostsWithResponse(ctx, &params))
-	return given(answer.JSON200, answer.Body)
+	return valueOf(answer.JSON200, answer.Body)
 }
 
 func main() {
@@ -56,9 +56,9 @@ func main() {
 	}
 	client := must(NewClientWithResponses(os.Getenv("SERVICE"), WithRequestEditorFn(token)))
 	created := must(client.CreatePostWithResponse(ctx, nil, PostCreate{Title: "Hello"}))
-	post := given(created.JSON201, created.Body)
+	post := valueOf(created.JSON201, created.Body)
 	read := must(client.GetPostWithResponse(ctx, post.Id, &GetPostParams{Include: ptr("author")}))
-	author := must(given(read.JSON200, read.Body).Author.Get())
+	author := must(valueOf(read.JSON200, read.Body).Author.Get())
 	listed := list(client, ListPostsParams{
 		Filter: &PostFilter{TitleContains: ptr("ell"), CreatedAtGte: &post.CreatedAt},
 	})
@@ -68,9 +68,9 @@ func main() {
 	counted := must(client.AggregatePostsWithResponse(ctx, &AggregatePostsParams{Filter: &recent}))
 	change := PostUpdate{Title: ptr("Hello again"), Body: nullable.NewNullableWithValue("Much")}
 	patch := must(client.UpdatePostWithResponse(ctx, post.Id, nil, change))
-	updated := given(patch.JSON200, patch.Body)
+	updated := valueOf(patch.JSON200, patch.Body)
 	put := must(client.ReplacePostWithResponse(ctx, post.Id, nil, PostReplace{Title: "New", AuthorId: &post.AuthorId}))
-	replaced := given(put.JSON200, put.Body)
+	replaced := valueOf(put.JSON200, put.Body)
 	below := must(client.ListPostsOfUserWithResponse(ctx, post.AuthorId, nil))
 	deleted := must(client.DeletePostWithResponse(ctx, post.Id, nil))
 	gone := must(client.GetPostWithResponse(ctx, post.Id, nil))
@@ -79,12 +79,12 @@ func main() {
 		"listed":   []any{titles(listed.Data), listed.Meta.Total},
 		"equal":    titles(equal.Data),
 		"related":  titles(related.Data),
-		"counted":  given(counted.JSON200, counted.Body).Data[0].Count,
+		"counted":  valueOf(counted.JSON200, counted.Body).Data[0].Count,
 		"updated":  []any{updated.Title, null(updated.Body)},
 		"replaced": []any{replaced.Title, null(replaced.Body)},
-		"ofAuthor": titles(given(below.JSON200, below.Body).Data),
+		"ofAuthor": titles(valueOf(below.JSON200, below.Body).Data),
 		"deleted":  deleted.StatusCode(),
-		"gone":     []any{gone.StatusCode(), given(gone.JSONDefault, gone.Body).Error.Code},
+		"gone":     []any{gone.StatusCode(), valueOf(gone.JSONDefault, gone.Body).Error.Code},
 	}
 	fmt.Print(string(must(json.Marshal(seen))))
 }

@@ -22,7 +22,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func given[T any](value *T, body []byte) T {
+func valueOf[T any](value *T, body []byte) T {
 	if value == nil {
 		panic(string(body))
 	}
@@ -40,7 +40,7 @@ func null[T any](value nullable.Nullable[T]) any {
 
 func add(client *ClientWithResponses, task TaskCreate) Task {
 	answer := must(client.CreateTaskWithResponse(ctx, nil, task))
-	return given(answer.JSON201, answer.Body)
+	return valueOf(answer.JSON201, answer.Body)
 }
 
 func doing(client *ClientWithResponses, project Project) []any {
@@ -48,7 +48,7 @@ func doing(client *ClientWithResponses, project Project) []any {
 	params := ListTasksOfProjectParams{Filter: &filter, Sort: ptr("-title")}
 	answer := must(client.ListTasksOfProjectWithResponse(ctx, project.Id, &params))
 	found := []any{}
-	for _, task := range given(answer.JSON200, answer.Body).Data {
+	for _, task := range valueOf(answer.JSON200, answer.Body).Data {
 		found = append(found, []any{task.Title, null(task.DueOn)})
 	}
 	return found
@@ -57,7 +57,7 @@ func doing(client *ClientWithResponses, project Project) []any {
 func groups(client *ClientWithResponses) []any {
 	answer := must(client.AggregateTasksWithResponse(ctx, &AggregateTasksParams{GroupBy: ptr("status")}))
 	counts := []any{}
-	for _, group := range given(answer.JSON200, answer.Body).Data {
+	for _, group := range valueOf(answer.JSON200, answer.Body).Data {
 		counts = append(counts, group.Count)
 	}
 	return counts
@@ -70,9 +70,9 @@ func main() {
 	}
 	client := must(NewClientWithResponses(os.Getenv("SERVICE"), WithRequestEditorFn(token)))
 	founded := must(client.FoundOrganizationWithResponse(ctx, nil, FoundOrganizationInput{Name: "Engines"}))
-	organization := given(founded.JSON200, founded.Body)
+	organization := valueOf(founded.JSON200, founded.Body)
 	begun := must(client.CreateProjectWithResponse(ctx, nil, ProjectCreate{OrganizationId: organization.Id, Name: "Loom"}))
-	project := given(begun.JSON201, begun.Body)
+	project := valueOf(begun.JSON201, begun.Body)
 	weave := add(client, TaskCreate{ProjectId: project.Id, Title: "Weave"})
 	due := types.Date{Time: time.Date(2026, 12, 24, 0, 0, 0, 0, time.UTC)}
 	add(client, TaskCreate{
@@ -83,24 +83,24 @@ func main() {
 	})
 	now := TaskCreate{ProjectId: project.Id, Title: "Now", Urgent: ptr(true)}
 	refused := must(client.CreateTaskWithResponse(ctx, nil, now))
-	urgent := given(refused.JSONDefault, refused.Body).Error
+	urgent := valueOf(refused.JSONDefault, refused.Body).Error
 	found := doing(client, project)
 	patch := must(client.UpdateTaskWithResponse(ctx, weave.Id, nil, TaskUpdate{Status: ptr(TaskStatus("done"))}))
-	done := given(patch.JSON200, patch.Body)
+	done := valueOf(patch.JSON200, patch.Body)
 	archived := must(client.ArchiveProjectWithResponse(ctx, project.Id, nil))
 	query := must(client.ReportOfOrganizationWithResponse(ctx, &ReportOfOrganizationParams{Id: organization.Id}))
-	report := given(query.JSON200, query.Body)
+	report := valueOf(query.JSON200, query.Body)
 	counts := groups(client)
 	trashed := must(client.TrashTaskWithResponse(ctx, weave.Id, nil))
 	back := must(client.RestoreTaskWithResponse(ctx, weave.Id, nil))
-	restored := given(back.JSON200, back.Body)
+	restored := valueOf(back.JSON200, back.Body)
 	deleted := must(client.DeleteProjectWithResponse(ctx, project.Id, nil))
 	seen := map[string]any{
 		"task":     []any{weave.Title, weave.Status, weave.Points, null(weave.Details)},
 		"urgent":   []any{urgent.Code, (*urgent.Details)[0].Field},
 		"doing":    found,
 		"done":     !done.CompletedAt.IsNull(),
-		"archived": !given(archived.JSON200, archived.Body).ArchivedAt.IsNull(),
+		"archived": !valueOf(archived.JSON200, archived.Body).ArchivedAt.IsNull(),
 		"report":   []any{report.Open, report.Doing, report.Done, report.Dropped},
 		"groups":   counts,
 		"trashed":  trashed.StatusCode(),

@@ -22,7 +22,7 @@ func must[T any](value T, err error) T {
 	return value
 }
 
-func given[T any](value *T, body []byte) T {
+func valueOf[T any](value *T, body []byte) T {
 	if value == nil {
 		panic(string(body))
 	}
@@ -48,7 +48,7 @@ func names(things []Thing) []string {
 
 func list(client *ClientWithResponses, params ListThingsParams) ThingList {
 	answer := must(client.ListThingsWithResponse(ctx, &params))
-	return given(answer.JSON200, answer.Body)
+	return valueOf(answer.JSON200, answer.Body)
 }
 
 func page(client *ClientWithResponses) any {
@@ -68,7 +68,7 @@ func cursor(client *ClientWithResponses) any {
 
 func create(client *ClientWithResponses, body ThingCreate) Thing {
 	answer := must(client.CreateThingWithResponse(ctx, nil, body))
-	return given(answer.JSON201, answer.Body)
+	return valueOf(answer.JSON201, answer.Body)
 }
 
 func one(client *ClientWithResponses) Thing {
@@ -107,7 +107,7 @@ func main() {
 	two := create(client, ThingCreate{Name: "two", ParentId: nullable.NewNullableWithValue(one.Id)})
 	three := create(client, ThingCreate{Name: "three"})
 	read := must(client.GetThingWithResponse(ctx, two.Id, &GetThingParams{Include: ptr("parent.owner")}))
-	parent := must(given(read.JSON200, read.Body).Parent.Get())
+	parent := must(valueOf(read.JSON200, read.Body).Parent.Get())
 	change := ThingUpdate{
 		Body:    nullable.NewNullableWithValue("changed"),
 		Mood:    nullable.NewNullableWithValue(ThingMood("good")),
@@ -116,13 +116,13 @@ func main() {
 		Shape:   nullable.NewNullableWithValue(map[string]any{"unit": nil}),
 	}
 	patch := must(client.UpdateThingWithResponse(ctx, one.Id, nil, change))
-	updated := given(patch.JSON200, patch.Body)
+	updated := valueOf(patch.JSON200, patch.Body)
 	pages, cursors := page(client), cursor(client)
 	filtered := list(client, ListThingsParams{Filter: &ThingFilter{StateIn: ptr("in-between,done")}})
 	put := must(client.ReplaceThingWithResponse(ctx, one.Id, nil, ThingReplace{Name: "replaced"}))
-	replaced := given(put.JSON200, put.Body)
+	replaced := valueOf(put.JSON200, put.Body)
 	taken := must(client.CreateThingWithResponse(ctx, nil, ThingCreate{Name: "two"}))
-	conflict := given(taken.JSONDefault, taken.Body)
+	conflict := valueOf(taken.JSONDefault, taken.Body)
 	deleted := must(client.DeleteThingWithResponse(ctx, three.Id, nil))
 	missing := must(client.GetThingWithResponse(ctx, three.Id, nil))
 	result := map[string]any{
@@ -140,7 +140,7 @@ func main() {
 		"replaced": []any{replaced.Name, replaced.State, null(replaced.Mood)},
 		"conflict": []any{taken.StatusCode(), conflict.Error.Code, (*conflict.Error.Details)[0].Field},
 		"deleted":  deleted.StatusCode(),
-		"missing":  []any{missing.StatusCode(), given(missing.JSONDefault, missing.Body).Error.Code},
+		"missing":  []any{missing.StatusCode(), valueOf(missing.JSONDefault, missing.Body).Error.Code},
 	}
 	fmt.Print(string(must(json.Marshal(result))))
 }

@@ -43,7 +43,7 @@ async function cursor() {
 }
 
 async function main() {
-  const one = await create({
+  const created = await create({
     name: 'one',
     large: 2 ** 53 - 1,
     ratio: 0.5,
@@ -59,7 +59,7 @@ async function main() {
     link: 'https://example.com/',
     owner_id: 1,
   })
-  const two = await create({ name: 'two', parent_id: one.id })
+  const two = await create({ name: 'two', parent_id: created.id })
   const three = await create({ name: 'three' })
   const path = (id: number) => ({ path: { id } })
   const include = dataOf(
@@ -69,7 +69,7 @@ async function main() {
   )
   const updated = dataOf(
     await client.PATCH('/api/v1/things/{id}', {
-      params: path(one.id),
+      params: path(created.id),
       body: { body: 'changed', mood: 'good', mail: null, payload: { a: null, b: 1 }, shape: { unit: null } },
     }),
   )
@@ -77,24 +77,24 @@ async function main() {
   const filter = { params: { query: { filter: { 'state[in]': 'in-between,done' } } } }
   const filtered = dataOf(await client.GET('/api/v1/things', filter))
   const replaced = dataOf(
-    await client.PUT('/api/v1/things/{id}', { params: path(one.id), body: { name: 'replaced' } }),
+    await client.PUT('/api/v1/things/{id}', { params: path(created.id), body: { name: 'replaced' } }),
   )
   const conflict = await client.POST('/api/v1/things', { body: { name: 'two' } })
   const deleted = await client.DELETE('/api/v1/things/{id}', { params: path(three.id) })
   const missing = await client.GET('/api/v1/things/{id}', { params: path(three.id) })
   return {
     created: [
-      one.large,
-      one.ratio,
-      one.state,
-      one.mood,
-      one.payload,
-      one.tags,
-      one.shape,
-      one.either,
-      one.level,
+      created.large,
+      created.ratio,
+      created.state,
+      created.mood,
+      created.payload,
+      created.tags,
+      created.shape,
+      created.either,
+      created.level,
     ],
-    dates: [one.day, new Date(one.at ?? '').toISOString(), one.link],
+    dates: [created.day, new Date(created.at ?? '').toISOString(), created.link],
     defaults: [three.state, three.active, three.payload, three.tags, three.shape, three.owner_id],
     included: [include.parent?.name, include.parent?.owner?.name],
     updated: [updated.body, updated.mood, updated.mail, updated.payload, updated.shape],

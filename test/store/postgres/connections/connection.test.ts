@@ -12,7 +12,7 @@ import { noInputs, slotInputs } from '../../../../src/store/values.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
 
 /** The number of statements that a connection keeps prepared. */
-const KEPT = 400
+const maxPrepared = 400
 
 async function withConnection(use: (connection: Connection, url: string) => Promise<void>): Promise<void> {
   await withPostgres(async url => {
@@ -48,7 +48,7 @@ async function numbers(
 
 test('a statement evicted by a failed batch can be prepared again', async () => {
   await withConnection(async connection => {
-    const statements = numbered(KEPT)
+    const statements = numbered(maxPrepared)
     const all = statements.map((_, at) => at)
     assert.deepEqual(await numbers(connection, statements), all)
     // It evicts the first statement and fails when it is executed.
@@ -56,7 +56,7 @@ test('a statement evicted by a failed batch can be prepared again', async () => 
     assert.deepEqual(results, [])
     assert.match(String(error), /division by zero/)
     assert.deepEqual(await numbers(connection, statements), all)
-    assert.deepEqual(await numbers(connection, [prepared]), [KEPT])
+    assert.deepEqual(await numbers(connection, [prepared]), [maxPrepared])
   })
 })
 
@@ -78,7 +78,7 @@ test('a statement that a failed batch did not reach is prepared by the next batc
 
 test('batches with more statements than a connection keeps all succeed, and at most that many stay prepared', async () => {
   await withConnection(async connection => {
-    const statements = numbered(KEPT + 150)
+    const statements = numbered(maxPrepared + 150)
     for (const size of [1, 90, 549, 7]) {
       for (let at = 0; at < statements.length; at += size) {
         const some = statements.slice(at, at + size)
@@ -88,7 +88,7 @@ test('batches with more statements than a connection keeps all succeed, and at m
         )
       }
     }
-    assert.deepEqual(await numbers(connection, [prepared]), [KEPT])
+    assert.deepEqual(await numbers(connection, [prepared]), [maxPrepared])
   })
 })
 

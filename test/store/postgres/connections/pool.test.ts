@@ -120,7 +120,7 @@ test('the slow reads of one caller leave a connection to the others, and delay n
     slow.push(asSlow())
     while (sent().length < count) await turn()
   }
-  // So long that their pipelines count as slow.
+  // Long enough that their pipelines count as slow.
   await wait(300)
   slow.push(asSlow())
   for (let count = 0; count < 20; count++) {

@@ -9,7 +9,7 @@ import { system } from '../../../../src/principal.ts'
 import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
 import type { BoundStatement, DataRows } from '../../../../src/store/postgres/connections/statement.ts'
 import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
-import { unlocked } from '../../../../src/store/postgres/row-security/security.ts'
+import { noSecurity } from '../../../../src/store/postgres/row-security/security.ts'
 import { Checks } from '../../../../src/store/postgres/versions/checks.ts'
 import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
@@ -47,7 +47,7 @@ function open(checks: readonly DataRows[], total = 5000) {
     answers: new Answers(0),
     lists: listCacheOptions({ versions, keepsTotals: true }),
     checks: new Checks({ pool, versions, lease: new CacheLease(), onChange() {} }),
-    security: unlocked,
+    security: noSecurity,
     primary: { ask },
     source: { ask },
   })
@@ -122,20 +122,20 @@ test('a small total is counted again, since one page can hold the whole list', a
 })
 
 const searched: ListShape = { ...listOfPosts, search: 2 }
-const known = ({ values }: BoundStatement) => values.includes('5000')
+const usesKnownTotal = ({ values }: BoundStatement) => values.includes('5000')
 
 test('the statement of a page of a search counts, and gets the total for further pages until a change', async () => {
   const { read, pipelines, versions } = open([])
   for (const offset of [0, 20, 240]) assert.equal((await read(searched, [offset, 2, 'a'])).total, 5000)
-  assert.deepEqual(pipelines.flat().filter(isSearchedPage).map(known), [false, true, true])
+  assert.deepEqual(pipelines.flat().filter(isSearchedPage).map(usesKnownTotal), [false, true, true])
   versions.bump(['posts'])
   assert.equal((await read(searched, [20, 2, 'a'])).total, 5000)
-  assert.deepEqual(pipelines.at(-1)?.filter(isSearchedPage).map(known), [false])
+  assert.deepEqual(pipelines.at(-1)?.filter(isSearchedPage).map(usesKnownTotal), [false])
   assert.deepEqual(pipelines.flat().filter(isCount), [])
 })
 
 test('a page of a search with a total from before an uncounted change is read again, and counted', async () => {
   const { read, pipelines } = open([calm, touched])
   for (let reads = 0; reads < 2; reads++) await read(searched, [20, 2, 'a'])
-  assert.deepEqual(pipelines.flat().filter(isSearchedPage).map(known), [false, true, false])
+  assert.deepEqual(pipelines.flat().filter(isSearchedPage).map(usesKnownTotal), [false, true, false])
 })

@@ -7,7 +7,11 @@ import type { ItemShape } from '../../../../src/plan/plan.ts'
 import { type Principal, user } from '../../../../src/principal.ts'
 import type { DataRows } from '../../../../src/store/postgres/connections/statement.ts'
 import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
-import { locked, type Security, unlocked } from '../../../../src/store/postgres/row-security/security.ts'
+import {
+  enforcedSecurity,
+  noSecurity,
+  type Security,
+} from '../../../../src/store/postgres/row-security/security.ts'
 import type { Checks } from '../../../../src/store/postgres/versions/checks.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
 import { listCacheOptions } from '../../../../src/store/read/list-cache.ts'
@@ -20,7 +24,7 @@ const guard = createGuard(blog)
 const [ann, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
 
 /** A reader whose queries the test answers. */
-function open(security: Security = unlocked) {
+function open(security: Security = noSecurity) {
   const versions = new Versions()
   const questions: ((text: string) => void)[] = []
   const ask = () => {
@@ -98,8 +102,8 @@ test('an answer is not cached if the collection changed during the query', async
 
 test('callers share the cached answer of a public read, but not under row security', async () => {
   for (const [security, count] of [
-    [unlocked, 1],
-    [locked, 2],
+    [noSecurity, 1],
+    [enforcedSecurity, 2],
   ] as const) {
     const { read, questions } = open(security)
     const own = read(ann)

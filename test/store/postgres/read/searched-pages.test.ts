@@ -25,15 +25,15 @@ import type { BoundStatement } from '../../../../src/store/postgres/connections/
 import { limited } from '../../../../src/store/postgres/read/limited.ts'
 import { statementsOf } from '../../../../src/store/postgres/read/reads.ts'
 import { isSearchedPage } from '../../../../src/store/postgres/read/searched-pages.ts'
-import { unlocked } from '../../../../src/store/postgres/row-security/security.ts'
+import { noSecurity } from '../../../../src/store/postgres/row-security/security.ts'
 import { postgresSchemaSql } from '../../../../src/store/schema/postgres/migrate.ts'
-import { lockedPostgres, postgres } from '../../../../src/store/sql/postgres.ts'
+import { postgres, rowSecurityPostgres } from '../../../../src/store/sql/postgres.ts'
 import { countSql, listSql, type Slice } from '../../../../src/store/sql/read.ts'
 import { arg, slot } from '../../../../src/store/sql/writer.ts'
 import { newDatabase, query, type TestDatabase } from '../../../databases/postgres.ts'
 
-const ROWS = 9000
-const PAGE = 20
+const rowCount = 9000
+const pageSize = 20
 
 function articles(read: AccessRule = anyone, readBody: AccessRule = anyone) {
   const fields = {
@@ -50,16 +50,16 @@ function articles(read: AccessRule = anyone, readBody: AccessRule = anyone) {
 const guard = createGuard(articles())
 
 /** How many rows each word matches. The rows of `late` are the last ones. */
-const matches = { common: ROWS / 3, late: 1000, medium: ROWS / 60, rare: 4, missing: 0 }
+const matches = { common: rowCount / 3, late: 1000, medium: rowCount / 60, rare: 4, missing: 0 }
 type Word = keyof typeof matches
 
-const terms = `array_remove(ARRAY['title', CASE WHEN i % 3 = 0 THEN 'common' END, CASE WHEN i > ${ROWS - 1000} THEN 'late' END,
+const terms = `array_remove(ARRAY['title', CASE WHEN i % 3 = 0 THEN 'common' END, CASE WHEN i > ${rowCount - 1000} THEN 'late' END,
   CASE WHEN i % 60 = 0 THEN 'medium' END, CASE WHEN i % 2250 = 7 THEN 'rare' END], NULL)`
 const fill = `INSERT INTO users (id, email, name, role, created_at) VALUES (1, 'a@example.com', 'a', 'user', '2026-01-01T00:00:00.000Z');
   INSERT INTO articles (title, body, kind, status, author_id)
-    SELECT 'title ' || i, repeat('text ', 20), 'k' || i % 2, 's', 1 FROM generate_series(1, ${ROWS}) AS i;
+    SELECT 'title ' || i, repeat('text ', 20), 'k' || i % 2, 's', 1 FROM generate_series(1, ${rowCount}) AS i;
   INSERT INTO "_search_articles" ("id", "_all", "title", "body")
-    SELECT i, t || b, t, b FROM generate_series(1, ${ROWS}) AS i, LATERAL (SELECT ${terms} AS t) AS t,
+    SELECT i, t || b, t, b FROM generate_series(1, ${rowCount}) AS i, LATERAL (SELECT ${terms} AS t) AS t,
       (SELECT array_agg('body' || n) AS b FROM generate_series(1, 50) AS n) AS b;
   ANALYZE`
 
@@ -98,11 +98,11 @@ function shapeOf(changes: Partial<ListShape> = {}, guarded = guard, caller = sys
   return guarded({ shape, args: argsOf('common') }, caller).shape as GuardedList
 }
 
-const argsOf = (word: Word, offset = 0): readonly JsonValue[] => [offset, PAGE, word, 'k1']
+const argsOf = (word: Word, offset = 0): readonly JsonValue[] => [offset, pageSize, word, 'k1']
 
-const first: Slice = { after: undefined, limit: [String(PAGE)], offset: undefined, keys: false }
-const statements = statementsOf(unlocked)
-const size = { rows: () => PAGE, skipped: () => 0 }
+const first: Slice = { after: undefined, limit: [String(pageSize)], offset: undefined, keys: false }
+const statements = statementsOf(noSecurity)
+const size = { rows: () => pageSize, skipped: () => 0 }
 
 function pagesOf(list: GuardedList, slice: Slice) {
   const toQuery = statements.slice(list, () => slice, size)
@@ -169,7 +169,7 @@ for (const [name, filter, share] of [
     for (let executions = 0; executions < 6; executions++) await rowsOf(page('common', 3000))
     assert.deepEqual(await plansOf(page('common')), [5, 1])
     // The index, its table and the list's table each count a match; of `common`, a third of the rows match.
-    const pageRows = 2 * PAGE + (3 * PAGE) / share
+    const pageRows = 2 * pageSize + (3 * pageSize) / share
     for (const word of words) {
       const known = await visitedBy(page(word, matches[word] * share))
       const counted = await visitedBy(page(word))
@@ -188,7 +188,7 @@ test('pages from an offset and from a position are planned once, too', async () 
   ]) {
     const page = pagesOf(shapeOf(), slice)
     for (let executions = 0; executions < 7; executions++)
-      await rowsOf(page('common', 3000, [20, ROWS - 100]))
+      await rowsOf(page('common', 3000, [20, rowCount - 100]))
     assert.deepEqual(await plansOf(page('common')), [5, 2])
   }
 })
@@ -209,7 +209,7 @@ test('the rows are those of the list, and the total is the given one or the coun
         const plain = limited(postgres, dialect => listSql(list, slice, dialect))
         for (const word of words) {
           for (const offset of [0, 130]) {
-            const inputs = { args: argsOf(word), userId: null, slots: [offset, ROWS / 2] }
+            const inputs = { args: argsOf(word), userId: null, slots: [offset, rowCount / 2] }
             const expected = await rowsOf(plain(inputs))
             const total = (await rowsOf(count(inputs)))[0]?.[0]
             // A known total is not checked. If it is wrong, only another way may be taken.
@@ -231,12 +231,12 @@ test('a search that reads one field finds no words of others, along the ids eith
   const list = shapeOf({}, createGuard(articles(anyone, role('admin'))), user(2, 'user', 'all'))
   const page = statements.slice(list, () => first, size)
   const total = async (word: string, known?: number) => {
-    const rows = await rowsOf(page({ args: [0, PAGE, word, ''], userId: 2, slots: [], total: known }))
+    const rows = await rowsOf(page({ args: [0, pageSize, word, ''], userId: 2, slots: [], total: known }))
     return [rows.filter(([text]) => text !== null).length, rows[0]?.at(-1)]
   }
-  assert.deepEqual(await total('title'), [PAGE, String(ROWS)])
+  assert.deepEqual(await total('title'), [pageSize, String(rowCount)])
   assert.deepEqual(await total('body1'), [0, '0'])
-  assert.deepEqual(await total('body1', ROWS), [0, String(ROWS)])
+  assert.deepEqual(await total('body1', rowCount), [0, String(rowCount)])
 })
 
 test('other lists are read by `listSql`: those that another index may find, and those without an exact total', () => {
@@ -253,7 +253,7 @@ test('other lists are read by `listSql`: those that another index may find, and 
   assert.equal(isSearched({ window: { kind: 'page', offset: 0, limit: 1, total: 'none' } }), false)
   assert.equal(isSearched({ window: { kind: 'page', offset: 0, limit: 1, total: 'estimate' } }), false)
   assert.equal(isSearched({ window: { kind: 'cursor', after: undefined, limit: 1 } }), false)
-  assert.equal(isSearchedPage(shapeOf(), lockedPostgres), false)
+  assert.equal(isSearchedPage(shapeOf(), rowSecurityPostgres), false)
   const ruled = createGuard(articles(field('kind').eq('k1')))
   assert.equal(isSearchedPage(shapeOf({}, ruled, user(1, 'user', 'all')), postgres), true)
 })

@@ -8,10 +8,10 @@ import type { ReplicaSettings } from '../../../../src/store/postgres/connections
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { query } from '../../../databases/postgres.ts'
-import { proxyOf } from '../../../databases/proxy.ts'
+import { openProxy } from '../../../databases/proxy.ts'
 import {
-  type Everywhere,
   pauseReplay,
+  type ReplicatedDatabase,
   type ReplicatedServers,
   resumeReplay,
   startStandbys,
@@ -69,7 +69,7 @@ class Node extends Client {
   }
 }
 
-interface Fixture extends Everywhere {
+interface Fixture extends ReplicatedDatabase {
   readonly standby: string
   /** Opens a node, by default without a cache. */
   node(cacheBytes?: number, replicas?: readonly string[]): Promise<Node>
@@ -276,7 +276,7 @@ test('a server that is not a standby of the primary answers no reads', () =>
 
 test('a standby that stops responding is excluded until it responds again, and no read waits for long', () =>
   withFixture(servers, async ({ standby, node }) => {
-    const proxy = await proxyOf(standby)
+    const proxy = await openProxy(standby)
     try {
       const client = await node(0, [proxy.url])
       await client.settled(() => client.title(1))

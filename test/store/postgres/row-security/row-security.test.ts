@@ -23,24 +23,29 @@ import { createGuard } from '../../../../src/plan/guard.ts'
 import { orderById } from '../../../../src/plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../../../src/plan/plan.ts'
 import { anonymous, app, type Principal, system, user } from '../../../../src/principal.ts'
-import { locked, lockedBy, noActor, settings } from '../../../../src/store/postgres/row-security/security.ts'
+import {
+  createSecurity,
+  enforcedSecurity,
+  noActor,
+  settings,
+} from '../../../../src/store/postgres/row-security/security.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { serviceActor } from '../../../../src/store/values.ts'
 import {
   dropUser,
-  lockedDatabase,
   newUser,
   type OrdinaryDatabase,
+  rowSecurityDatabase,
   urlFor,
-  withOrdinary,
+  withOrdinaryDatabase,
 } from '../../../databases/ordinary.ts'
 import { query } from '../../../databases/postgres.ts'
 import { type Data, type OpenSeededStore, seededStores } from '../../../databases/seeded-store.ts'
 import declaredBlog from '../../../models/blog.ts'
 import declaredRich from '../../../models/rich.ts'
 import { choices, datas, principals, writePlans } from '../../../plan/random.ts'
-import { MOMENT, mayRead, writeReference } from '../../../plan/reference.ts'
+import { canRead, requestTimeMs, writeReference } from '../../../plan/reference.ts'
 import { smallModel } from '../../../plan/small-model.ts'
 import { Client, fields, type Values } from '../../blog.ts'
 
@@ -93,7 +98,7 @@ async function unguarded(store: Store, model: Model, name: string, who: Principa
 /** The rows that the reference lets a caller read. */
 function readable(model: Model, data: Data, who: Principal, collection: Collection): JsonValue[] {
   const rows = data[collection.name] ?? []
-  return rows.filter(row => mayRead(model, data, who, collection, row)).map(row => row.id ?? null)
+  return rows.filter(row => canRead(model, data, who, collection, row)).map(row => row.id ?? null)
 }
 
 const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
@@ -127,7 +132,7 @@ async function asOtherRole(admin: string, use: (client: pg.Client) => Promise<vo
   }
 }
 
-const atMoment = lockedBy(() => MOMENT)
+const atMoment = createSecurity(() => requestTimeMs)
 
 async function checkOtherRole(model: Model, data: Data, admin: string, callers: readonly Principal[]) {
   await asOtherRole(admin, async client => {
@@ -154,7 +159,7 @@ test('SQL on behalf of a caller sees exactly the rows that random rules let the 
       model,
       data,
       ({ admin }) => checkOtherRole(model, data, admin, callers),
-      () => MOMENT,
+      () => requestTimeMs,
     )
   })
   await fc.assert(property, { numRuns: 5, endOnFailure: true })
@@ -176,7 +181,7 @@ test('an unguarded plan reads and counts only the rows that random rules let its
           }
         }
       },
-      () => MOMENT,
+      () => requestTimeMs,
     )
   })
   await fc.assert(property, { numRuns: 5, endOnFailure: true })
@@ -255,7 +260,7 @@ test('an unguarded plan changes only what random rules let its caller change', a
           if (outcome === 'refused') refused++
         }
       },
-      () => MOMENT,
+      () => requestTimeMs,
     )
   })
   await fc.assert(property, { numRuns: 4, endOnFailure: true })
@@ -269,7 +274,7 @@ async function seeded(
   rows: readonly (readonly [collection: string, values: Values])[],
   use: (store: Store, database: OrdinaryDatabase, data: Data) => Promise<void>,
 ): Promise<void> {
-  const database = await lockedDatabase(model)
+  const database = await rowSecurityDatabase(model)
   const store = await openPostgres(model, { url: database.url, connections: 4, rowSecurity: true })
   try {
     const client = new Client(store, model)
@@ -405,7 +410,7 @@ test('only Portico can read the tables of events, records and search terms', asy
         assert.deepEqual(await rowsAs(client, noActor, `SELECT 1 FROM "${table}"`), [], table)
         assert.ok((await query(admin, `SELECT 1 FROM "${table}"`)).length > 0, table)
       }
-      const admins = locked.actor(user(3, 'admin', 'all')) ?? noActor
+      const admins = enforcedSecurity.actor(user(3, 'admin', 'all')) ?? noActor
       for (const table of ['_events', '_records', '_search_tasks']) {
         assert.deepEqual(await rowsAs(client, admins, `SELECT 1 FROM "${table}"`), [], table)
       }
@@ -414,7 +419,7 @@ test('only Portico can read the tables of events, records and search terms', asy
 })
 
 test('a role that bypasses row security is refused at the start', async () => {
-  await withOrdinary(async ({ url, admin }) => {
+  await withOrdinaryDatabase(async ({ url, admin }) => {
     await assert.rejects(
       openPostgres(blog, { url: admin, rowSecurity: true }),
       /is a superuser, and no policy applies/,

@@ -10,7 +10,7 @@ import { openPostgres } from '../../../../src/store/postgres.ts'
 import { applyPostgres } from '../../../../src/store/schema/postgres/migrate.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
-import { proxyOf } from '../../../databases/proxy.ts'
+import { openProxy } from '../../../databases/proxy.ts'
 import { until } from '../../../databases/replicated.ts'
 import { blog, Client } from '../../blog.ts'
 import { access } from '../../schema/migration-cases.ts'
@@ -19,7 +19,7 @@ const ada = { name: 'Ada', email: 'ada@example.com' }
 
 interface Fixture {
   readonly url: string
-  readonly proxy: Awaited<ReturnType<typeof proxyOf>>
+  readonly proxy: Awaited<ReturnType<typeof openProxy>>
   /** Reaches the database through the proxy. */
   readonly store: Store
   readonly client: Client
@@ -27,7 +27,7 @@ interface Fixture {
 
 async function withStore(use: (fixture: Fixture) => Promise<void>, model: Model = blog): Promise<void> {
   await withPostgres(async url => {
-    const proxy = await proxyOf(url)
+    const proxy = await openProxy(url)
     const store = await openPostgres(model, { url: proxy.url })
     try {
       await use({ url, proxy, store, client: new Client(store, model) })
@@ -118,14 +118,14 @@ test('an own commit that others can see is visible to the node before its COMMIT
     const changing = client.update('users', id, { name: 'Eve' })
     const reading = during(() => nameOf(client, id))
     await until('the update commits', () => isCommitting(url))
-    const { up } = proxy.linkOf('COMMIT')
+    const { upstream } = proxy.connectionWith('COMMIT')
     // The statements before COMMIT need their answers, so answers are held back only once COMMIT is sent.
-    up.pause()
+    upstream.pause()
     await commits.release()
     await until('others see the commit', async () => (await stored(url, id)) === 'Eve')
     assert.equal(await nameOf(client, id), 'Eve')
     await reading.end()
-    up.resume()
+    upstream.resume()
     await changing
     await alone(store)
     assert.equal(await nameOf(client, id), 'Eve')
@@ -142,11 +142,11 @@ test('a commit whose answer is lost is visible to the node once others can see i
       last = `Eve ${round}`
       const changing = assert.rejects(client.update('users', id, { name: last }), { code: 'UNAVAILABLE' })
       await until('the update commits', () => isCommitting(url))
-      const { up, down } = proxy.linkOf('COMMIT')
-      up.pause()
+      const { upstream, client: clientSocket } = proxy.connectionWith('COMMIT')
+      upstream.pause()
       await commits.release()
       await until('others see the commit', async () => (await stored(url, id)) === last)
-      down.destroy()
+      clientSocket.destroy()
       await changing
       assert.equal(await nameOf(client, id), last)
     }
@@ -160,7 +160,7 @@ test('a commit whose answer is lost before it completes is visible to the node o
     const commits = await heldCommits(url)
     const changing = assert.rejects(client.update('users', id, { name: 'Eve' }), { code: 'UNAVAILABLE' })
     await until('the update commits', () => isCommitting(url))
-    proxy.linkOf('COMMIT').down.destroy()
+    proxy.connectionWith('COMMIT').client.destroy()
     await changing
     assert.equal(await nameOf(client, id), 'Ada', 'the commit has not completed')
     await commits.release()

@@ -1,4 +1,4 @@
-/** What a batch locks on PostgreSQL while it is open: which single writes wait for it, and which do not. */
+/** The table locks of an open batch on PostgreSQL: which single writes wait for it, and which do not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
@@ -8,7 +8,7 @@ import type { CollectionUses } from '../../../../src/plan/transaction.ts'
 import { user } from '../../../../src/principal.ts'
 import { TableLocks } from '../../../../src/store/postgres/write/table-locks.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
-import { type Bench, openBench } from '../../../contract/rest/bench.ts'
+import { type Harness, openHarness } from '../../../contract/rest/harness.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
 
 const open = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -37,8 +37,8 @@ const houses = checkModel(
 )
 
 /** Makes every transaction that inserts a note wait for an advisory lock. */
-const gated = `CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(777); RETURN NULL; END $$;
-CREATE TRIGGER gate AFTER INSERT ON notes FOR EACH ROW EXECUTE FUNCTION gate()`
+const waitingTrigger = `CREATE FUNCTION wait_for_lock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(777); RETURN NULL; END $$;
+CREATE TRIGGER wait_for_lock AFTER INSERT ON notes FOR EACH ROW EXECUTE FUNCTION wait_for_lock()`
 const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
 
 const heldModes = `SELECT relation::regclass::text AS "table", mode FROM pg_locks WHERE granted AND mode IN ('ShareLock', 'ExclusiveLock') AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND relation IS NOT NULL`
@@ -52,12 +52,12 @@ interface Operation {
   readonly body?: Readonly<Record<string, number>>
 }
 
-async function statusOf(bench: Bench, { path, ...rest }: Operation): Promise<number> {
-  return (await bench.send({ url: `/api/v1${path}`, ...rest }, caller)).status
+async function statusOf(harness: Harness, { path, ...rest }: Operation): Promise<number> {
+  return (await harness.send({ url: `/api/v1${path}`, ...rest }, caller)).status
 }
 
 interface OpenBatch {
-  readonly bench: Bench
+  readonly harness: Harness
   /** The modes of the tables that are locked against writes. */
   modes(): Promise<Record<string, unknown>>
   /** Resolves once `count` transactions wait, that of the batch included. */
@@ -70,36 +70,36 @@ interface OpenBatch {
 function whileBatchIsOpen(operations: readonly Operation[], use: (batch: OpenBatch) => Promise<void>) {
   return withPostgres(async url => {
     const store = await openPostgres(houses, { url, connections: 8 })
-    const bench = await openBench(houses, async () => ({ store, close: () => store.close() }))
-    const gate = new pg.Client({ connectionString: url })
-    await gate.connect()
+    const harness = await openHarness(houses, async () => ({ store, close: () => store.close() }))
+    const lockClient = new pg.Client({ connectionString: url })
+    await lockClient.connect()
     const untilWaiting = async (count: number) => {
       while ((await query(url, waiting)).length < count) await new Promise(resolve => setImmediate(resolve))
     }
     try {
       for (const id of [1, 2]) {
-        await bench.seed('switches', { value: 1 })
-        await bench.seed('houses', { value: 1, switch_id: id })
+        await harness.seed('switches', { value: 1 })
+        await harness.seed('houses', { value: 1, switch_id: id })
       }
-      await bench.seed('rooms', { value: 1, house_id: 1 })
-      await bench.seed('clubs', { value: 1 })
-      await bench.seed('members', { value: 1, club_id: 1 })
-      await gate.query(gated)
-      await gate.query('SELECT pg_advisory_lock(777)')
+      await harness.seed('rooms', { value: 1, house_id: 1 })
+      await harness.seed('clubs', { value: 1 })
+      await harness.seed('members', { value: 1, club_id: 1 })
+      await lockClient.query(waitingTrigger)
+      await lockClient.query('SELECT pg_advisory_lock(777)')
       const note = { method: 'POST', path: '/notes', body: { value: 1 } }
       const body = { operations: [...operations, note] }
-      const batch = bench.send({ method: 'POST', url: '/api/v1/batch', body }, caller)
+      const batch = harness.send({ method: 'POST', url: '/api/v1/batch', body }, caller)
       await untilWaiting(1)
       const finish = async () => {
-        await gate.query('SELECT pg_advisory_unlock(777)')
+        await lockClient.query('SELECT pg_advisory_unlock(777)')
         return (await batch).status
       }
       const modes = async () =>
         Object.fromEntries((await query(url, heldModes)).map(({ table, mode }) => [table, mode]))
-      await use({ bench, modes, untilWaiting, finish })
+      await use({ harness, modes, untilWaiting, finish })
     } finally {
-      await gate.end()
-      await bench.close()
+      await lockClient.end()
+      await harness.close()
     }
   })
 }
@@ -110,15 +110,15 @@ const createRoom = { method: 'POST', path: '/rooms', body: { value: 2, house_id:
 const updateRoom = { method: 'PATCH', path: '/rooms/1', body: { value: 2 } }
 
 test('a batch that reads an item does not delay writes of the collections that its deletion would change', () =>
-  whileBatchIsOpen([readHouse], async ({ bench, finish }) => {
-    assert.equal(await statusOf(bench, createRoom), 201)
-    assert.equal(await statusOf(bench, updateRoom), 200)
+  whileBatchIsOpen([readHouse], async ({ harness, finish }) => {
+    assert.equal(await statusOf(harness, createRoom), 201)
+    assert.equal(await statusOf(harness, updateRoom), 200)
     assert.equal(await finish(), 200)
   }))
 
 test('a batch that updates an item does not delay writes of the collections that its deletion would change', () =>
-  whileBatchIsOpen([updateHouse], async ({ bench, finish }) => {
-    assert.equal(await statusOf(bench, updateRoom), 200)
+  whileBatchIsOpen([updateHouse], async ({ harness, finish }) => {
+    assert.equal(await statusOf(harness, updateRoom), 200)
     assert.equal(await finish(), 200)
   }))
 
@@ -137,9 +137,9 @@ test('a batch that deletes an item locks the tables to which the deletion cascad
   }))
 
 test('a write of a collection that a batch has read waits for the batch', () =>
-  whileBatchIsOpen([readHouse], async ({ bench, untilWaiting, finish }) => {
+  whileBatchIsOpen([readHouse], async ({ harness, untilWaiting, finish }) => {
     let isStored = false
-    const update = statusOf(bench, updateHouse).finally(() => {
+    const update = statusOf(harness, updateHouse).finally(() => {
       isStored = true
     })
     await untilWaiting(2)
@@ -162,8 +162,8 @@ const lateWrites = {
 
 for (const [title, write] of Object.entries(lateWrites)) {
   test(`${title} that waits for a batch is checked against what the batch has changed`, () =>
-    whileBatchIsOpen([readRoom, turnOff], async ({ bench, untilWaiting, finish }) => {
-      const status = statusOf(bench, write)
+    whileBatchIsOpen([readRoom, turnOff], async ({ harness, untilWaiting, finish }) => {
+      const status = statusOf(harness, write)
       await untilWaiting(2)
       assert.equal(await finish(), 200)
       assert.equal(await status, 403)
@@ -178,20 +178,23 @@ for (const [title, headers] of Object.entries({
   'a create in a transaction of its own': { 'idempotency-key': 'one' },
 })) {
   test(`${title} that waits for a batch is checked against what the batch has changed`, () =>
-    whileBatchIsOpen([{ method: 'DELETE', path: '/members/1' }], async ({ bench, untilWaiting, finish }) => {
-      const status = statusOf(bench, { ...createMember, headers })
-      await untilWaiting(2)
-      assert.equal(await finish(), 200)
-      assert.equal(await status, 403)
-    }))
+    whileBatchIsOpen(
+      [{ method: 'DELETE', path: '/members/1' }],
+      async ({ harness, untilWaiting, finish }) => {
+        const status = statusOf(harness, { ...createMember, headers })
+        await untilWaiting(2)
+        assert.equal(await finish(), 200)
+        assert.equal(await status, 403)
+      },
+    ))
 }
 
 test('an update after its group was rolled back is checked against what the batch has changed', () =>
-  whileBatchIsOpen([readRoom, turnOff], async ({ bench, untilWaiting, finish }) => {
+  whileBatchIsOpen([readRoom, turnOff], async ({ harness, untilWaiting, finish }) => {
     const tag = { method: 'POST', path: '/tags', body: { value: 1 } }
     // The database refuses the second one, after which groups use savepoints.
-    assert.deepEqual([await statusOf(bench, tag), await statusOf(bench, tag)], [201, 409])
-    const status = statusOf(bench, moveRoom)
+    assert.deepEqual([await statusOf(harness, tag), await statusOf(harness, tag)], [201, 409])
+    const status = statusOf(harness, moveRoom)
     await untilWaiting(2)
     assert.equal(await finish(), 200)
     assert.equal(await status, 403)

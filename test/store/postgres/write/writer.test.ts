@@ -6,7 +6,7 @@ import pg from 'pg'
 import { ApiError } from '../../../../src/errors.ts'
 import { openPostgres } from '../../../../src/store/postgres.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
-import { proxyOf } from '../../../databases/proxy.ts'
+import { openProxy } from '../../../databases/proxy.ts'
 import { blog, Client } from '../../blog.ts'
 
 const waiting = `SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'portico' AND wait_event_type = 'Lock'`
@@ -98,26 +98,26 @@ test('writes that time out on a lock are refused together, and the others of the
 })
 
 /** Makes every COMMIT that inserts a post wait for an advisory lock. */
-const gated = `CREATE FUNCTION gate() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(777); RETURN NULL; END $$;
-CREATE CONSTRAINT TRIGGER gate AFTER INSERT ON posts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION gate()`
+const waitingTrigger = `CREATE FUNCTION wait_for_lock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_advisory_xact_lock_shared(777); RETURN NULL; END $$;
+CREATE CONSTRAINT TRIGGER wait_for_lock AFTER INSERT ON posts DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION wait_for_lock()`
 
 test('a write whose connection is lost during COMMIT fails as possibly stored and is not repeated', async () => {
   await withPostgres(async direct => {
-    const proxy = await proxyOf(direct)
+    const proxy = await openProxy(direct)
     const client = new Client(await openPostgres(blog, { url: proxy.url }))
     const other = new pg.Client({ connectionString: direct })
     await other.connect()
     try {
       const { id: author } = await client.create('users', { name: 'Ada', email: 'ada@example.com' })
-      await other.query(gated)
+      await other.query(waitingTrigger)
       await other.query('SELECT pg_advisory_lock(777)')
       const create = client.create('posts', { title: 'lost', author_id: author }).then(
         () => assert.fail('acknowledged'),
         (cause: unknown) => cause,
       )
       while ((await query(direct, waiting)).length === 0) await wait(20)
-      const link = proxy.linkOf('COMMIT')
-      link.down.destroy()
+      const connection = proxy.connectionWith('COMMIT')
+      connection.client.destroy()
       const error = await create
       assert.ok(error instanceof ApiError)
       assert.equal(error.code, 'UNAVAILABLE')

@@ -8,14 +8,14 @@ import { openPostgres } from '../../../../src/store/postgres.ts'
 import { applyPostgres, planPostgres } from '../../../../src/store/schema/postgres/migrate.ts'
 import { planFor, stateOf } from '../../../../src/store/schema/postgres/plan.ts'
 import { MigrationError } from '../../../../src/store/schema/refusal.ts'
-import { postgres } from '../../../databases/migratable.ts'
+import { postgres } from '../../../databases/migrations.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
-import { books, keep, plain } from '../migration-cases.ts'
+import { books, plain, unchangedFields } from '../migration-cases.ts'
 
-const noted = books({ fields: { ...keep, note: text({ optional: true }) } })
-const indexed = books({ fields: keep, indexes: [unique('title'), index('year')] })
+const noted = books({ fields: { ...unchangedFields, note: text({ optional: true }) } })
+const indexed = books({ fields: unchangedFields, indexes: [unique('title'), index('year')] })
 
-async function make(url: string, autoMigrate = true): Promise<void> {
+async function createTables(url: string, autoMigrate = true): Promise<void> {
   await (await openPostgres(plain, { url, autoMigrate })).close()
 }
 
@@ -47,27 +47,30 @@ async function countPrepared(url: string): Promise<number> {
 
 test('the next start or command removes what an abandoned migration has prepared', () =>
   withPostgres(async url => {
-    await make(url)
-    for (const next of [() => make(url), () => applyPostgres(url, plain, { allowDestructive: false })]) {
+    await createTables(url)
+    for (const next of [
+      () => createTables(url),
+      () => applyPostgres(url, plain, { allowDestructive: false }),
+    ]) {
       await abandon(url)
       assert.equal(await countPrepared(url), 3)
       await next()
       assert.equal(await countPrepared(url), 0)
-      await postgres.requireSound(url)
+      await postgres.assertConsistent(url)
       assert.deepEqual(await planPostgres(url, plain), [])
     }
   }))
 
 test('a start neither waits for a running migration nor removes what it has prepared', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await abandon(url)
     await withClient(url, async otherClient => {
       await otherClient.query('SELECT pg_advisory_lock(20591, 1)')
-      await make(url)
+      await createTables(url)
       assert.equal(await countPrepared(url), 3)
     })
-    await make(url, false)
+    await createTables(url, false)
     assert.equal(await countPrepared(url), 3, 'a start without autoMigrate')
   }))
 
@@ -99,26 +102,26 @@ async function inDeadlock<T>(url: string, like: string, run: () => Promise<T>): 
 
 test('creating an index is retried after a deadlock', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     const migrate = () => applyPostgres(url, indexed, { allowDestructive: false })
     await inDeadlock(url, 'CREATE UNIQUE INDEX CONCURRENTLY%', migrate)
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     assert.deepEqual(await planPostgres(url, indexed), [])
     await query(url, 'DROP INDEX books__year__index')
     await inDeadlock(url, 'CREATE INDEX CONCURRENTLY%', migrate)
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     assert.deepEqual(await planPostgres(url, indexed), [])
   }))
 
 test('a migration does not wait for transactions that write records', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await withClient(url, async otherClient => {
       await otherClient.query(`BEGIN; INSERT INTO _records (kind, id, payload) VALUES ('a', 'b', '{}')`)
       await applyPostgres(url, noted, { allowDestructive: false })
       await otherClient.query('COMMIT')
     })
-    await postgres.requireSound(url)
+    await postgres.assertConsistent(url)
     await query(url, 'DROP INDEX "_records__owner"; DROP TABLE "_touched"')
     await applyPostgres(url, plain, { allowDestructive: true })
     assert.deepEqual(await query(url, `SELECT to_regclass('_records__owner')::text AS is`), [
@@ -138,7 +141,7 @@ test('a role that lacks privileges on the tables gets an error that says so', ()
         assert.match(error.message, /permission denied for schema public/)
         return true
       })
-      await make(url)
+      await createTables(url)
       await assert.rejects(openPostgres(plain, { url: own.href }), (error: Error) => {
         assert.ok(error instanceof MigrationError, String(error))
         assert.match(error.message, /permission denied for table _portico/)
@@ -151,7 +154,7 @@ test('a role that lacks privileges on the tables gets an error that says so', ()
 
 test('a plan is not confused by a migration that another process commits while it reads the tables', () =>
   withPostgres(async url => {
-    await make(url)
+    await createTables(url)
     await withClient(url, async client => {
       const send = client.query.bind(client) as (text: unknown) => Promise<pg.QueryResult>
       let isMigrated = false
@@ -165,6 +168,6 @@ test('a plan is not confused by a migration that another process commits while i
       }
       const state = await stateOf(Object.assign(client, { query }))
       assert.ok(isMigrated)
-      assert.deepEqual(planFor(state, { model: plain, isLocked: undefined }).steps, [])
+      assert.deepEqual(planFor(state, { model: plain, rowSecurity: undefined }).steps, [])
     })
   }))

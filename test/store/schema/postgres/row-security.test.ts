@@ -31,7 +31,7 @@ import {
   postgresSchemaSql,
 } from '../../../../src/store/schema/postgres/migrate.ts'
 import { openSqlite } from '../../../../src/store/sqlite.ts'
-import { type OrdinaryDatabase, withOrdinary } from '../../../databases/ordinary.ts'
+import { type OrdinaryDatabase, withOrdinaryDatabase } from '../../../databases/ordinary.ts'
 import { query } from '../../../databases/postgres.ts'
 import { Client, fields, listOfPosts } from '../../blog.ts'
 
@@ -82,10 +82,10 @@ async function rowsFor(model: Model, { url }: OrdinaryDatabase, id: number): Pro
   }
 }
 
-const allowed = { allowDestructive: true, isLocked: true }
+const allowed = { allowDestructive: true, rowSecurity: true }
 
 test('a migration switches row security on or off; a start without it does not switch it off', async () => {
-  await withOrdinary(async database => {
+  await withOrdinaryDatabase(async database => {
     const { url } = database
     await seed(url)
     assert.equal(await countForOwner(database), 2)
@@ -96,13 +96,13 @@ test('a migration switches row security on or off; a start without it does not s
       openPostgres(plain, { url, rowSecurity: true, autoMigrate: false }),
       /does not fit the model:\n {2}- Lock the rows/,
     )
-    await applyPostgres(url, plain, { allowDestructive: false, isLocked: true })
+    await applyPostgres(url, plain, { allowDestructive: false, rowSecurity: true })
     assert.deepEqual(await planPostgres(url, plain, true), [])
     assert.deepEqual(await planPostgres(url, plain), [])
     assert.equal(await countForOwner(database), 0)
     assert.deepEqual(await rowsFor(plain, database, 1), ['By ada'])
     await assert.rejects(openPostgres(plain, { url }), /Remove the policies of row security: every row/)
-    const off = { isLocked: false }
+    const off = { rowSecurity: false }
     await assert.rejects(
       applyPostgres(url, plain, { allowDestructive: false, ...off }),
       /Remove the policies/,
@@ -117,7 +117,7 @@ test('a migration switches row security on or off; a start without it does not s
 })
 
 test('a node started without row security continues after it is switched on', async () => {
-  await withOrdinary(async database => {
+  await withOrdinaryDatabase(async database => {
     await seed(database.url)
     const store = await openPostgres(plain, { url: database.url, cacheBytes: 0 })
     try {
@@ -133,7 +133,7 @@ test('a node started without row security continues after it is switched on', as
 })
 
 test('a migration replaces the policies of changed rules and restores dropped ones', async () => {
-  await withOrdinary(async database => {
+  await withOrdinaryDatabase(async database => {
     const { url, admin } = database
     await seed(url)
     await applyPostgres(url, plain, allowed)
@@ -157,7 +157,7 @@ test('a migration replaces the policies of changed rules and restores dropped on
 })
 
 test('columns and tables used by policies can be migrated, and stay protected', async () => {
-  await withOrdinary(async database => {
+  await withOrdinaryDatabase(async database => {
     const { url } = database
     await seed(url)
     const byRank = related('author', related('posts', role('admin').or(owner('author_id'))))
@@ -199,12 +199,12 @@ test('columns and tables used by policies can be migrated, and stay protected', 
 })
 
 test('the printed SQL creates the same policies as a migration', async () => {
-  await withOrdinary(async ({ url }) => {
+  await withOrdinaryDatabase(async ({ url }) => {
     await query(url, postgresSchemaSql(plain, true))
     const policies = 'SELECT tablename, policyname, cmd, qual, with_check FROM pg_policies ORDER BY 1, 2'
     const printed = await query(url, policies)
     assert.ok(printed.some(({ tablename }) => tablename === 'posts'))
-    await withOrdinary(async other => {
+    await withOrdinaryDatabase(async other => {
       await applyPostgres(other.url, plain, allowed)
       assert.deepEqual(await query(other.url, policies), printed)
     })
@@ -214,7 +214,7 @@ test('the printed SQL creates the same policies as a migration', async () => {
 test('a database with row security can be copied to SQLite and back', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-locked-'))
   try {
-    await withOrdinary(async from => {
+    await withOrdinaryDatabase(async from => {
       await seed(from.url)
       await applyPostgres(from.url, plain, allowed)
       const file = join(folder, 'copy.db')
@@ -225,7 +225,7 @@ test('a database with row security can be copied to SQLite and back', async () =
       const store = openSqlite(plain, { file })
       assert.equal((await new Client(store, plain).list(listOfPosts, [0, 10])).items?.length, 2)
       await store.close()
-      await withOrdinary(async to => {
+      await withOrdinaryDatabase(async to => {
         await copyDatabase(plain, { from: sqlite, to: postgres(to.url, 'two'), ...options })
         const copied = await openPostgres(plain, { url: to.url, rowSecurity: true })
         await copied.close()

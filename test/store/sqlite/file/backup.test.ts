@@ -17,7 +17,7 @@ import { user } from '../../../../src/principal.ts'
 import { BackupError, backUp, restore } from '../../../../src/store/sqlite/file/backup.ts'
 import { openSqlite } from '../../../../src/store/sqlite.ts'
 import { ordinaryUser } from '../../../databases/programs.ts'
-import { type AcknowledgedTitles, check } from '../../../faults/stored.ts'
+import { type AcknowledgedTitles, assertIntact } from '../../../faults/acknowledged.ts'
 import { blog, Client, withFile } from '../../blog.ts'
 
 interface FilledDatabase {
@@ -76,7 +76,7 @@ describe('a backup', () => {
       await writer
       assert.ok(during > 0)
       assert.equal(statSync(copy).size, bytes)
-      check(copy, before)
+      assertIntact(copy, before)
       const copiedTitles = titles(copy)
       const numbers = copiedTitles.slice(400).map(title => Number(String(title).replace('during ', '')))
       assert.deepEqual(
@@ -165,7 +165,7 @@ describe('a restore', () => {
       const { id } = await new Client(again).create('posts', { title: 'new' }, user(1, 'user', 'all'))
       await again.close()
       assert.deepEqual(titles(file), ['kept', 'new'])
-      check(file, new Map([[id, ['new']]]))
+      assertIntact(file, new Map([[id, ['new']]]))
     }))
 
   it('does not apply the WAL of the replaced database', () =>

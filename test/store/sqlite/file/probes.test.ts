@@ -21,34 +21,34 @@ function withProbes() {
     },
   } as unknown as Connection
   const probes = new WriteProbes({ connection, health: new WriteHealth(), clock: () => state.now })
-  const look = (now: number, errcode?: number) => {
+  const probe = (now: number, errcode?: number) => {
     Object.assign(state, { now, errcode })
     return probes.probe()?.message
   }
-  return { probes, look }
+  return { probes, look: probe }
 }
 
 test('a lock of another process is reported once it has lasted five seconds, until a commit succeeds', () => {
-  const { look } = withProbes()
-  assert.equal(look(0, BUSY), undefined)
-  assert.equal(look(4999, BUSY), undefined)
-  assert.equal(look(5000, BUSY), isLocked)
-  assert.equal(look(5001), undefined)
+  const { look: probe } = withProbes()
+  assert.equal(probe(0, BUSY), undefined)
+  assert.equal(probe(4999, BUSY), undefined)
+  assert.equal(probe(5000, BUSY), isLocked)
+  assert.equal(probe(5001), undefined)
 })
 
 test('each commit of a probe or a write restarts the five seconds', () => {
-  const { probes, look } = withProbes()
-  assert.equal(look(0, BUSY), undefined)
-  assert.equal(look(1000), undefined)
-  assert.equal(look(6000, BUSY), undefined)
+  const { probes, look: probe } = withProbes()
+  assert.equal(probe(0, BUSY), undefined)
+  assert.equal(probe(1000), undefined)
+  assert.equal(probe(6000, BUSY), undefined)
   probes.recordCommit()
-  assert.equal(look(12_000, BUSY), undefined)
+  assert.equal(probe(12_000, BUSY), undefined)
 })
 
 test('a failed sync is reported, even while another process holds the lock, until a commit is durable', () => {
-  const { probes, look } = withProbes()
-  assert.equal(look(0, IOERR_FSYNC), diskFails)
-  assert.equal(look(1, BUSY), diskFails)
+  const { probes, look: probe } = withProbes()
+  assert.equal(probe(0, IOERR_FSYNC), diskFails)
+  assert.equal(probe(1, BUSY), diskFails)
   probes.recordCommit()
-  assert.equal(look(2, BUSY), undefined)
+  assert.equal(probe(2, BUSY), undefined)
 })

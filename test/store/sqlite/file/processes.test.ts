@@ -13,9 +13,9 @@ import { openSqlite } from '../../../../src/store/sqlite.ts'
 import { blog, Client, listOfPosts, withFile } from '../../blog.ts'
 
 const program = fileURLToPath(new URL('other-process.ts', import.meta.url))
-const TURNS = 200
+const turns = 200
 
-async function ask(child: ChildProcess, id: number, title: string | null): Promise<unknown> {
+async function requestWrite(child: ChildProcess, id: number, title: string | null): Promise<unknown> {
   const answer = once(child, 'message')
   child.send({ id, title })
   return (await answer)[0]
@@ -52,8 +52,8 @@ test('while two processes write, a read is never older than the writes acknowled
     // Starts the reader processes before the turns begin.
     await Promise.all([0, 1].map(offset => client.list(byBody, [offset, 1])))
     const reads = [read(byBody, 0), read(byBody, 0), read({ ...listOfPosts, within: undefined }, 0)]
-    for (let turn = 1; turn <= TURNS || pooledReads() <= TURNS / 10; turn++) {
-      if (turn % 2 === 0) await ask(child, id, `${turn}`)
+    for (let turn = 1; turn <= turns || pooledReads() <= turns / 10; turn++) {
+      if (turn % 2 === 0) await requestWrite(child, id, `${turn}`)
       else await client.update('posts', id, { title: `${turn}` })
       acknowledged = turn
     }
@@ -75,12 +75,12 @@ test('a cached answer does not outlive a write of another of three processes', a
     await Promise.all(children.map(child => once(child, 'message')))
     const [left, right] = children
     assert.ok(left && right)
-    for (let turn = 1; turn <= TURNS; turn++) {
+    for (let turn = 1; turn <= turns; turn++) {
       const writer = [left, right, undefined][turn % 3]
-      if (writer) await ask(writer, id, `${turn}`)
+      if (writer) await requestWrite(writer, id, `${turn}`)
       else await client.update('posts', id, { title: `${turn}` })
-      assert.equal(await ask(left, id, null), `${turn}`)
-      assert.equal(await ask(right, id, null), `${turn}`)
+      assert.equal(await requestWrite(left, id, null), `${turn}`)
+      assert.equal(await requestWrite(right, id, null), `${turn}`)
       assert.equal(((await client.item('posts', id)) as { title: string }).title, `${turn}`)
     }
     for (const child of children) child.kill('SIGKILL')

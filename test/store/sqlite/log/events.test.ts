@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { openSqlite } from '../../../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../../blog.ts'
 
-const HOUR = 3_600_000
+const hourMs = 3_600_000
 
 /** Provides a store with a clock that the test sets, and the ids in its log. */
 function withClock(
@@ -13,7 +13,7 @@ function withClock(
 ): Promise<void> {
   return withFile(async file => {
     const clock = { ms: Date.parse('2026-01-01T00:00:00Z') }
-    const store = openSqlite(blog, { file, retention: { maxAgeMs: HOUR }, now: () => clock.ms })
+    const store = openSqlite(blog, { file, retention: { maxAgeMs: hourMs }, now: () => clock.ms })
     const other = new DatabaseSync(file)
     const ids = () =>
       other
@@ -39,10 +39,10 @@ const people = (client: Client, from: number, count: number) =>
 test('events are kept for the retention period and pruned by a later write', () =>
   withClock(async ({ client, clock, ids }) => {
     await people(client, 0, 3)
-    clock.ms += HOUR
+    clock.ms += hourMs
     await people(client, 3, 1)
     assert.deepEqual(ids(), [1, 2, 3, 4])
-    clock.ms += HOUR / 2
+    clock.ms += hourMs / 2
     await people(client, 4, 1)
     assert.deepEqual(ids(), [4, 5])
   }))
@@ -50,7 +50,7 @@ test('events are kept for the retention period and pruned by a later write', () 
 test('old events are pruned in portions, so that no write waits long', () =>
   withClock(async ({ client, clock, ids }) => {
     await people(client, 0, 1200)
-    clock.ms += 2 * HOUR
+    clock.ms += 2 * hourMs
     const left = []
     for (let n = 0; n < 4; n++) {
       await people(client, 1200 + n, 1)
@@ -62,7 +62,7 @@ test('old events are pruned in portions, so that no write waits long', () =>
 test('the id of a pruned event is never reused', () =>
   withClock(async ({ client, clock, ids }) => {
     await people(client, 0, 2)
-    clock.ms += 2 * HOUR
+    clock.ms += 2 * hourMs
     await assert.rejects(people(client, 0, 1), { code: 'CONFLICT' })
     assert.deepEqual(ids(), [])
     await people(client, 2, 1)

@@ -18,7 +18,7 @@ const numbers = checkModel(
     }),
   }),
 )
-const COUNT = 1_300
+const postCount = 1_300
 
 async function withNumbers(use: (client: Client, owners: readonly number[]) => Promise<void>): Promise<void> {
   const store = openSqlite(numbers, { file: ':memory:' })
@@ -28,7 +28,7 @@ async function withNumbers(use: (client: Client, owners: readonly number[]) => P
     for (const name of ['ann', 'ben']) {
       owners.push((await client.create('users', { name, email: `${name}@example.com` })).id)
     }
-    const values = Array.from({ length: COUNT }, (_, n) => ({ n: n % 7, owner_id: owners[n % 2] ?? 0 }))
+    const values = Array.from({ length: postCount }, (_, n) => ({ n: n % 7, owner_id: owners[n % 2] ?? 0 }))
     await Promise.all(values.map(value => client.create('numbers', value)))
     await use(client, owners)
   } finally {

@@ -74,7 +74,7 @@ const slow: readonly Case[] = [
   ],
 ]
 
-function ask(store: SqliteStore, shape: ListShape, args: readonly (string | number)[], as: Principal) {
+function readList(store: SqliteStore, shape: ListShape, args: readonly (string | number)[], as: Principal) {
   return store.read(guard({ shape, args }, as) as GuardedRead)
 }
 
@@ -83,22 +83,22 @@ test('a read that sorts or counts a large table runs in a process; fast reads an
     const [store, plain] = [openSqlite(blog, { file, readers }), openSqlite(blog, { file })]
     try {
       for (const [name, shape, args] of fast) {
-        const answer = ask(store, shape, args, reader)
+        const answer = readList(store, shape, args, reader)
         assert.ok(!(answer instanceof Promise), name)
-        assert.deepEqual(answer, ask(plain, shape, args, reader), name)
+        assert.deepEqual(answer, readList(plain, shape, args, reader), name)
       }
       assert.deepEqual(store.slowReads?.().done, 0)
       for (const [name, shape, args] of slow) {
-        const answer = ask(store, shape, args, reader)
+        const answer = readList(store, shape, args, reader)
         assert.ok(answer instanceof Promise, name)
         assert.equal(
-          ask(store, shape, args, reader),
+          readList(store, shape, args, reader),
           answer,
           `${name}: an equal read meanwhile shares its promise`,
         )
-        assert.deepEqual(await answer, ask(plain, shape, args, reader), name)
-        assert.deepEqual(ask(store, shape, args, reader), await answer, `${name}: the answer is cached`)
-        assert.ok(!(ask(store, shape, args, system) instanceof Promise), `${name}: for Portico itself`)
+        assert.deepEqual(await answer, readList(plain, shape, args, reader), name)
+        assert.deepEqual(readList(store, shape, args, reader), await answer, `${name}: the answer is cached`)
+        assert.ok(!(readList(store, shape, args, system) instanceof Promise), `${name}: for Portico itself`)
       }
       assert.equal(store.slowReads?.().done, slow.length)
     } finally {
@@ -151,13 +151,16 @@ test('a read that several callers share also queues for each of them', async () 
     const callers: string[] = []
     const shape: ListShape = { ...listOfPosts, sort: totalOrder([title]) }
     const list = async (offset: number, as: Principal) => {
-      await ask(store, shape, [offset, 5], as)
+      await readList(store, shape, [offset, 5], as)
       callers.push(as.budgetKey)
     }
     const otherPrincipal = user(2, 'user', 'all')
     try {
       // Starts both processes first, since a start would take longer than the flood.
-      await Promise.all([ask(store, shape, [100, 5], reader), ask(store, shape, [101, 5], otherPrincipal)])
+      await Promise.all([
+        readList(store, shape, [100, 5], reader),
+        readList(store, shape, [101, 5], otherPrincipal),
+      ])
       const flood = Array.from({ length: 30 }, (_, offset) => list(offset, reader))
       await list(29, otherPrincipal)
       assert.ok(callers.length < 15, `${callers.length} of the flood were answered first`)
@@ -175,9 +178,13 @@ test('every kind of read returns the same in a process', async () => {
     try {
       for (const [name, shape, args] of [...fast, ...slow]) {
         const paged = shape.window.kind === 'page' ? [args[0] === 9000 ? 390 : 0, ...args.slice(1)] : args
-        assert.deepEqual(await ask(store, shape, paged, reader), ask(plain, shape, paged, reader), name)
+        assert.deepEqual(
+          await readList(store, shape, paged, reader),
+          readList(plain, shape, paged, reader),
+          name,
+        )
       }
-      const absent = await ask(store, { ...listOfPosts, within: ofUser }, [0, 5, 99], reader)
+      const absent = await readList(store, { ...listOfPosts, within: ofUser }, [0, 5, 99], reader)
       assert.equal(absent.text, null)
       const posts = {
         kind: 'relation',
@@ -205,10 +212,10 @@ test('a small table is sorted on the event loop, and in a process once it has gr
     const store = openSqlite(blog, { file, readers, cacheBytes: 0 })
     try {
       const [, shape, args] = slow[0] ?? assert.fail()
-      assert.ok(!(ask(store, shape, args, reader) instanceof Promise))
+      assert.ok(!(readList(store, shape, args, reader) instanceof Promise))
       fill(file, 10_000)
       store.refresh()
-      assert.ok(ask(store, shape, args, reader) instanceof Promise)
+      assert.ok(readList(store, shape, args, reader) instanceof Promise)
     } finally {
       await store.close()
     }
@@ -248,7 +255,7 @@ test('a deep page whose anchor moves during the read is read again', async () =>
     const pooled = shapeRun(shape, pooledStatements({ totals, walkedRows: 1000 }), lists)
     const page = async (offset: number, meanwhile = () => {}) => {
       let requests = 0
-      const ask = async (queries: readonly ReaderQuery[]) => {
+      const readList = async (queries: readonly ReaderQuery[]) => {
         if (requests++ === 0) meanwhile()
         return queries.map(({ sql, values }) => {
           const statement = database.prepare(sql)
@@ -257,7 +264,7 @@ test('a deep page whose anchor moves during the read is read again', async () =>
         })
       }
       const inputs = { args: [offset, 5], userId: 1, slots: [] }
-      const answer = await pooled(inputs, pooledSnapshot(ask, { renewSnapshot() {} }))
+      const answer = await pooled(inputs, pooledSnapshot(readList, { renewSnapshot() {} }))
       const ids = (JSON.parse(answer.text ?? '') as { id: number }[]).map(({ id }) => id)
       return { ids, requests }
     }

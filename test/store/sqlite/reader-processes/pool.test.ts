@@ -153,7 +153,7 @@ test('aborting a waiting read removes it from the queue, aborting a running read
   })
 })
 
-test('a read whose process dies is retried once and then refused', async () => {
+test('a read whose process exits is retried once and then refused', async () => {
   const causes: unknown[] = []
   await withPool({ onLost: cause => causes.push(cause) }, async ({ pool }) => {
     const read = pool.run('a', endless)

@@ -7,7 +7,7 @@ import { openSqlite } from '../../../../src/store/sqlite.ts'
 import { blog, Client, withFile } from '../../blog.ts'
 import { failure } from '../../contract.ts'
 
-const BOUND = 1000
+const maxWaitMs = 1000
 
 interface LockedDatabase {
   readonly client: Client
@@ -17,7 +17,7 @@ interface LockedDatabase {
 
 function withLocked(use: (locked: LockedDatabase) => Promise<void>): Promise<void> {
   return withFile(async file => {
-    const store = openSqlite(blog, { file, busyTimeoutMs: BOUND })
+    const store = openSqlite(blog, { file, busyTimeoutMs: maxWaitMs })
     const client = new Client(store)
     const { id } = await client.create('users', { name: 'Ann', email: 'ann@example.com' })
     const other = new DatabaseSync(file)
@@ -41,10 +41,10 @@ test('each write waits for the lock up to its own limit, even if it arrives whil
   withLocked(async ({ client, id }) => {
     const start = performance.now()
     const first = timeRefusal(client, id, start)
-    const later = wait(BOUND / 5).then(() => timeRefusal(client, id, start + BOUND / 5))
+    const later = wait(maxWaitMs / 5).then(() => timeRefusal(client, id, start + maxWaitMs / 5))
     for (const waited of await Promise.all([first, later])) {
-      assert.ok(waited >= BOUND * 0.9, `${waited} ms`)
-      assert.ok(waited < BOUND * 1.6, `${waited} ms`)
+      assert.ok(waited >= maxWaitMs * 0.9, `${waited} ms`)
+      assert.ok(waited < maxWaitMs * 1.6, `${waited} ms`)
     }
   }))
 
@@ -69,7 +69,7 @@ test('reads are answered while a write waits for the lock', () =>
 test('a waiting write is stored once the lock is released', () =>
   withLocked(async ({ client, id, unlock }) => {
     const writes = ['one', 'two'].map(name => client.create('users', { name, email: `${name}@example.com` }))
-    await wait(BOUND / 4)
+    await wait(maxWaitMs / 4)
     unlock()
     const stored = await Promise.all(writes)
     assert.deepEqual(
@@ -82,8 +82,8 @@ test('close waits for the lock no longer than its writes may', () =>
   withLocked(async ({ client, id }) => {
     const start = performance.now()
     const write = timeRefusal(client, id, start)
-    await wait(BOUND / 2)
+    await wait(maxWaitMs / 2)
     await client.store.close()
-    assert.ok(performance.now() - start < BOUND * 1.6)
+    assert.ok(performance.now() - start < maxWaitMs * 1.6)
     await write
   }))

@@ -7,21 +7,21 @@ const blog = await openBlog()
 const delay = monitorEventLoopDelay({ resolution: 1 })
 let before = process.cpuUsage()
 
-function tell(message: unknown): void {
+function send(message: unknown): void {
   process.send?.(message)
 }
 
-process.on('message', word => {
-  if (word === 'begin') {
+process.on('message', command => {
+  if (command === 'begin') {
     delay.reset()
     delay.enable()
     before = process.cpuUsage()
-    return tell('began')
+    return send('began')
   }
   const { user, system } = process.cpuUsage(before)
   delay.disable()
-  const usage: Usage = { cpu: (user + system) / 1000, pause: Math.round(delay.max / 1e5) / 10 }
-  tell(usage)
+  const usage: Usage = { cpuMs: (user + system) / 1000, maxDelayMs: Math.round(delay.max / 1e5) / 10 }
+  send(usage)
 })
 process.on('disconnect', () => void blog.close())
-tell({ graphql: blog.graphql, socket: blog.socket })
+send({ graphql: blog.graphql, socket: blog.socket })

@@ -7,7 +7,7 @@ import type { Run } from '../../src/plan/run.ts'
 import type { Principal } from '../../src/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
 import type { OpenSeededStore, SeededStore } from '../databases/seeded-store.ts'
-import { TIME } from '../plan/reference.ts'
+import { requestTime } from '../plan/reference.ts'
 import type { GeneratedOperation } from './random-document.ts'
 import type { ModelAndData } from './random-model.ts'
 
@@ -19,25 +19,25 @@ const context = {
   },
 }
 
-export interface Bench {
+export interface SeededEngine {
   readonly engine: Engine
   readonly run: Run
-  readonly inside: OpenSeededStore
+  readonly seeded: OpenSeededStore
 }
 
-/** The clock of the database is fixed at `TIME`. */
+/** The clock of the database is fixed at `requestTime`. */
 export async function withEngine(
   { within }: SeededStore,
   { model, data }: ModelAndData,
-  use: (bench: Bench) => Promise<void>,
+  use: (seededEngine: SeededEngine) => Promise<void>,
 ): Promise<void> {
-  const now = () => Date.parse(TIME)
+  const now = () => Date.parse(requestTime)
   await within(
     model,
     data,
-    async inside => {
-      const run = createRun(createGuard(model), inside.store)
-      await use({ engine: createEngine({ model, run, hooks: new Map(), limits }), run, inside })
+    async seeded => {
+      const run = createRun(createGuard(model), seeded.store)
+      await use({ engine: createEngine({ model, run, hooks: new Map(), limits }), run, seeded })
     },
     now,
   )

@@ -2,7 +2,7 @@
 import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
 import drafts from '../../models/drafts.ts'
-import type { OpenBench } from './bench.ts'
+import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'
 
 const admin = user(1, 'admin', 'all')
@@ -11,13 +11,13 @@ const ben = user(3, 'user', 'all')
 const old = '2020-01-01T00:00:00.000Z'
 
 /** Draft 1 belongs to Ann and is open, draft 2 belongs to Ben and is closed. Only Ben sees the shelf. */
-const seed: Seed = async bench => {
-  await bench.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
-  await bench.seed('users', { name: 'Ann', email: 'ann@example.com' })
-  await bench.seed('users', { name: 'Ben', email: 'ben@example.com' })
-  await bench.seed('shelves', { name: 'Hidden shelf', owner_id: 3 })
+const seed: Seed = async harness => {
+  await harness.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+  await harness.seed('users', { name: 'Ann', email: 'ann@example.com' })
+  await harness.seed('users', { name: 'Ben', email: 'ben@example.com' })
+  await harness.seed('shelves', { name: 'Hidden shelf', owner_id: 3 })
   const common = { shelf_id: 1, origin: 'here', review: 'fine', reason: 'why', pin: '1234', updated_at: old }
-  await bench.seed('drafts', {
+  await harness.seed('drafts', {
     ...common,
     title: 'One',
     owner_id: 2,
@@ -25,9 +25,9 @@ const seed: Seed = async bench => {
     settings: { theme: 'light', size: 3, more: { a: 1, b: [1] } },
     extra: { list: [1, 2], deep: { x: 1, y: { z: true } } },
     stamp: { by: 'Root' },
-    sealed: { k: 'v' },
+    restricted: { k: 'v' },
   })
-  await bench.seed('drafts', {
+  await harness.seed('drafts', {
     ...common,
     title: 'Two',
     owner_id: 3,
@@ -182,14 +182,14 @@ const merging: readonly Scenario[] = [
   {
     name: 'a patch of a document that the caller cannot read is merged and always counts as a change',
     ...patch,
-    body: { sealed: { k: 'v' } },
+    body: { restricted: { k: 'v' } },
     status: 200,
-    has: { sealed: undefined, updated_at: /^2[01]\d[^0]/ },
+    has: { restricted: undefined, updated_at: /^2[01]\d[^0]/ },
     changes: drafted,
   },
 ]
 
-const staying: readonly Scenario[] = [
+const keptFields: readonly Scenario[] = [
   {
     name: 'PUT keeps omitted fields that the caller cannot write in this row',
     ...put,
@@ -225,7 +225,7 @@ const staying: readonly Scenario[] = [
   },
 ]
 
-const same: readonly Scenario[] = [
+const unchangedValues: readonly Scenario[] = [
   {
     name: 'values may be sent back as they were read, though the caller cannot write the field or read the referenced item',
     ...put,
@@ -329,6 +329,6 @@ const same: readonly Scenario[] = [
   },
 ]
 
-export function meaningContract(open: OpenBench): void {
-  runScenarios(checkModel(drafts), open, seed, [merging, staying, same].flat())
+export function writeSemanticsContract(open: OpenHarness): void {
+  runScenarios(checkModel(drafts), open, seed, [merging, keptFields, unchangedValues].flat())
 }

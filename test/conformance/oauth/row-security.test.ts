@@ -1,15 +1,15 @@
 /**
- * One node with row locks: consent and scopes. `locked-nodes.test.ts` has tokens and accounts that end.
+ * One node with row security: consent and scopes. `row-security-nodes.test.ts` has tokens and accounts that end.
  * `PORTICO_MATRIX=whole` runs every test of the authorization server here, as before a release.
  */
 import { describe } from 'node:test'
 import { isWhole } from '../../matrix/service.ts'
-import { locked } from '../../setups/postgres.ts'
+import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { shareSetup } from './server.ts'
 
-shareSetup(locked)
+shareSetup(postgresRowSecurity)
 
-describe(locked.name, async () => {
+describe(postgresRowSecurity.name, async () => {
   await import('./other-account.test.ts')
   await import('./scopes.test.ts')
   if (!isWhole) return

@@ -1,4 +1,4 @@
-/** Three processes behind one address, shared by all benches of a suite. Each bench starts with an empty database. */
+/** Three processes behind one address, shared by all harnesses of a suite. Each harness starts with an empty database. */
 import { after } from 'node:test'
 import { ApiError } from '../../../src/errors.ts'
 import { checkModel } from '../../../src/model/check.ts'
@@ -10,8 +10,8 @@ import { system } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { query } from '../../databases/postgres.ts'
 import type { Setup } from '../../setups/setup.ts'
-import { type Bench, dumpAll, type OpenBench } from './bench.ts'
-import { benchOver } from './http-bench.ts'
+import { dumpAll, type Harness, type OpenHarness } from './harness.ts'
+import { httpHarness } from './http-harness.ts'
 
 async function remove(run: Run, collection: string, id: number): Promise<void> {
   try {
@@ -41,18 +41,18 @@ async function openNodes(setup: Setup, declaration: Declaration) {
     for (const resource of resources.toReversed()) await resource.close()
   }
   try {
-    const place = await setup.open()
-    resources.push(place)
-    const service = await place.serve(declaration, { rateLimit: 'off' })
+    const deployment = await setup.open()
+    resources.push(deployment)
+    const service = await deployment.serve(declaration, { rateLimit: 'off' })
     resources.push(service)
-    const store = await place.openStore(model)
+    const store = await deployment.openStore(model)
     resources.push(store)
     const run = createRun(createGuard(model), store)
-    const bench = async (): Promise<Bench> => {
-      await empty(model, run, place.database)
-      return benchOver({ model, store, url: async () => service.url, close: async () => {} })
+    const harness = async (): Promise<Harness> => {
+      await empty(model, run, deployment.database)
+      return httpHarness({ model, store, url: async () => service.url, close: async () => {} })
     }
-    return { bench, close }
+    return { harness, close }
   } catch (error) {
     await close()
     throw error
@@ -60,7 +60,7 @@ async function openNodes(setup: Setup, declaration: Declaration) {
 }
 
 /** Closes everything at the end of the suite. */
-export function nodesBench(setup: Setup, declaration: Declaration): OpenBench {
+export function nodesHarness(setup: Setup, declaration: Declaration): OpenHarness {
   let openedNodes: ReturnType<typeof openNodes> | undefined
   after(async () => {
     const nodes = await openedNodes?.catch(() => undefined)
@@ -68,6 +68,6 @@ export function nodesBench(setup: Setup, declaration: Declaration): OpenBench {
   })
   return async () => {
     openedNodes ??= openNodes(setup, declaration)
-    return (await openedNodes).bench()
+    return (await openedNodes).harness()
   }
 }

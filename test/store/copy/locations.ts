@@ -1,13 +1,13 @@
 /** The sources and targets of copies. */
 import type { DatabaseLocation } from '../../../src/store/copy.ts'
 
-export const sqlitePlace = (file: string): DatabaseLocation => ({
+export const sqliteLocation = (file: string): DatabaseLocation => ({
   location: file,
   kind: 'sqlite',
   name: file,
 })
 
-export const postgresPlace = (url: string): DatabaseLocation => ({
+export const postgresLocation = (url: string): DatabaseLocation => ({
   location: url,
   kind: 'postgres',
   name: new URL(url).pathname,

@@ -14,7 +14,7 @@ const ajv = new Ajv2020({ strict: false })
 formats.default(ajv)
 ajv.addSchema({ ...document, $id: 'document:' }, 'document:')
 
-const fits = (schema: Document, value: unknown) => ajv.validate({ $ref: `document:${schema.$ref}` }, value)
+const isValid = (schema: Document, value: unknown) => ajv.validate({ $ref: `document:${schema.$ref}` }, value)
 
 /** Fails unless the document describes the response; a body that was accepted must fit its schema too. */
 export function assertDocumented(method: 'get' | 'post', url: string, body: unknown, answer: Answer): void {
@@ -28,13 +28,16 @@ export function assertDocumented(method: 'get' | 'post', url: string, body: unkn
   assert.ok(response, details)
   const [type = ''] = (answer.headers.get('content-type') ?? '').split(';')
   const schema = response.content?.[type].schema
-  assert.ok(schema === undefined ? text === '' : fits(schema, answer.json), `${details} ${ajv.errorsText()}`)
-  const taken = operation.requestBody?.content['application/json'].schema
-  if (taken && status < 300) assert.ok(fits(taken, body), `${details} ${ajv.errorsText()}`)
+  assert.ok(
+    schema === undefined ? text === '' : isValid(schema, answer.json),
+    `${details} ${ajv.errorsText()}`,
+  )
+  const bodySchema = operation.requestBody?.content['application/json'].schema
+  if (bodySchema && status < 300) assert.ok(isValid(bodySchema, body), `${details} ${ajv.errorsText()}`)
 }
 
-export async function post(...given: Parameters<typeof postJson>): Promise<Answer> {
-  const answer = await postJson(...given)
-  assertDocumented('post', given[0], given[1], answer)
+export async function post(...args: Parameters<typeof postJson>): Promise<Answer> {
+  const answer = await postJson(...args)
+  assertDocumented('post', args[0], args[1], answer)
   return answer
 }

@@ -1,7 +1,7 @@
 /** A raw TCP client, for requests that no HTTP client sends. */
 import { connect, type Socket } from 'node:net'
 
-export interface WireAnswer {
+export interface RawResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly body: string
@@ -20,7 +20,7 @@ export function readToEnd(socket: Socket): Promise<string> {
   })
 }
 
-export function dial(port: number): Promise<Socket> {
+export function openConnection(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => resolve(socket))
     socket.once('error', reject)
@@ -28,16 +28,16 @@ export function dial(port: number): Promise<Socket> {
 }
 
 /** Sends `bytes` and reads until the server closes the connection. */
-export async function say(port: number, bytes: string | Buffer): Promise<string> {
-  const socket = await dial(port)
+export async function sendRaw(port: number, bytes: string | Buffer): Promise<string> {
+  const socket = await openConnection(port)
   const output = readToEnd(socket)
   socket.write(bytes)
   return output
 }
 
 /** Parses the responses of a connection, with bodies by Content-Length. */
-export function parseAnswers(output: string): WireAnswer[] {
-  const answers: WireAnswer[] = []
+export function parseResponses(output: string): RawResponse[] {
+  const answers: RawResponse[] = []
   let rest = output
   while (rest !== '') {
     const end = rest.indexOf('\r\n\r\n')

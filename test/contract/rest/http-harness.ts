@@ -12,20 +12,20 @@ import type { Service } from '../../../src/serve/service.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { start } from '../../../src/serve.ts'
 import type { Store } from '../../../src/store/store.ts'
-import { type Bench, benchKey, dumpAll, type Request, seedItem, toCall } from './bench.ts'
-import type { Kind } from './databases.ts'
+import type { DatabaseKind } from './databases.ts'
+import { dumpAll, type Harness, harnessKey, type Request, seedItem, toCall } from './harness.ts'
 
 /** Headers that the service adds to each reply: see `Reply`. All must be present; their values are not compared. */
-const everywhere = ['API-Version', 'X-Request-Id']
-const transport = [
-  ...everywhere,
+const alwaysAdded = ['API-Version', 'X-Request-Id']
+const addedHeaders = [
+  ...alwaysAdded,
   'X-Content-Type-Options',
   'Content-Length',
   'Connection',
   'Keep-Alive',
   'Date',
 ]
-const added = new Set([...transport, 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'])
+const added = new Set([...addedHeaders, 'Access-Control-Allow-Origin', 'Access-Control-Expose-Headers'])
 
 async function bytesOf(message: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
@@ -35,7 +35,7 @@ async function bytesOf(message: IncomingMessage): Promise<Buffer> {
 
 async function readReply(message: IncomingMessage): Promise<Reply> {
   const sent = message.rawHeaders
-  for (const name of everywhere) assert.ok(sent.includes(name), `${name} is sent`)
+  for (const name of alwaysAdded) assert.ok(sent.includes(name), `${name} is sent`)
   const headers = sent.filter((_, index) => !added.has(sent[index - (index % 2)] ?? ''))
   const bytes = await bytesOf(message)
   return { status: message.statusCode ?? 0, headers, body: bytes.length === 0 ? null : bytes.toString() }
@@ -63,12 +63,12 @@ function exchange(port: number, agent: Agent, request: Request, credential: Cred
 type Credential = Readonly<Record<string, string>>
 
 /** An API key with the scopes of the principal; no headers for an anonymous one. */
-async function makeCredential(model: Model, run: Run, { userId, access }: Principal): Promise<Credential> {
+async function createCredential(model: Model, run: Run, { userId, access }: Principal): Promise<Credential> {
   if (userId === null) return {}
   const key = generateKey()
   await seedItem(run, 'api_keys', {
     user_id: userId,
-    name: benchKey,
+    name: harnessKey,
     scopes:
       access.scopes === 'all'
         ? ['*']
@@ -85,13 +85,13 @@ function settingsFor(database: string): GivenSettings {
     host: '127.0.0.1',
     database,
     databaseConnections: 4,
-    secretKeys: ['a key that only the benches of this contract have'.replaceAll(' ', '-')],
+    secretKeys: ['a key that only the harnesses of this contract have'.replaceAll(' ', '-')],
     logLevel: 'silent',
     rateLimit: 'off',
   }
 }
 
-interface ServedBench {
+interface ServedHarness {
   readonly model: Model
   /** The database, read by a second process. */
   readonly store: Store
@@ -100,22 +100,22 @@ interface ServedBench {
   close(): Promise<void>
 }
 
-/** A bench whose requests go to a service by HTTP. */
-export function benchOver({ model, store, url, close }: ServedBench): Bench {
+/** A harness whose requests go to a service over HTTP. */
+export function httpHarness({ model, store, url, close }: ServedHarness): Harness {
   const run = createRun(createGuard(model), store)
   const agent = new Agent({ keepAlive: true, maxSockets: 4 })
   const credentials = new Map<Principal, Promise<Credential>>()
 
   const credentialOf = (principal: Principal) => {
-    const credential = credentials.get(principal) ?? makeCredential(model, run, principal)
+    const credential = credentials.get(principal) ?? createCredential(model, run, principal)
     credentials.set(principal, credential)
     return credential
   }
-  /** A caller who has just revoked the bench's key gets another one, unless the account is deleted, too. */
+  /** A caller who has just revoked the harness's key gets another one, unless the account is deleted, too. */
   const renew = (principal: Principal, revoked: Credential) => {
     credentials.set(
       principal,
-      makeCredential(model, run, principal).catch(() => revoked),
+      createCredential(model, run, principal).catch(() => revoked),
     )
   }
   return {
@@ -137,11 +137,11 @@ export function benchOver({ model, store, url, close }: ServedBench): Bench {
 }
 
 /** Starts the service with the first request, when the database is seeded. */
-export async function openHttpBench(model: Model, kind: Kind): Promise<Bench> {
-  const database = await kind.make(model)
+export async function openHttpHarness(model: Model, kind: DatabaseKind): Promise<Harness> {
+  const database = await kind.create(model)
   const store = await database.open(model)
   let started: Promise<Service> | undefined
-  return benchOver({
+  return httpHarness({
     model,
     store,
     async url() {

@@ -11,7 +11,11 @@ interface Post {
 }
 
 /** `searchable`: whether the model of the file searches posts. */
-export function check(file: string, acknowledged: AcknowledgedTitles, { searchable = true } = {}): void {
+export function assertIntact(
+  file: string,
+  acknowledged: AcknowledgedTitles,
+  { searchable = true } = {},
+): void {
   const database = new DatabaseSync(file)
   try {
     const posts = database.prepare('SELECT id, title FROM posts').all() as unknown as Post[]

@@ -1,13 +1,19 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Figure, median } from '../../bench/measure.ts'
-import type { VariedFigure } from '../../bench/measure-varied.ts'
+import { type Measurement, median } from '../../bench/measure.ts'
+import type { VariedMeasurement } from '../../bench/measure-varied.ts'
 import { commonStatus, createdAt, randomNumbers, searchedBody, statusOf } from '../../bench/posts.ts'
 import { topFunctions } from '../../bench/profile.ts'
-import { comparisonTable, figuresTable, footprintLines, variedTable, walkLine } from '../../bench/report.ts'
+import {
+  comparisonTable,
+  footprintLines,
+  measurementsTable,
+  variedTable,
+  walkLine,
+} from '../../bench/report.ts'
 import { type VariedWorkload, variedWorkloads } from '../../bench/varied-requests.ts'
 
-const figure: Figure = {
+const measurement: Measurement = {
   workload: 'W1',
   description: 'item',
   server: 'cold',
@@ -19,14 +25,14 @@ const figure: Figure = {
   floor: 0.6,
 }
 
-describe('figures', () => {
+describe('measurements', () => {
   it('have a median', () => {
     assert.equal(median([3, 1, 2]), 2)
     assert.equal(median([4, 1, 2, 3]), 2.5)
   })
 
   it('are formatted with median, spread and floor', () => {
-    const row = figuresTable([figure]).split('\n')[2]
+    const row = measurementsTable([measurement]).split('\n')[2]
     assert.equal(
       row,
       '| W1 · item | 100,000 | SQLite, from the database | 0.61 | 0.50–0.70 | 61,000 | ≥ 0.60 |',
@@ -34,21 +40,21 @@ describe('figures', () => {
   })
 
   it('omit a floor that is not set', () => {
-    assert.match(figuresTable([{ ...figure, floor: undefined }]), /\| 61,000 \| {2}\|$/)
+    assert.match(measurementsTable([{ ...measurement, floor: undefined }]), /\| 61,000 \| {2}\|$/)
   })
 
   it('of parallel setups are fractions of the first, round by round', () => {
-    const locked = {
-      ...figure,
-      setup: 'locked',
+    const rowSecurity = {
+      ...measurement,
+      setup: 'row security',
       ratios: [0.4, 0.35, 0.549],
       perSecond: [40_000, 35_000, 54_900],
     }
-    const other = { ...figure, workload: 'W2' }
-    const rows = comparisonTable([figure, locked, other]).split('\n').slice(2)
+    const other = { ...measurement, workload: 'W2' }
+    const rows = comparisonTable([measurement, rowSecurity, other]).split('\n').slice(2)
     assert.deepEqual(rows, [
       '| W1 · item | SQLite | 0.61 | 0.50–0.70 | 61,000 |  |',
-      '| W1 · item | locked | 0.40 | 0.35–0.55 | 40,000 | 80 % |',
+      '| W1 · item | row security | 0.40 | 0.35–0.55 | 40,000 | 80 % |',
       '| W2 · item | SQLite | 0.61 | 0.50–0.70 | 61,000 |  |',
     ])
   })
@@ -104,16 +110,16 @@ const turn = (perSecond: number, cpuMicros: number | undefined) => ({
   cpuMicros,
 })
 
-const variedFigure: VariedFigure = {
+const variedMeasurement: VariedMeasurement = {
   workload: 'W10',
   description: 'newest first',
   setup: 'SQLite',
   rows,
   floor: { ofLimit: 0.7, postgres: 0.06 },
   rounds: [
-    { bare: turn(100_000, 10), limit: turn(20_000, 50), own: turn(15_000, 66.4) },
-    { bare: turn(100_000, 10), limit: turn(20_000, 50), own: turn(17_000, 60) },
-    { bare: turn(100_000, 10), limit: turn(20_000, 50), own: turn(16_000, 70) },
+    { baseline: turn(100_000, 10), limit: turn(20_000, 50), portico: turn(15_000, 66.4) },
+    { baseline: turn(100_000, 10), limit: turn(20_000, 50), portico: turn(17_000, 60) },
+    { baseline: turn(100_000, 10), limit: turn(20_000, 50), portico: turn(16_000, 70) },
   ],
 }
 
@@ -145,8 +151,8 @@ describe('posts of the data sets', () => {
     const random = randomNumbers(1)
     const times = Array.from({ length: 10_000 }, (_, n) => createdAt(n + 1, 10_000, random))
     assert.equal(new Set(times).size, times.length)
-    const late = times.filter((time, n) => n > 0 && time < (times[n - 1] ?? '')).length
-    assert.ok(late > 100 && late < 300, `${late} are earlier than the one before`)
+    const outOfOrder = times.filter((time, n) => n > 0 && time < (times[n - 1] ?? '')).length
+    assert.ok(outOfOrder > 100 && outOfOrder < 300, `${outOfOrder} are earlier than the one before`)
     assert.ok((times.at(-1) ?? '') > '2025-12-27' && (times.at(-1) ?? '') < '2026-01-02')
   })
 
@@ -164,7 +170,7 @@ describe('posts of the data sets', () => {
 
 describe('the table of W10 to W19', () => {
   it('has both ratios, the floor, the latencies and the CPU times', () => {
-    const [, , row] = variedTable([variedFigure]).split('\n')
+    const [, , row] = variedTable([variedMeasurement]).split('\n')
     assert.equal(
       row,
       '| W10 · newest first | 100,000 | SQLite | 16,000 | 0.16 | 0.80 | ≥ 0.70 of the hand-written one | 2.0 · 9.0 ms | 66 µs · 50 µs · 10 µs |',
@@ -172,13 +178,15 @@ describe('the table of W10 to W19', () => {
   })
 
   it('states the fraction of refused requests', () => {
-    const rounds = [{ bare: turn(1_000, 10), own: { ...turn(30, 10), refused: 170 } }]
-    assert.match(variedTable([{ ...variedFigure, rounds }]), /\| 30 \(85 % refused\) \|/)
+    const rounds = [{ baseline: turn(1_000, 10), portico: { ...turn(30, 10), refused: 170 } }]
+    assert.match(variedTable([{ ...variedMeasurement, rounds }]), /\| 30 \(85 % refused\) \|/)
   })
 
   it('omits missing values', () => {
-    const bare = { bare: turn(100_000, undefined), own: turn(8_000, undefined) }
-    const [, , row] = variedTable([{ ...variedFigure, setup: 'PostgreSQL', rounds: [bare] }]).split('\n')
+    const baseline = { baseline: turn(100_000, undefined), portico: turn(8_000, undefined) }
+    const [, , row] = variedTable([{ ...variedMeasurement, setup: 'PostgreSQL', rounds: [baseline] }]).split(
+      '\n',
+    )
     assert.equal(
       row,
       '| W10 · newest first | 100,000 | PostgreSQL | 8,000 | 0.080 |  | ≥ 0.060 of the bare server | 2.0 · 9.0 ms | – · – · – |',

@@ -16,7 +16,7 @@ import { open as openService } from '../../../../src/serve.ts'
 import { SteppedClock } from '../../../../src/testing/clock.ts'
 import { Browser, type Departure, type Form, type Page } from '../../../conformance/oauth/browser.ts'
 import blog from '../../../models/blog.ts'
-import { Providers, providers, type Tweaks } from './stub.ts'
+import { Providers, providers, type ResponseChanges } from './stub.ts'
 
 const setDisabled = updateShape('users', ['disabled'])
 
@@ -47,7 +47,7 @@ export interface UserOptions {
   readonly password?: boolean
 }
 
-export interface Scene {
+export interface Fixture {
   readonly opened: OpenService
   readonly url: string
   readonly providers: Providers
@@ -69,11 +69,11 @@ export interface Scene {
 let hashed: Promise<string> | undefined
 
 /** `sends`: requests to providers leave the process. */
-export async function openScene(
-  given: GivenSettings = {},
+export async function openFixture(
+  overrides: GivenSettings = {},
   declaration: Declaration = blog,
   sends = false,
-): Promise<Scene> {
+): Promise<Fixture> {
   const stub = new Providers()
   const mails: MailMessage[] = []
   const clock = new SteppedClock(new Date())
@@ -81,7 +81,7 @@ export async function openScene(
     given: {
       ...{ port: 0, host: '127.0.0.1', logLevel: 'silent', rateLimit: 'off', trustProxy: 1 },
       ...{ 'accounts.providers': providers, secretKeys: ['the-key-of-tests-of-sign-in-with-others'] },
-      ...given,
+      ...overrides,
     },
   })
   const opened = await openService(
@@ -104,9 +104,9 @@ export async function openScene(
   return {
     ...{ opened, url, mails, clock, providers: stub },
     browser() {
-      const made = new Visitor(url, `192.0.${browsers.length >> 8}.${browsers.length & 255}`)
-      browsers.push(made)
-      return made
+      const browser = new Visitor(url, `192.0.${browsers.length >> 8}.${browsers.length & 255}`)
+      browsers.push(browser)
+      return browser
     },
     email: () => `person${++count}@example.com`,
     async user(email, { confirmed = true, signedUp = true, password: has = true } = {}) {
@@ -135,7 +135,7 @@ export function page(answer: Page | Departure): Page {
   return answer
 }
 
-export function left(answer: Page | Departure): URL {
+export function redirectOf(answer: Page | Departure): URL {
   assert.ok(
     'location' in answer,
     'text' in answer ? `${answer.url.pathname} ${answer.status}: ${textOf(answer)}` : '',
@@ -160,27 +160,31 @@ export function formTo({ forms, text }: Page, path: string): Form {
 
 export function formWithField({ forms, text }: Page, name: string, value?: string): Form {
   const found = forms.find(({ fields }) =>
-    fields.some(one => one.name === name && (value === undefined || one.value === value)),
+    fields.some(field => field.name === name && (value === undefined || field.value === value)),
   )
   assert.ok(found, `no form with ${name}: ${textOf({ text })}`)
   return found
 }
 
 /** The URL to which the service sends a browser that chooses the provider. */
-export async function start(browser: Browser, provider: string, from = '/account/sign-in'): Promise<URL> {
+export async function startSignIn(
+  browser: Browser,
+  provider: string,
+  from = '/account/sign-in',
+): Promise<URL> {
   const shown = page(await browser.open(from))
-  return left(await browser.submit(formTo(shown, `/account/sign-in/${provider}`)))
+  return redirectOf(await browser.submit(formTo(shown, `/account/sign-in/${provider}`)))
 }
 
 /** Completes a sign-in, and returns the page that the browser shows afterwards. */
 export async function signIn(
-  { providers: stub }: Scene,
+  { providers: stub }: Fixture,
   browser: Browser,
   provider: string,
   claims: Values,
-  tweaks: Tweaks = {},
+  tweaks: ResponseChanges = {},
 ): Promise<Page> {
-  return page(await browser.open(stub.authorize(await start(browser, provider), claims, tweaks)))
+  return page(await browser.open(stub.authorize(await startSignIn(browser, provider), claims, tweaks)))
 }
 
 export async function signInByPassword(browser: Browser, email: string): Promise<Page> {
@@ -189,7 +193,7 @@ export async function signInByPassword(browser: Browser, email: string): Promise
 }
 
 /** The newest match in a mail to the address; mails are sent after the response. */
-export async function mailedLink({ mails }: Scene, email: string, pattern: RegExp): Promise<string> {
+export async function mailedLink({ mails }: Fixture, email: string, pattern: RegExp): Promise<string> {
   for (let count = 0; count < 200; count++) {
     const links = mails.filter(({ to }) => to === email).map(({ text }) => pattern.exec(text)?.[0])
     const newest = links.findLast(link => link !== undefined)
@@ -200,7 +204,7 @@ export async function mailedLink({ mails }: Scene, email: string, pattern: RegEx
 }
 
 /** The address of the signed-in user; undefined if there is none. */
-export async function whoIs(browser: Browser): Promise<string | undefined> {
+export async function signedInEmail(browser: Browser): Promise<string | undefined> {
   const headers = { Accept: 'application/json', 'Sec-Fetch-Site': 'same-origin' }
   const { text } = await browser.send(new URL('/account', browser.origin), { headers })
   return JSON.parse(text).user?.email

@@ -11,52 +11,52 @@ import type { Store } from '../../src/store/store.ts'
 import { withFile } from '../store/blog.ts'
 import { query, withPostgres } from './postgres.ts'
 
-type Surplus = (sentences: readonly string[]) => void
+type OnSurplus = (sentences: readonly string[]) => void
 
-interface Target {
+interface ApplyOptions {
   readonly allowDestructive: boolean
 }
 
-export interface Migratable {
+export interface MigrationDatabase {
   readonly name: 'SQLite' | 'PostgreSQL'
   /** Runs `use` with the file or URL of a missing or empty database. */
   withEmpty(use: (location: string) => Promise<void>): Promise<void>
   /** Opens a store, as a start does. */
-  open(location: string, model: Model, autoMigrate?: boolean, onSurplus?: Surplus): Promise<Store>
+  open(location: string, model: Model, autoMigrate?: boolean, onSurplus?: OnSurplus): Promise<Store>
   plan(location: string, model: Model): Promise<readonly MigrationStep[]>
-  apply(location: string, model: Model, target: Target): Promise<readonly MigrationStep[]>
+  apply(location: string, model: Model, options: ApplyOptions): Promise<readonly MigrationStep[]>
   run(location: string, text: string): Promise<void>
   rows(location: string, text: string): Promise<unknown[][]>
   /** Throws if the database's own checks find an error. */
-  requireSound(location: string): Promise<void>
+  assertConsistent(location: string): Promise<void>
   /** The tables that these tables reference. */
   targets(location: string, tables: readonly string[]): Promise<readonly string[]>
   /** The definitions of all tables, without those that a migration has only prepared. */
-  shape(location: string): Promise<string>
+  schemaText(location: string): Promise<string>
   /** When to kill a migration of 30,000 rows, in milliseconds after its start. */
-  readonly killAfter: readonly number[]
+  readonly killAfterMs: readonly number[]
   /** The schema and all rows, as text. */
   dump(location: string): Promise<string>
   /** The statements that create the database. */
   print(model: Model): string
 }
 
-const sqlite: Migratable = {
+const sqlite: MigrationDatabase = {
   name: 'SQLite',
   withEmpty: withFile,
   open: async (file, model, autoMigrate = true, onSurplus) =>
     openSqlite(model, { file, autoMigrate, onSurplus }),
   plan: async (file, model) => planMigration(file, model),
-  apply: async (file, model, target) => applyMigration(file, model, target),
+  apply: async (file, model, options) => applyMigration(file, model, options),
   run: async (file, text) => onSqlite(file, database => database.exec(text)),
   rows: async (file, text) => sqliteRows(file, text),
-  requireSound: async file => {
+  assertConsistent: async file => {
     assert.deepEqual(sqliteRows(file, 'PRAGMA integrity_check'), [['ok']])
     assert.deepEqual(sqliteRows(file, 'PRAGMA foreign_key_check'), [])
   },
-  shape: async file =>
+  schemaText: async file =>
     JSON.stringify(sqliteRows(file, 'SELECT type, name, sql FROM sqlite_schema ORDER BY name')),
-  killAfter: [1, 5, 15, 30, 50, 80],
+  killAfterMs: [1, 5, 15, 30, 50, 80],
   targets: async (file, tables) =>
     tables.flatMap(table =>
       sqliteRows(file, `SELECT "table" FROM pragma_foreign_key_list('${table}')`).map(([name]) =>
@@ -102,7 +102,7 @@ const definitions = `
   ORDER BY 1, 2, 3`
 
 /** Invalid indexes, unvalidated constraints, and leftovers of migrations. */
-const unsound = `
+const inconsistencies = `
   SELECT indexrelid::regclass::text FROM pg_index WHERE NOT indisvalid
   UNION ALL SELECT conname FROM pg_constraint WHERE NOT convalidated
   UNION ALL SELECT relname FROM pg_class WHERE relname LIKE '\\_new\\_%'
@@ -112,7 +112,7 @@ async function postgresRows(url: string, text: string): Promise<unknown[][]> {
   return (await query(url, text)).map(row => Object.values(row))
 }
 
-export const postgres: Migratable = {
+export const postgres: MigrationDatabase = {
   name: 'PostgreSQL',
   withEmpty: withPostgres,
   open: (url, model, autoMigrate = true, onSurplus) =>
@@ -121,17 +121,17 @@ export const postgres: Migratable = {
   apply: applyPostgres,
   run: async (url, text) => void (await query(url, text)),
   rows: postgresRows,
-  requireSound: async url => {
-    assert.deepEqual(await postgresRows(url, unsound), [])
+  assertConsistent: async url => {
+    assert.deepEqual(await postgresRows(url, inconsistencies), [])
   },
-  shape: async url => (await shapeOf(url)).filter(line => !line.includes('_new_')).join('\n'),
-  killAfter: [50, 150, 300, 600, 1000, 1400],
+  schemaText: async url => (await definitionsOf(url)).filter(line => !line.includes('_new_')).join('\n'),
+  killAfterMs: [50, 150, 300, 600, 1000, 1400],
   targets: async (url, tables) => {
     const text = `SELECT confrelid::regclass::text FROM pg_constraint WHERE contype = 'f' AND conrelid::regclass::text = ANY ($1)`
     return (await query(url, text, [tables])).flatMap(row => Object.values(row).map(String))
   },
   dump: async url => {
-    const schema = await shapeOf(url)
+    const schema = await definitionsOf(url)
     const tables = await query(
       url,
       `SELECT tablename AS n FROM pg_tables WHERE schemaname = 'public' ORDER BY 1`,
@@ -145,8 +145,8 @@ export const postgres: Migratable = {
 }
 
 /** The definitions of everything in a PostgreSQL database. */
-export async function shapeOf(url: string): Promise<string[]> {
+export async function definitionsOf(url: string): Promise<string[]> {
   return (await query(url, definitions)).map(row => Object.values(row).join(' '))
 }
 
-export const migratables: readonly Migratable[] = [sqlite, postgres]
+export const migrationDatabases: readonly MigrationDatabase[] = [sqlite, postgres]

@@ -1,4 +1,4 @@
-"""What the programs share: the client, and what it answers without an error."""
+"""What the programs share: the client, and checks of its responses."""
 
 import os
 from typing import TypeVar
@@ -11,10 +11,10 @@ T = TypeVar("T")
 client = AuthenticatedClient(base_url=os.environ["SERVICE"], token=os.environ["TOKEN"])
 
 
-def given(found: T | ErrorResponse | None | Unset) -> T:
-    if found is None or isinstance(found, (ErrorResponse, Unset)):
-        raise RuntimeError(str(found))
-    return found
+def value_of(answer: T | ErrorResponse | None | Unset) -> T:
+    if answer is None or isinstance(answer, (ErrorResponse, Unset)):
+        raise RuntimeError(str(answer))
+    return answer
 
 
 def failed(response: Response[T | ErrorResponse]) -> ErrorResponse:

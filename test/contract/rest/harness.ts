@@ -19,8 +19,8 @@ import { idempotencyOf } from '../../idempotency/of-store.ts'
 
 export type OpenStore = (model: Model) => Promise<{ readonly store: Store; close(): Promise<void> }>
 
-/** The same contract runs on several benches: the handler alone, or a whole service behind a port. */
-export type OpenBench = (model: Model) => Promise<Bench>
+/** The same contract runs on several harnesses: the handler alone, or a whole service behind a port. */
+export type OpenHarness = (model: Model) => Promise<Harness>
 
 export interface Request {
   readonly method?: string
@@ -31,7 +31,7 @@ export interface Request {
   readonly body?: unknown
 }
 
-export interface Bench {
+export interface Harness {
   readonly run: Run
   send(request: Request, principal: Principal): Promise<Reply>
   /** Adds an item as Portico itself; its id. */
@@ -86,10 +86,10 @@ export function toCall({ method = 'GET', url, headers = {}, body }: Request): Ca
   }
 }
 
-const notBenchKey = { kind: 'compare', field: 'name', operator: 'ne', param: 2 } as const
+const notHarnessKey = { kind: 'compare', field: 'name', operator: 'ne', param: 2 } as const
 
-/** The name of the API keys that a bench creates for its callers. A dump leaves these out. */
-export const benchKey = "the bench's own"
+/** The name of the API keys that a harness creates for its callers. A dump leaves these out. */
+export const harnessKey = "the harness's own"
 
 /** Every item with every field, by collection, as JSON. */
 export async function dumpAll(model: Model, run: Run): Promise<ReadonlyMap<string, string>> {
@@ -118,7 +118,7 @@ export function dumpShape(model: Model, name: string): ListShape {
     kind: 'list',
     collection: name,
     within: undefined,
-    filter: name === 'api_keys' ? notBenchKey : undefined,
+    filter: name === 'api_keys' ? notHarnessKey : undefined,
     search: undefined,
     sort: orderById,
     window: { kind: 'page', offset: 0, limit: 1, total: 'exact' },
@@ -128,7 +128,7 @@ export function dumpShape(model: Model, name: string): ListShape {
 
 /** The total, and the items as JSON. Where the shape was asked for before, they may come from memory. */
 export async function dumpBy(run: Run, shape: ListShape): Promise<string> {
-  const answer = await run.list({ shape, args: [0, 100_000, benchKey] }, system)
+  const answer = await run.list({ shape, args: [0, 100_000, harnessKey] }, system)
   return `${answer.total} ${answer.text}`
 }
 
@@ -137,7 +137,7 @@ export function dumpCollection(model: Model, run: Run, name: string): Promise<st
 }
 
 /** The REST handler alone, on a store of its own. */
-export async function openBench(model: Model, openStore: OpenStore): Promise<Bench> {
+export async function openHarness(model: Model, openStore: OpenStore): Promise<Harness> {
   const { store, close } = await openStore(model)
   const run = createRun(createGuard(model), store)
   const idempotency = idempotencyOf(store, run)

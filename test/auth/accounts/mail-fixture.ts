@@ -12,7 +12,7 @@ export function page(answer: Page | Departure): Page {
   return answer
 }
 
-export function form({ forms, url }: Page, has: string): Form {
+export function formWithField({ forms, url }: Page, has: string): Form {
   const found = forms.find(({ fields }) => fields.some(({ name }) => name === has))
   assert.ok(found, `${url.pathname} has no form with ${has}`)
   return found
@@ -23,7 +23,7 @@ export async function open(browser: Browser, path: string | URL): Promise<Page> 
 }
 
 /** The path of the newest link; mails are sent after the response. */
-export async function link(received: Received, pattern: RegExp): Promise<string> {
+export async function newestLink(received: Received, pattern: RegExp): Promise<string> {
   for (let count = 0; count < 200; count++) {
     // Word joiners keep what a user chose from becoming a link: see `quoted.ts`.
     const text = received.data
@@ -40,9 +40,9 @@ export async function link(received: Received, pattern: RegExp): Promise<string>
 /** Runs `use` with a service whose mails are delivered. */
 export async function withMail(
   use: (fixture: Fixture, received: Received) => Promise<void>,
-  { setup, ...given }: GivenSettings & { readonly setup?: Setup } = {},
+  { setup, ...settings }: GivenSettings & { readonly setup?: Setup } = {},
 ): Promise<void> {
   await withSmtp((smtp, received) =>
-    withFixture({ 'mail.smtp': smtp, ...given }, fixture => use(fixture, received), blog, setup),
+    withFixture({ 'mail.smtp': smtp, ...settings }, fixture => use(fixture, received), blog, setup),
   )
 }

@@ -1,12 +1,12 @@
-/** With row locks: sign-up, the account’s pages, keys, apps and introspection. */
+/** With row security: sign-up, the account’s pages, keys, apps and introspection. */
 import { describe } from 'node:test'
 import { shareSetup } from '../conformance/oauth/server.ts'
 import { isWhole } from '../matrix/service.ts'
-import { locked } from '../setups/postgres.ts'
+import { postgresRowSecurity } from '../setups/postgres.ts'
 
-shareSetup(locked)
+shareSetup(postgresRowSecurity)
 
-describe(locked.name, async () => {
+describe(postgresRowSecurity.name, async () => {
   await import('./accounts/sign-up-fields.test.ts')
   await import('./accounts/pages.test.ts')
   await import('./key-bounds.test.ts')
