@@ -33,8 +33,9 @@ import {
   outdatedSourceError,
   requireSame,
   type TargetState,
+  unfitSourceError,
 } from './sides.ts'
-import { type CopyRow, type CopyTable, type CopyValue, RowBatch } from './tables.ts'
+import { type CopyRow, type CopyTable, type CopyValue, keyColumns, RowBatch, selectSql } from './tables.ts'
 
 /** Rows per FETCH: each of them may be long. */
 const rowsPerFetch = 100
@@ -66,17 +67,6 @@ async function readOne(client: pg.Client, text: string, values: readonly unknown
   return (await readRows(client, text, values))[0]?.[0] ?? null
 }
 
-function select({ name, columns }: CopyTable): string {
-  return `SELECT ${columns.map(column => ident(column.name)).join(', ')} FROM ${ident(name)}`
-}
-
-function keyOf({ columns, key }: CopyTable): string {
-  return columns
-    .slice(0, key)
-    .map(column => ident(column.name))
-    .join(', ')
-}
-
 /** The condition that a key is after one row's and not after another's, and its values. */
 function range(
   table: CopyTable,
@@ -91,8 +81,8 @@ function range(
     return `(${placeholders.join(', ')})`
   }
   const parts = [
-    ...(after ? [`(${keyOf(table)}) > ${keyOfRow(after)}`] : []),
-    ...(last ? [`(${keyOf(table)}) <= ${keyOfRow(last)}`] : []),
+    ...(after ? [`(${keyColumns(table)}) > ${keyOfRow(after)}`] : []),
+    ...(last ? [`(${keyColumns(table)}) <= ${keyOfRow(last)}`] : []),
   ]
   return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
 }
@@ -110,7 +100,7 @@ async function openSide<S>(url: string, open: (client: pg.Client) => Promise<S>)
 
 /** Within a transaction. */
 async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
-  const text = `${select(table)} ORDER BY ${keyOf(table)}`
+  const text = `${selectSql(table)} ORDER BY ${keyColumns(table)}`
   await client.query(`DECLARE "copied" NO SCROLL CURSOR FOR ${text}`)
   const batch = new RowBatch()
   for (let rows: readonly CopyRow[] | undefined; rows?.length !== 0; ) {
@@ -145,9 +135,7 @@ export class PostgresSource implements CopySource {
   }
 
   static async open(url: string, model: Model): Promise<PostgresSource> {
-    if ((await planPostgres(url, model)).length > 0) {
-      throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
-    }
+    if ((await planPostgres(url, model)).length > 0) throw unfitSourceError()
     return openSide(url, async client => {
       if (!hasOwnTables(await readCatalog(client))) throw outdatedSourceError()
       await client.query(beginSnapshot)
@@ -258,7 +246,7 @@ export class PostgresTarget implements CopyTarget {
     last: CopyRow | undefined,
   ): Promise<readonly CopyRow[]> {
     const [where, values] = range(table, after, last)
-    return readRows(this.#client, `${select(table)}${where} ORDER BY ${keyOf(table)}`, values)
+    return readRows(this.#client, `${selectSql(table)}${where} ORDER BY ${keyColumns(table)}`, values)
   }
 
   async replace(
