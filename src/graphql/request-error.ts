@@ -1,6 +1,6 @@
 /** Request errors, after which nothing of an operation was executed (GraphQL 7.1.2). */
 import type { GraphQLFormattedError } from 'graphql'
-import { ApiError } from '../errors.ts'
+import { toApiError } from '../errors.ts'
 import type { RequestErrorResult } from './engine.ts'
 
 export interface RequestError {
@@ -42,9 +42,7 @@ export function requestError(
 /** Turns anything thrown into a request error, without details of internal faults. */
 export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestFailed) return error.requestError
-  const apiError =
-    error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
-  const { code, message, details, status, headers } = apiError
+  const { code, message, details, status, headers } = toApiError(error)
   const extensions = details ? { code, details } : { code }
   const errors = [{ message, extensions }]
   return { errors, text: JSON.stringify({ errors }), status, isWellFormed: false, headers }

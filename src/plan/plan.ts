@@ -194,6 +194,12 @@ export type Filter =
   | { readonly kind: 'or'; readonly filters: readonly Filter[] }
   | { readonly kind: 'not'; readonly filter: Filter }
 
+/** The filter that all of these fulfil together. */
+export function allOf(filters: readonly Filter[]): Filter {
+  const [only] = filters
+  return filters.length === 1 && only ? only : { kind: 'and', filters }
+}
+
 /** One key of the answer's objects, in order. */
 export type Selected =
   | { readonly kind: 'field'; readonly key: string; readonly field: string; readonly as?: FieldForm }

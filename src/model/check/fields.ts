@@ -8,7 +8,7 @@ import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import type { Deprecation, Field, FieldDefault } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
-import type { Rule } from '../rule.ts'
+import { anyoneRule, type Rule } from '../rule.ts'
 import type { Faults } from './faults.ts'
 import { checkPlainName } from './names.ts'
 import type { Outline } from './outline.ts'
@@ -178,7 +178,6 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
   }
 }
 
-const anyone: Rule = { kind: 'anyone' }
 
 function readField(
   name: string,
@@ -205,8 +204,8 @@ function readField(
     deprecated: deprecationOf(options.deprecated, `${place}.deprecated`, faults),
     renamedFrom: options.renamedFrom,
     access: {
-      read: rules(options.access?.read, outline, `${place}.access.read`, anyone),
-      write: rules(options.access?.write, outline, `${place}.access.write`, anyone),
+      read: rules(options.access?.read, outline, `${place}.access.read`, anyoneRule),
+      write: rules(options.access?.write, outline, `${place}.access.write`, anyoneRule),
     },
     reference: outline.references.get(name),
   }
