@@ -504,8 +504,8 @@ const accounts: readonly Mutant[] = [
       ['the newest devices are removed first', 'createdAt(b) - createdAt(a)', 'createdAt(a) - createdAt(b)'],
       [
         'a secret that was planted in the browser becomes a known device',
-        'const secret = randomBytes(secretBytes)',
-        'const secret = secrets[0] ?? randomBytes(secretBytes)',
+        'const secret = randomSecret()',
+        'const secret = secrets[0] ?? randomSecret()',
       ],
     ],
   ),

@@ -3,6 +3,7 @@
 import { isObject } from '../../json.ts'
 import { utcOf } from '../fields/datetime.ts'
 import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
+import { formTypes } from '../fields/field-type.ts'
 import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
@@ -124,9 +125,6 @@ function needsRole(rule: Rule): boolean {
   return rule?.kind === 'nobody' || rule?.kind === 'role'
 }
 
-/** The JSON types of values that a form can ask for. */
-const askable: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
-
 function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline, faults: Faults): void {
   if (!field.signUp) return
   const place = `${outline.name}.fields.${field.name}.signUp`
@@ -140,7 +138,7 @@ function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline,
       'Clients cannot write this field, so the sign-up form cannot ask for it. Remove the option.',
     )
   }
-  if (field.reference || !askable.has(field.type.schema.type)) {
+  if (field.reference || !formTypes.has(field.type.schema.type)) {
     faults.add(place, `A form cannot ask for a ${field.type.name} field. Leave it out.`)
   }
   const write = optionsOf(declared).access?.write?.rule

@@ -2,7 +2,7 @@
 import type { App } from '../../server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'
-import { button, describedBy, type FormFaults, field, form, hintAndFault, summary } from './form.ts'
+import { button, describedBy, type FormFaults, field, form, hintAndFault, otherField } from './form.ts'
 import { attributes, type Html, html, type Part } from './html.ts'
 
 /** A link that looks like a button. */
@@ -73,6 +73,34 @@ export function radio({
   return html`<div class="choice"><input${input}><div><label for="${id}">${label}</label>${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</div></div>`
 }
 
+export interface Checkbox {
+  readonly id: string
+  readonly name?: string
+  readonly value?: string
+  readonly label: Part
+  readonly checked: boolean
+}
+
+/** A box to tick, with its label. */
+export function checkbox({ id, name = id, value = 'yes', label, checked }: Checkbox): Html {
+  return html`<input${attributes({ type: 'checkbox', id, name, value, checked })}><label for="${id}">${label}</label>`
+}
+
+export interface Select {
+  readonly name: string
+  readonly label: string
+  readonly hint: string
+  readonly chosen: string
+  readonly options: readonly (readonly [value: string, label: string])[]
+}
+
+export function selectField({ name, label, hint, chosen, options }: Select, faults: FormFaults): Html {
+  const listed = options.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+  )
+  return otherField({ name, label, hint, input: tied => html`<select${tied}>${listed}</select>` }, faults)
+}
+
 export interface FieldGroup {
   /** The name of its fault. */
   readonly name: string
@@ -101,32 +129,19 @@ export interface ConfirmPage {
   readonly name: string
   readonly content: Part
   readonly action: string
-  readonly hidden?: Readonly<Record<string, string>>
   readonly label: string
   readonly back: string
-  readonly faults: FormFaults
 }
 
 /** Asks for confirmation before something is deleted or ended. */
-export function confirmPage({
-  menu,
-  title,
-  name,
-  content,
-  action,
-  hidden,
-  label,
-  back,
-  faults,
-}: ConfirmPage): Page {
+export function confirmPage({ menu, title, name, content, action, label, back }: ConfirmPage): Page {
   const page = html`<h1>${title}</h1>
-${summary(faults)}
 ${form(
-  { action, csrf: menu.csrf, ...(hidden && { hidden }) },
+  { action, csrf: menu.csrf },
   html`${content}
 <div class="buttons">${button(label, 'danger')}${linkButton(back, 'Cancel', 'plain')}</div>`,
 )}`
-  return { title: name, content: page, menu, faulty: faults.size > 0 }
+  return { title: name, content: page, menu }
 }
 
 /** The top of a page that lists a user's own items. */
