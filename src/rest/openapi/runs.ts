@@ -4,7 +4,7 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'
 import { defaultRuns, maxRunIds, maxRuns } from '../runs.ts'
-import { referTo } from './components.ts'
+import { schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 import { errors, json } from './responses.ts'
 import { requirements } from './security.ts'
@@ -56,7 +56,7 @@ const pageSchema: JsonSchema = {
   type: 'object',
   required: ['data', 'meta'],
   properties: {
-    data: { type: 'array', items: referTo('schemas', 'LogicRun'), maxItems: maxRuns },
+    data: { type: 'array', items: schemaReference('LogicRun'), maxItems: maxRuns },
     meta: { type: 'object', required: ['next_after'], properties: { next_after: orNull('string') } },
   },
 }
@@ -105,7 +105,7 @@ function listOperation(document: Document): JsonSchema {
       ),
       parameter('after', text, '`next_after` of the previous page.'),
     ],
-    responses: { 200: json('A page of runs.', referTo('schemas', 'LogicRunPage')), ...errors('Read') },
+    responses: { 200: json('A page of runs.', schemaReference('LogicRunPage')), ...errors('Read') },
   }
 }
 
@@ -118,10 +118,10 @@ function requestOperation(document: Document, action: 'retry' | 'skip', summary:
     security,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: referTo('schemas', 'LogicRunIds') } },
+      content: { 'application/json': { schema: schemaReference('LogicRunIds') } },
     },
     responses: {
-      202: json('The runs of the request.', referTo('schemas', 'LogicRunIds')),
+      202: json('The runs of the request.', schemaReference('LogicRunIds')),
       ...errors('Batch'),
     },
   }

@@ -7,6 +7,7 @@ import {
   fieldMeasures,
   type GroupKey,
   type GroupSort,
+  lastPage,
   type Measure,
   maxGroupKeys,
   type Param,
@@ -15,17 +16,10 @@ import {
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { parseFilterName } from './filter.ts'
-import { bindValues, encodeParameter, lastPage, maxPerPage, parseCount, valueFor } from './list.ts'
+import { bindValues, encodeParameter, maxPerPage, parseCount, valueFor } from './list.ts'
 import type { AggregateTemplate, BoundAggregate, ListTemplate } from './list-template.ts'
 import { suggestParameter } from './other-spellings.ts'
-import {
-  type Parameter,
-  parameterFault,
-  parseQuery,
-  refuseIn,
-  requireValue,
-  unknownParameter,
-} from './query-string.ts'
+import { namesKey, type Parameter, parameterFault, parseQuery, refuseIn, unknownParameter } from './query-string.ts'
 import { Conditions } from './related-filters.ts'
 import { parseNames } from './select.ts'
 
@@ -59,13 +53,9 @@ export function parseAggregate(scope: ListScope, query: string): BoundAggregate 
 }
 
 function shapeKeyOf(parameter: Parameter): string {
-  const { name, value } = parameter
+  const { name } = parameter
   if (name === 'count') return `count=${isCounted(parameter)}`
-  if (!structural.has(name)) return JSON.stringify(name)
-  requireValue(parameter)
-  if (namesOnly.test(value)) return `${name}=${value}`
-  const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
-  throw parameterFault(name, 'wrong_type', message)
+  return structural.has(name) ? namesKey(parameter, namesOnly) : JSON.stringify(name)
 }
 
 /** Also true without a value, as in `?count`. */

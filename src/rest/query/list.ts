@@ -8,21 +8,33 @@ import type { Field } from '../../model/model.ts'
 import { cursorsOf } from '../../plan/cursor.ts'
 import { namedField, quoted } from '../../plan/names.ts'
 import type { Sort } from '../../plan/order.ts'
-import { includedLimit, type ListShape, type Param, type TotalMode, totalModes } from '../../plan/plan.ts'
+import {
+  includedLimit,
+  type ListShape,
+  lastPage,
+  type Param,
+  type TotalMode,
+  totalModes,
+} from '../../plan/plan.ts'
 import { parseId } from '../path-id.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
-import { type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './query-string.ts'
+import {
+  namesKey,
+  type Parameter,
+  parameterFault,
+  parseQuery,
+  requireValue,
+  unknownParameter,
+} from './query-string.ts'
 import { Conditions } from './related-filters.ts'
 import { makeSelection, type Selection } from './select.ts'
 import { parseSort } from './sort.ts'
 
 export const defaultPerPage = 20
 export const maxPerPage = 100
-/** Keeps the offset well within 2^53. */
-export const lastPage = 1_000_000_000
 
 /** Parameters whose values, not only their names, determine the shape. */
 const structural = new Set(['sort', 'fields', 'include'])
@@ -72,11 +84,7 @@ function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
   // If it is a filter, this creates up to three unnecessary shapes: one for each value that is the name of a mode.
   if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
-  if (!structural.has(name)) return JSON.stringify(name)
-  requireValue(parameter)
-  if (namesOnly.test(value)) return `${name}=${value}`
-  const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
-  throw parameterFault(name, 'wrong_type', message)
+  return structural.has(name) ? namesKey(parameter, namesOnly) : JSON.stringify(name)
 }
 
 export function valueFor(parameters: readonly Parameter[], name: string): string | undefined {
