@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type OauthFigure, oauthTable } from '../../bench/oauth.ts'
+import { type OauthFigure, oauthTable } from '../../bench/costs/oauth.ts'
 
 const figure: OauthFigure = {
   work: 'introspection',

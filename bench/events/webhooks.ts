@@ -2,8 +2,8 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { copyOf, type DataSet } from './data.ts'
-import { startPortico } from './server.ts'
+import { copyOf, type DataSet } from '../data-set/data.ts'
+import { startPortico } from '../servers/server.ts'
 
 export interface SendingFigure {
   /** Each has its own host. */

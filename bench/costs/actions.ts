@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PostgresServer } from '../test/databases/postgres.ts'
-import { type LoadResult, type Request, sendLoad } from './load.ts'
-import { median, type Sampling } from './measure.ts'
-import { startPortico } from './server.ts'
+import { PostgresServer } from '../../test/databases/postgres.ts'
+import { type LoadResult, type Request, sendLoad } from '../load/load.ts'
+import { median, type Sampling } from '../workloads/measure.ts'
+import { startPortico } from '../servers/server.ts'
 
 const clients = 32
 const rows = 1000

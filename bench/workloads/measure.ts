@@ -1,8 +1,8 @@
 /** Rounds that alternate between the baseline and the measured server. */
-import type { DataSet } from './data.ts'
-import { type Load, requestsPerSecond } from './load.ts'
-import { type Running, residentMiB, startBaseline, startLimit, startPortico } from './server.ts'
-import { type Setup, sqlite } from './setup.ts'
+import type { DataSet } from '../data-set/data.ts'
+import { type Load, requestsPerSecond } from '../load/load.ts'
+import { type Running, residentMiB, startBaseline, startLimit, startPortico } from '../servers/server.ts'
+import { type Setup, sqlite } from '../servers/setup.ts'
 import type { Workload } from './workloads.ts'
 
 export interface Figure {

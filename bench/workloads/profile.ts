@@ -2,9 +2,9 @@
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { copyOf, type DataSet } from './data.ts'
-import { type Request, sendLoad } from './load.ts'
-import { startPortico } from './server.ts'
+import { copyOf, type DataSet } from '../data-set/data.ts'
+import { type Request, sendLoad } from '../load/load.ts'
+import { startPortico } from '../servers/server.ts'
 import { cacheSettings, type Kept } from './varied-requests.ts'
 
 interface Profile {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { startPortico } from './server.ts'
+import { startPortico } from '../servers/server.ts'
 
 export interface ReactionFigure {
   readonly reaction: string

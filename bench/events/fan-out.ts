@@ -1,8 +1,8 @@
 /** One event to many listeners of `GET /api/v1/events`: the latency and the memory per listener. */
 import { type IncomingMessage, request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
-import { copyOf, type DataSet, dataSet } from './data.ts'
-import { type Running, residentMiB, startPortico } from './server.ts'
+import { copyOf, type DataSet, dataSet } from '../data-set/data.ts'
+import { type Running, residentMiB, startPortico } from '../servers/server.ts'
 
 export interface FanOut {
   readonly listeners: number

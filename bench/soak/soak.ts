@@ -3,9 +3,9 @@
  * may grow without bound.
  */
 import { setTimeout as wait } from 'node:timers/promises'
-import { copyOf, type DataSet } from './data.ts'
-import { median } from './measure.ts'
-import { freePort, startPortico } from './server.ts'
+import { copyOf, type DataSet } from '../data-set/data.ts'
+import { median } from '../workloads/measure.ts'
+import { freePort, startPortico } from '../servers/server.ts'
 import { person, requireLanes, soakLoad, type Tally } from './soak-load.ts'
 
 export interface Sample {

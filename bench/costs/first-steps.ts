@@ -9,10 +9,10 @@ import { availableParallelism, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
-import { generateKey } from '../src/auth/key.ts'
-import { cleanEnvironment, openRegistry, root } from '../test/create/registry.ts'
-import { freePort } from '../test/processes/port.ts'
-import { median } from './measure.ts'
+import { generateKey } from '../../src/auth/key.ts'
+import { cleanEnvironment, openRegistry, root } from '../../test/create/registry.ts'
+import { freePort } from '../../test/processes/port.ts'
+import { median } from '../workloads/measure.ts'
 
 const run = promisify(execFile)
 const pollMs = 5

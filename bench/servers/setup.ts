@@ -1,11 +1,11 @@
 /** The setups in which Portico is measured: the database, and the number of workers. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { PostgresServer, query } from '../test/databases/postgres.ts'
-import { startStandbys, untilCaughtUp } from '../test/databases/replicated.ts'
-import { copyOf, type DataSet, type WorkCopy } from './data.ts'
+import { PostgresServer, query } from '../../test/databases/postgres.ts'
+import { startStandbys, untilCaughtUp } from '../../test/databases/replicated.ts'
+import { copyOf, type DataSet, type WorkCopy } from '../data-set/data.ts'
 import { porticoEnvironment, type Running } from './server.ts'
-import type { Workload } from './workloads.ts'
+import type { Workload } from '../workloads/workloads.ts'
 
 /** A part of `Workload['floor']`. */
 type Floor = keyof Workload['floor']
@@ -45,7 +45,7 @@ function porticoCopy({ database: from, model }: DataSet, to: string): void {
     process.execPath,
     ['dist/bin.js', 'copy', '--from', from, '--to', to],
     {
-      cwd: join(import.meta.dirname, '..'),
+      cwd: join(import.meta.dirname, '../..'),
       env: { ...process.env, ...porticoEnvironment, PORTICO_MODEL: model },
       encoding: 'utf8',
     },

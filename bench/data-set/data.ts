@@ -5,13 +5,13 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { generateKey } from '../src/auth/key.ts'
-import { fillSearch } from '../src/store/schema/sqlite/migrate.ts'
+import { generateKey } from '../../src/auth/key.ts'
+import { fillSearch } from '../../src/store/schema/sqlite/migrate.ts'
 import { createdAt, randomNumbers, searchedBody, statusOf } from './posts.ts'
-import { startPortico } from './server.ts'
-import { prepareLimit } from './servers/limit-schema.ts'
+import { startPortico } from '../servers/server.ts'
+import { prepareLimit } from '../servers/limit-schema.ts'
 
-/** `blog`: the reference model. `editorial`: the bench's own, bench/model.ts. */
+/** `blog`: the reference model. `editorial`: the bench's own, bench/data-set/model.ts. */
 export type ModelName = 'blog' | 'editorial'
 
 export interface DataSet {
@@ -25,7 +25,7 @@ export interface DataSet {
 
 export const modelFiles: Readonly<Record<ModelName, string>> = {
   blog: 'examples/blog/model.ts',
-  editorial: 'bench/model.ts',
+  editorial: 'bench/data-set/model.ts',
 }
 
 export const USERS = 1_000
@@ -83,7 +83,7 @@ export function fill(file: string, rows: number, model: ModelName): void {
 
 /** The name changes with the schema and with the generated data. */
 function fileName(rows: number, model: ModelName): string {
-  const sources = ['../docs/reference/blog.sql', 'data.ts', 'posts.ts', 'model.ts', 'servers/limit-schema.ts']
+  const sources = ['../../docs/reference/blog.sql', 'data.ts', 'posts.ts', 'model.ts', '../servers/limit-schema.ts']
   const text = sources.map(source => readFileSync(new URL(source, import.meta.url), 'utf8')).join('\n')
   return `${hash('sha256', text, 'hex').slice(0, 12)}-${model}-${rows}`
 }

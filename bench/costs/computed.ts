@@ -1,13 +1,13 @@
 /** The cost of a computed count in a list of 20: the list with it, without it, and sorted by it. */
-import { anyone, boolean, collection, count, field, index, model, relation, text } from '../src/index.ts'
-import { checkModel } from '../src/model/check.ts'
-import { createGuard } from '../src/plan/guard.ts'
-import { orderById } from '../src/plan/order.ts'
-import type { ListShape } from '../src/plan/plan.ts'
-import { user } from '../src/principal.ts'
-import type { Store } from '../src/store/store.ts'
-import { onBothDatabases } from './filled-databases.ts'
-import { median } from './measure.ts'
+import { anyone, boolean, collection, count, field, index, model, relation, text } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check.ts'
+import { createGuard } from '../../src/plan/guard.ts'
+import { orderById } from '../../src/plan/order.ts'
+import type { ListShape } from '../../src/plan/plan.ts'
+import { user } from '../../src/principal.ts'
+import type { Store } from '../../src/store/store.ts'
+import { onBothDatabases } from '../data-set/filled-databases.ts'
+import { median } from '../workloads/measure.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const [authors, postsEach] = [1000, 100]

@@ -1,10 +1,10 @@
 /** Rounds in which the bare server, the hand-written one and Portico alternate, for W10 to W19. */
 import { readFileSync } from 'node:fs'
-import { copyOf, type DataSet, limitDataSet } from './data.ts'
-import { type Load, type LoadResult, sendLoad } from './load.ts'
+import { copyOf, type DataSet, limitDataSet } from '../data-set/data.ts'
+import { type Load, type LoadResult, sendLoad } from '../load/load.ts'
 import type { Sampling } from './measure.ts'
-import { type Running, startBaseline, startLimit, startPortico } from './server.ts'
-import type { Setup } from './setup.ts'
+import { type Running, startBaseline, startLimit, startPortico } from '../servers/server.ts'
+import type { Setup } from '../servers/setup.ts'
 import { cacheSettings, type VariedFloor, type VariedWorkload } from './varied-requests.ts'
 
 export interface VariedFigure {

@@ -1,9 +1,9 @@
 /** W8: one created post to a thousand subscribers over WebSocket. */
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import { copyOf, type DataSet } from './data.ts'
-import { median } from './measure.ts'
-import { type Running, residentMiB, startPortico, startServer } from './server.ts'
+import { copyOf, type DataSet } from '../data-set/data.ts'
+import { median } from '../workloads/measure.ts'
+import { type Running, residentMiB, startPortico, startServer } from '../servers/server.ts'
 
 export const SUBSCRIBERS = 1000
 

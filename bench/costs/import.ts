@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { newDatabase } from '../test/databases/postgres.ts'
-import { porticoEnvironment } from './server.ts'
+import { newDatabase } from '../../test/databases/postgres.ts'
+import { porticoEnvironment } from '../servers/server.ts'
 
-const root = join(import.meta.dirname, '..')
+const root = join(import.meta.dirname, '../..')
 
 export interface Transfer {
   readonly work: string
