@@ -7,7 +7,7 @@ import { locked } from '../setups/postgres.ts'
 shareSetup(locked)
 
 describe(locked.name, async () => {
-  await import('./accounts/sign-up-fields.test.ts')
+  await import('./accounts/sign-up/sign-up-fields.test.ts')
   await import('./accounts/pages.test.ts')
   await import('./key-bounds.test.ts')
   await import('./server/clients/apps.test.ts')

@@ -6,7 +6,7 @@ import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformanc
 import { stream as openStream } from '../events/listener.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { until, wire } from '../transports/service.ts'
-import { pass } from './accounts/own-pages.ts'
+import { pass } from './accounts/own/own-pages.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)
