@@ -68,8 +68,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/api-key',
-    ['auth/api-key'],
+    'auth/keys/api-key',
+    ['auth/keys/api-key'],
     [
       [
         'the version is taken after the look-up',
@@ -90,8 +90,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/key-bounds',
-    ['auth/key-bounds'],
+    'auth/keys/key-bounds',
+    ['auth/keys/key-bounds'],
     [
       [
         'a change is limited by the earlier of two expiry times',
@@ -112,8 +112,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/new-key',
-    ['auth/api-key', 'auth/api-keys'],
+    'auth/keys/new-key',
+    ['auth/keys/api-key', 'auth/keys/api-keys'],
     [
       [
         'a key inherits scopes that only apps can have',
@@ -146,7 +146,7 @@ const credentials: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/authenticate',
-    ['auth/api-key'],
+    ['auth/keys/api-key'],
     [
       [
         'an unrecognised credential is treated as anonymous',

@@ -18,7 +18,7 @@ import { forwarding, type Records } from '../../records.ts'
 import type { AppRights } from '../server/clients/apps.ts'
 import { storedGrant } from '../server/consent/stored-grant.ts'
 import { grantHash } from '../server/tokens/deny-list.ts'
-import { type KeyExpiry, keyExpiryById } from '../user-keys.ts'
+import { type KeyExpiry, keyExpiryById } from '../keys/user-keys.ts'
 import type { StoredWebhook } from './stored.ts'
 
 export const endedReason =

@@ -5,7 +5,7 @@ import { replacePassword, revokeBeforeProof } from '../../../../src/auth/account
 import { signInByPassword } from '../../../../src/auth/accounts/sign-in.ts'
 import { hashPassword } from '../../../../src/auth/password.ts'
 import { isEndedWithAccount, signInTime } from '../../../../src/auth/server/sessions/session-ends.ts'
-import { keysOf } from '../../../../src/auth/user-keys.ts'
+import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
 import { type Fixture, withFixture } from '../fixture.ts'
 
 const email = 'ada@example.com'

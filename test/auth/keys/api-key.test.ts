@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { apiKeyReader } from '../../src/auth/api-key.ts'
-import { createAuthenticate } from '../../src/auth/authenticate.ts'
-import { generateKey, keyHash } from '../../src/auth/key.ts'
-import { newKeyHook } from '../../src/auth/new-key.ts'
-import { ApiError } from '../../src/errors.ts'
-import type { JsonValue } from '../../src/model/fields/type.ts'
-import type { Run } from '../../src/plan/run.ts'
-import { allowedScopes, anonymous, type Scopes, system, user } from '../../src/principal.ts'
+import { apiKeyReader } from '../../../src/auth/keys/api-key.ts'
+import { createAuthenticate } from '../../../src/auth/authenticate.ts'
+import { generateKey, keyHash } from '../../../src/auth/keys/key.ts'
+import { newKeyHook } from '../../../src/auth/keys/new-key.ts'
+import { ApiError } from '../../../src/errors.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Run } from '../../../src/plan/run.ts'
+import { allowedScopes, anonymous, type Scopes, system, user } from '../../../src/principal.ts'
 
 interface Row {
   readonly id: number

@@ -1,11 +1,11 @@
 /** A credential that expires can only create or change API keys that expire no later. */
-import { ApiError } from '../errors.ts'
-import type { JsonValue } from '../model/fields/type.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
-import type { Plan, WriteShape } from '../plan/plan.ts'
-import type { Run, WriteRule } from '../plan/run.ts'
-import { readItem } from '../plan/system-plans.ts'
-import type { Principal } from '../principal.ts'
+import { ApiError } from '../../errors.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
+import type { Plan, WriteShape } from '../../plan/plan.ts'
+import type { Run, WriteRule } from '../../plan/run.ts'
+import { readItem } from '../../plan/system-plans.ts'
+import type { Principal } from '../../principal.ts'
 import { type KeyExpiry, keyExpiryById } from './user-keys.ts'
 
 function expiryOf(value: JsonValue | undefined): number {

@@ -1,13 +1,13 @@
 /** API keys as a collection, over HTTP: who may create, see, change and revoke which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKey } from '../../src/auth/bootstrap.ts'
-import { readSettings } from '../../src/config.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { createGuard } from '../../src/plan/guard.ts'
-import { createRun, openStore } from '../../src/serve/store.ts'
-import blog from '../models/blog.ts'
-import { type Answer, type TestService, withService } from '../serve/service.ts'
+import { createKey } from '../../../src/auth/bootstrap.ts'
+import { readSettings } from '../../../src/config.ts'
+import { checkModel } from '../../../src/model/check.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { createRun, openStore } from '../../../src/serve/store.ts'
+import blog from '../../models/blog.ts'
+import { type Answer, type TestService, withService } from '../../serve/service.ts'
 
 const unlimited = { rateLimit: 'off' } as const
 const path = '/api/v1/api_keys'

@@ -1,11 +1,11 @@
 /** `maxKeysPerUser` holds for concurrent creates: in one process and in several, on both databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
-import blog from '../models/blog.ts'
-import { type Answer, call } from '../serve/service.ts'
-import { locked } from '../setups/postgres.ts'
-import { nodeSetups, setups } from '../setups/setups.ts'
+import { type Fixture, withFixture } from '../../conformance/oauth/server.ts'
+import blog from '../../models/blog.ts'
+import { type Answer, call } from '../../serve/service.ts'
+import { locked } from '../../setups/postgres.ts'
+import { nodeSetups, setups } from '../../setups/setups.ts'
 
 const MAX_KEYS = 7
 const CONCURRENT_CREATES = 50

@@ -1,14 +1,14 @@
 /** Credentials that a request in progress would store while the user takes the account back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { keysAfterEnd } from '../../src/auth/keys-after-end.ts'
-import { keyCreation } from '../../src/auth/new-key.ts'
-import { accountEndRecord } from '../../src/auth/server/sessions/session-ends.ts'
-import { keysOf } from '../../src/auth/user-keys.ts'
-import type { CreateShape } from '../../src/plan/plan.ts'
-import { createPlan, listShape, readAll, where } from '../../src/plan/system-plans.ts'
-import { user } from '../../src/principal.ts'
-import { MINUTE, withFixture } from './accounts/fixture.ts'
+import { keysAfterEnd } from '../../../src/auth/keys/keys-after-end.ts'
+import { keyCreation } from '../../../src/auth/keys/new-key.ts'
+import { accountEndRecord } from '../../../src/auth/server/sessions/session-ends.ts'
+import { keysOf } from '../../../src/auth/keys/user-keys.ts'
+import type { CreateShape } from '../../../src/plan/plan.ts'
+import { createPlan, listShape, readAll, where } from '../../../src/plan/system-plans.ts'
+import { user } from '../../../src/principal.ts'
+import { MINUTE, withFixture } from '../accounts/fixture.ts'
 
 const create: CreateShape = {
   kind: 'create',

@@ -1,13 +1,13 @@
 /** API keys as credentials: key → Principal. */
-import { Cache, CacheBound } from '../cache.ts'
-import { then } from '../plan/answer.ts'
-import type { Run } from '../plan/run.ts'
-import { listShape, readFirst, selected, where } from '../plan/system-plans.ts'
-import { allowedScopes, type Principal, user } from '../principal.ts'
-import type { PlainReader } from './authenticate.ts'
-import { disabledCredential } from './disabled-account.ts'
+import { Cache, CacheBound } from '../../cache.ts'
+import { then } from '../../plan/answer.ts'
+import type { Run } from '../../plan/run.ts'
+import { listShape, readFirst, selected, where } from '../../plan/system-plans.ts'
+import { allowedScopes, type Principal, user } from '../../principal.ts'
+import type { PlainReader } from '../authenticate.ts'
+import { disabledCredential } from '../disabled-account.ts'
 import { isKey, keyHash } from './key.ts'
-import { type Used, useStepMs } from './last-use.ts'
+import { type Used, useStepMs } from '../last-use.ts'
 
 const maxCachedKeys = 100_000
 /** A separate cache, so that guessed keys do not evict valid ones. */

@@ -1,9 +1,9 @@
 /** Creating an API key: its defaults, and its generated values. */
-import { ApiError } from '../errors.ts'
-import { openidScopes } from '../model/builtin.ts'
-import type { JsonValue } from '../model/fields/type.ts'
-import type { CreateHook, Creation } from '../plan/run.ts'
-import { type AccessClass, hasScope, type Principal } from '../principal.ts'
+import { ApiError } from '../../errors.ts'
+import { openidScopes } from '../../model/builtin.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { CreateHook, Creation } from '../../plan/run.ts'
+import { type AccessClass, hasScope, type Principal } from '../../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
 
 /** The default scopes of a key: the creator's, without those that only tokens of apps can have. */

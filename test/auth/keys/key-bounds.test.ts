@@ -1,7 +1,7 @@
 /** A key that expires cannot create a key that expires later, or be extended, by REST or GraphQL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fixture, newTokens, withFixture } from '../conformance/oauth/server.ts'
+import { type Fixture, newTokens, withFixture } from '../../conformance/oauth/server.ts'
 
 const DAY = 86_400_000
 const soon = new Date(Date.now() + DAY).toISOString()
