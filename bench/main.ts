@@ -27,24 +27,17 @@ import { parseArgs } from 'node:util'
 import { actionsTable, measureActions } from './costs/actions.ts'
 import { aggregatesTable, measureAggregates } from './costs/aggregates.ts'
 import { computedTable, measureComputed } from './costs/computed.ts'
-import { type DataSet, dataSet } from './data-set/data.ts'
-import { eventRuns } from './events/event-runs.ts'
 import { firstStepsTable, measureFirstSteps } from './costs/first-steps.ts'
 import { growthTable, measureGrowth, slowRows } from './costs/growth.ts'
-import {
-  cursorsOver,
-  type Figure,
-  footprint,
-  measure,
-  measureAlternately,
-  type Sampling,
-  walk,
-} from './workloads/measure.ts'
-import { cursorsOf, measureVaried, type VariedFigure } from './workloads/measure-varied.ts'
 import { measureOauth, oauthTable } from './costs/oauth.ts'
-import { measureOverload, overloadTable } from './load/overload.ts'
-import { type ProfiledWorkload, profile } from './workloads/profile.ts'
+import { measureSlowReads, slowReadsTable } from './costs/slow-reads.ts'
+import { measureWriteCosts, writeCostTable } from './costs/write-cost.ts'
+import { type DataSet, dataSet } from './data-set/data.ts'
+import { eventRuns } from './events/event-runs.ts'
 import { measureReactions, reactionsTable } from './events/reactions.ts'
+import { type Delivery, deliver, deliveryTable } from './events/subscribers.ts'
+import { measureSending, sendingTable } from './events/webhooks.ts'
+import { measureOverload, overloadTable } from './load/overload.ts'
 import {
   comparisonTable,
   figuresTable,
@@ -56,13 +49,20 @@ import {
   writeDocs,
 } from './report.ts'
 import { postgres, postgresSetups, type Setup, sqlite, withWorkers } from './servers/setup.ts'
-import { measureSlowReads, slowReadsTable } from './costs/slow-reads.ts'
 import { soak } from './soak/soak.ts'
-import { type Delivery, deliver, deliveryTable } from './events/subscribers.ts'
+import {
+  cursorsOver,
+  type Figure,
+  footprint,
+  measure,
+  measureAlternately,
+  type Sampling,
+  walk,
+} from './workloads/measure.ts'
+import { cursorsOf, measureVaried, type VariedFigure } from './workloads/measure-varied.ts'
+import { type ProfiledWorkload, profile } from './workloads/profile.ts'
 import { type VariedWorkload, variedWorkloads } from './workloads/varied-requests.ts'
-import { measureSending, sendingTable } from './events/webhooks.ts'
 import { type Workload, workloads } from './workloads/workloads.ts'
-import { measureWriteCosts, writeCostTable } from './costs/write-cost.ts'
 
 const { values, positionals: rawPositionals } = parseArgs({
   allowPositionals: true,

@@ -14,10 +14,10 @@ const weightForm = /^(?:0?\.\d{1,3}|0\.?|1(?:\.0{0,3})?)$/
 
 function mediaRange(text: string): MediaRange {
   const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
-  const valueOf = (name: string) =>
+  const parameterOf = (name: string) =>
     parameters.find(parameter => parameter.startsWith(`${name}=`))?.slice(name.length + 1)
-  const weight = valueOf('q') ?? '1'
-  return { type, quality: weightForm.test(weight) ? Number(weight) : 0, charset: valueOf('charset') }
+  const weight = parameterOf('q') ?? '1'
+  return { type, quality: weightForm.test(weight) ? Number(weight) : 0, charset: parameterOf('charset') }
 }
 
 export function mediaRanges(header: string): readonly MediaRange[] {

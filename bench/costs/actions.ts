@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { PostgresServer } from '../../test/databases/postgres.ts'
 import { type LoadResult, type Request, sendLoad } from '../load/load.ts'
-import { median, type Sampling } from '../workloads/measure.ts'
 import { startPortico } from '../servers/server.ts'
+import { median, type Sampling } from '../workloads/measure.ts'
 
 const clients = 32
 const rows = 1000

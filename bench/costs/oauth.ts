@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { Browser } from '../../test/conformance/oauth/browser.ts'
 import { authorizationUrl, authorize, post } from '../../test/conformance/oauth/server.ts'
 import { copyOf, type DataSet } from '../data-set/data.ts'
-import { requestsPerSecond } from '../load/load.ts'
-import { median, type Sampling } from '../workloads/measure.ts'
 import { randomNumbers } from '../data-set/posts.ts'
+import { requestsPerSecond } from '../load/load.ts'
 import { type Running, startBaseline, startPortico, startServer } from '../servers/server.ts'
+import { median, type Sampling } from '../workloads/measure.ts'
 
 export interface OauthFigure {
   readonly work: string

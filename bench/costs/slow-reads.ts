@@ -1,10 +1,10 @@
 /** The latency of item reads and of `/healthz`, alone and while eight clients scan a whole table. */
 import { Agent, get } from 'node:http'
 import { copyOf, type DataSet } from '../data-set/data.ts'
-import { median, type Sampling } from '../workloads/measure.ts'
-import { percentile } from '../load/overload.ts'
 import { randomNumbers } from '../data-set/posts.ts'
+import { percentile } from '../load/overload.ts'
 import { type Running, startPortico } from '../servers/server.ts'
+import { median, type Sampling } from '../workloads/measure.ts'
 
 const scanClients = 8
 const probeClients = 8

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { generateKey } from '../../src/auth/keys/key.ts'
 import { fillSearch } from '../../src/store/schema/sqlite/migrate.ts'
-import { createdAt, randomNumbers, searchedBody, statusOf } from './posts.ts'
-import { startPortico } from '../servers/server.ts'
 import { prepareLimit } from '../servers/limit-schema.ts'
+import { startPortico } from '../servers/server.ts'
+import { createdAt, randomNumbers, searchedBody, statusOf } from './posts.ts'
 
 /** `blog`: the reference model. `editorial`: the bench's own, bench/data-set/model.ts. */
 export type ModelName = 'blog' | 'editorial'
@@ -83,7 +83,13 @@ export function fill(file: string, rows: number, model: ModelName): void {
 
 /** The name changes with the schema and with the generated data. */
 function fileName(rows: number, model: ModelName): string {
-  const sources = ['../../docs/reference/blog.sql', 'data.ts', 'posts.ts', 'model.ts', '../servers/limit-schema.ts']
+  const sources = [
+    '../../docs/reference/blog.sql',
+    'data.ts',
+    'posts.ts',
+    'model.ts',
+    '../servers/limit-schema.ts',
+  ]
   const text = sources.map(source => readFileSync(new URL(source, import.meta.url), 'utf8')).join('\n')
   return `${hash('sha256', text, 'hex').slice(0, 12)}-${model}-${rows}`
 }

@@ -1,8 +1,9 @@
 /** The measurements of imports, and of events and their listeners. */
-import { fanOutTable, measureFanOut } from './fan-out.ts'
+
 import { measureTransfers, transfersTable } from '../costs/import.ts'
-import { ledgerTable, measureLedger } from './ledger.ts'
 import type { Part } from '../report.ts'
+import { fanOutTable, measureFanOut } from './fan-out.ts'
+import { ledgerTable, measureLedger } from './ledger.ts'
 
 interface EventRunOptions {
   /** The value of an option, or the default. */

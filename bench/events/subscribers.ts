@@ -2,8 +2,8 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import { copyOf, type DataSet } from '../data-set/data.ts'
-import { median } from '../workloads/measure.ts'
 import { type Running, residentMiB, startPortico, startServer } from '../servers/server.ts'
+import { median } from '../workloads/measure.ts'
 
 export const SUBSCRIBERS = 1000
 

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import type { DataSet } from '../data-set/data.ts'
 import { copyOf } from '../data-set/data.ts'
-import type { Flood, Second } from './flood.ts'
 import { startBaseline, startPortico } from '../servers/server.ts'
+import type { Flood, Second } from './flood.ts'
 
 /** The responses of each second, without the last, incomplete one. */
 export async function flood(options: Flood): Promise<readonly Second[]> {

@@ -4,8 +4,8 @@ import { join } from 'node:path'
 import { PostgresServer, query } from '../../test/databases/postgres.ts'
 import { startStandbys, untilCaughtUp } from '../../test/databases/replicated.ts'
 import { copyOf, type DataSet, type WorkCopy } from '../data-set/data.ts'
-import { porticoEnvironment, type Running } from './server.ts'
 import type { Workload } from '../workloads/workloads.ts'
+import { porticoEnvironment, type Running } from './server.ts'
 
 /** A part of `Workload['floor']`. */
 type Floor = keyof Workload['floor']

@@ -4,8 +4,8 @@
  */
 import { setTimeout as wait } from 'node:timers/promises'
 import { copyOf, type DataSet } from '../data-set/data.ts'
-import { median } from '../workloads/measure.ts'
 import { freePort, startPortico } from '../servers/server.ts'
+import { median } from '../workloads/measure.ts'
 import { person, requireLanes, soakLoad, type Tally } from './soak-load.ts'
 
 export interface Sample {

@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { copyOf, type DataSet, limitDataSet } from '../data-set/data.ts'
 import { type Load, type LoadResult, sendLoad } from '../load/load.ts'
-import type { Sampling } from './measure.ts'
 import { type Running, startBaseline, startLimit, startPortico } from '../servers/server.ts'
 import type { Setup } from '../servers/setup.ts'
+import type { Sampling } from './measure.ts'
 import { cacheSettings, type VariedFloor, type VariedWorkload } from './varied-requests.ts'
 
 export interface VariedFigure {

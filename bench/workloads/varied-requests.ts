@@ -1,7 +1,7 @@
 /** The most common requests: W10 to W19 of docs/performance.md. Every request has other values than the ones before it. */
 import { type DataSet, type ModelName, USERS } from '../data-set/data.ts'
-import type { Request } from '../load/load.ts'
 import { commonStatus, commonWords, type Random, randomNumbers, rareWords } from '../data-set/posts.ts'
+import type { Request } from '../load/load.ts'
 
 export interface VariedWorkload {
   readonly name: string

@@ -1,7 +1,7 @@
 /** The workloads, by their names in the table of docs/performance.md. */
 
-import type { Request } from '../load/load.ts'
 import { randomNumbers } from '../data-set/posts.ts'
+import type { Request } from '../load/load.ts'
 
 export interface Workload {
   readonly name: string

@@ -18,7 +18,14 @@ import {
   type UpdateShape,
   type WriteShape,
 } from '../plan/plan.ts'
-import { type CreateHooks, type Creation, emptyCreation, type Run, writeStep, writeWith } from '../plan/run.ts'
+import {
+  type CreateHooks,
+  type Creation,
+  emptyCreation,
+  type Run,
+  writeStep,
+  writeWith,
+} from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'

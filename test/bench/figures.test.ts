@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { commonStatus, createdAt, randomNumbers, searchedBody, statusOf } from '../../bench/data-set/posts.ts'
+import { comparisonTable, figuresTable, footprintLines, variedTable, walkLine } from '../../bench/report.ts'
 import { type Figure, median } from '../../bench/workloads/measure.ts'
 import type { VariedFigure } from '../../bench/workloads/measure-varied.ts'
-import { commonStatus, createdAt, randomNumbers, searchedBody, statusOf } from '../../bench/data-set/posts.ts'
 import { topFunctions } from '../../bench/workloads/profile.ts'
-import { comparisonTable, figuresTable, footprintLines, variedTable, walkLine } from '../../bench/report.ts'
 import { type VariedWorkload, variedWorkloads } from '../../bench/workloads/varied-requests.ts'
 
 const figure: Figure = {

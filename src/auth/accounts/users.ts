@@ -6,6 +6,7 @@ import {
   readFirst,
   readItem,
   readItemStep,
+  readStored,
   updateShape,
   where,
 } from '../../plan/system-plans.ts'
@@ -49,19 +50,13 @@ export async function findByEmail(run: Run, email: string): Promise<UserRow | un
 
 /**
  * Whether the account still has the password that was read: verifying one takes long enough for another request to replace it.
- * Read in a transaction, because caches may lack commits that other nodes have made since the request began.
  */
 export function hasSamePassword(
   run: Run,
   { id, password_hash }: Pick<UserRow, 'id' | 'password_hash'>,
 ): Promise<boolean> {
-  return run.transaction({
-    principal: system,
-    serial: undefined,
-    snapshot: true,
-    *steps() {
-      return (yield* readItemStep<UserRow>(byId, id))?.password_hash === password_hash
-    },
+  return readStored(run, function* () {
+    return (yield* readItemStep<UserRow>(byId, id))?.password_hash === password_hash
   })
 }
 

@@ -6,8 +6,8 @@ import { listShape, readFirst, selected, where } from '../../plan/system-plans.t
 import { allowedScopes, type Principal, user } from '../../principal.ts'
 import type { PlainReader } from '../authenticate.ts'
 import { disabledCredential } from '../disabled-account.ts'
-import { isKey, keyHash } from './key.ts'
 import { type Used, useStepMs } from '../last-use.ts'
+import { isKey, keyHash } from './key.ts'
 
 const maxCachedKeys = 100_000
 /** A separate cache, so that guessed keys do not evict valid ones. */

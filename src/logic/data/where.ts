@@ -1,7 +1,7 @@
 /** `where` of `data` → a filter and its arguments. */
 import { isObject } from '../../json.ts'
-import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import { isStorable } from '../../model/fields/textual.ts'
+import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import { schemaFaults } from '../../model/json-schema/faults.ts'
 import type { Field } from '../../model/model.ts'
 import { findRelation, type Names, namedField, quoted } from '../../plan/names.ts'

@@ -2,15 +2,9 @@
 import { ApiError } from '../../errors.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
-import { staticRule } from '../../plan/guard.ts'
 import { refusal } from '../../plan/guard/refusals.ts'
-import {
-  type AccessClass,
-  hasScope,
-  isAnonymous,
-  type Principal,
-  withScope,
-} from '../../principal.ts'
+import { staticRule } from '../../plan/guard.ts'
+import { type AccessClass, hasScope, isAnonymous, type Principal, withScope } from '../../principal.ts'
 import { isAction } from './call.ts'
 
 /** For operations without a collection: their rule depends on the caller alone, so any collection will do. */

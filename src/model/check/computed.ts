@@ -12,7 +12,6 @@ import { checkCamelNames, checkFieldName } from './names.ts'
 import type { Outline, Outlines } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
 
-
 const optionChecks: OptionChecks = {
   description: nonEmptyText,
   access: value =>
@@ -52,7 +51,10 @@ function computedField(
     expression,
     optional: expression.optional,
     readOnly: true,
-    access: { read: rules(options.access?.read, outline, `${place}.access.read`, anyoneRule), write: nobodyRule },
+    access: {
+      read: rules(options.access?.read, outline, `${place}.access.read`, anyoneRule),
+      write: nobodyRule,
+    },
   }
 }
 

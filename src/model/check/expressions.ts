@@ -36,7 +36,6 @@ const maxRelations = 10
 const maxPath = 5
 const maxSortKeys = 8
 
-
 interface ExpressionContext {
   readonly outlines: Outlines
   readonly rules: RuleCheck

@@ -176,7 +176,6 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
   }
 }
 
-
 function readField(
   name: string,
   declared: FieldDeclaration,

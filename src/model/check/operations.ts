@@ -11,7 +11,6 @@ import { bareOutline, type Outline } from './outline.ts'
 import { dependsOnRow } from './rules.ts'
 import { isItem, type OperationCheckContext, operationValuesOf, requireCollection } from './values.ts'
 
-
 const operationOptions = ['on', 'of', 'input', 'output', 'access', 'scope', 'description', 'run']
 
 export function actionsOf(

@@ -8,7 +8,6 @@ import { entityTags, headerParameters } from './parameters.ts'
 import { errors, json } from './responses.ts'
 import { requirements } from './security.ts'
 
-
 export const batchSchemas: { readonly [name: string]: JsonSchema } = {
   BatchMethod: { type: 'string', enum: [...batchMethods] },
   BatchOperation: {
@@ -45,7 +44,12 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
     required: ['operations'],
     additionalProperties: false,
     properties: {
-      operations: { type: 'array', items: schemaReference('BatchOperation'), minItems: 1, maxItems: maxOperations },
+      operations: {
+        type: 'array',
+        items: schemaReference('BatchOperation'),
+        minItems: 1,
+        maxItems: maxOperations,
+      },
     },
   },
   BatchResult: {
@@ -59,7 +63,9 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
   BatchResults: {
     type: 'object',
     required: ['results'],
-    properties: { results: { type: 'array', items: schemaReference('BatchResult'), maxItems: maxOperations } },
+    properties: {
+      results: { type: 'array', items: schemaReference('BatchResult'), maxItems: maxOperations },
+    },
   },
 }
 

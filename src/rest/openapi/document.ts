@@ -205,10 +205,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       tags: ['openapi'],
       security: [{}],
       parameters: headerParameters('If-None-Match'),
-      responses: readResponses(
-        json('OpenAPI 3.1.', schemaReference('OpenApiDocument'), 'ETag'),
-        'Document',
-      ),
+      responses: readResponses(json('OpenAPI 3.1.', schemaReference('OpenApiDocument'), 'ETag'), 'Document'),
     },
   },
 ]

@@ -10,17 +10,21 @@ import {
   lastPage,
   type Measure,
   maxGroupKeys,
-  type Param,
   type SelectedFigure,
 } from '../../plan/plan.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
-import { parseFilterName } from './filter.ts'
-import { bindValues, encodeParameter, maxPerPage, parseCount, valueFor } from './list.ts'
+import { bindValues, encodeParameter, makeConditions, maxPerPage, parseCount, valueFor } from './list.ts'
 import type { AggregateTemplate, BoundAggregate, ListTemplate } from './list-template.ts'
 import { suggestParameter } from './other-spellings.ts'
-import { namesKey, type Parameter, parameterFault, parseQuery, refuseIn, unknownParameter } from './query-string.ts'
-import { Conditions } from './related-filters.ts'
+import {
+  namesKey,
+  type Parameter,
+  parameterFault,
+  parseQuery,
+  refuseIn,
+  unknownParameter,
+} from './query-string.ts'
 import { parseNames } from './select.ts'
 
 /** Per kind of measure, in one request. */
@@ -68,7 +72,9 @@ function isCounted({ value }: Parameter): boolean {
 function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): AggregateTemplate {
   const view = scope.target
   const first = scope.within ? 1 : 0
-  const { filter, search, values } = makeConditions(view, parameters, first)
+  const { filter, search, values } = makeConditions(view, parameters, { next: first }, name =>
+    isCondition(view, name),
+  )
   const groups = parseGroups(view, valueFor(parameters, 'group_by'))
   const measures = parseMeasures(view, parameters)
   requireDistinctKeys(groups, measures)
@@ -92,30 +98,10 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
   }
 }
 
-function makeConditions(view: CollectionView, parameters: readonly Parameter[], first: Param) {
-  const conditions = new Conditions()
-  const values: ListTemplate['values'][number][] = []
-  let search: Param | undefined
-  parameters.forEach(({ name }, index) => {
-    if (structural.has(name) || name === 'count') return
-    const param = first + values.length
-    if (name === 'q') {
-      if (view.searched.length === 0) throw unknownParameter('q')
-      search = param
-      values.push({ index, filter: undefined })
-      return
-    }
-    requireBrackets(view, name)
-    const filter = parseFilterName(view, name)
-    conditions.add(name, filter, param)
-    values.push({ index, filter })
-  })
-  return { filter: conditions.filter, search, values }
-}
-
-/** Names without brackets are always parameters, even if a field has the name. */
-function requireBrackets(view: CollectionView, name: string): void {
-  if (name.endsWith(']')) return
+/** Throws BAD_REQUEST for a name without brackets: it is always a parameter, even if a field has the name. */
+function isCondition(view: CollectionView, name: string): boolean {
+  if (structural.has(name) || name === 'count') return false
+  if (name === 'q' || name.endsWith(']')) return true
   const suggestion = suggestParameter(view, name)
   if (suggestion === undefined) throw unknownParameter(name, aggregateParameterNames)
   const write = suggestion === `\`${name}=…\`` ? `\`${name}[eq]=…\`` : suggestion

@@ -112,23 +112,24 @@ function makeWindow(
   return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => nextParam(counter)) }
 }
 
-interface ListConditions {
+interface QueryConditions {
   readonly filter: ListShape['filter']
   readonly search: Param | undefined
   readonly values: ListTemplate['values']
 }
 
-/** `parameters`: without those of paging. */
-function makeConditions(
+/** `isCondition`: whether the parameter of this name is the search or a filter. */
+export function makeConditions(
   view: CollectionView,
   parameters: readonly Parameter[],
   counter: ParamCounter,
-): ListConditions {
+  isCondition: (name: string) => boolean,
+): QueryConditions {
   const conditions = new Conditions()
   const values: { index: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
   parameters.forEach(({ name }, index) => {
-    if (structural.has(name) || isTotal(view, name)) return
+    if (!isCondition(name)) return
     const param = nextParam(counter)
     if (name === 'q') {
       if (view.searched.length === 0) throw unknownParameter('q')
@@ -149,7 +150,8 @@ function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Param
   const counter: ParamCounter = { next: scope.within ? 1 : 0 }
   const total = totalOf(view, kind, parameters)
   const sort = parseSort(view, valueFor(parameters, 'sort'), valueFor(parameters, 'q') !== undefined)
-  const { filter, search, values } = makeConditions(view, parameters, counter)
+  const isCondition = (name: string) => !structural.has(name) && !isTotal(view, name)
+  const { filter, search, values } = makeConditions(view, parameters, counter, isCondition)
   const window = makeWindow(kind, total, sort, counter)
   let included: Param | undefined
   const selection = makeSelection(

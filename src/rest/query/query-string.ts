@@ -85,6 +85,13 @@ export function parseQuery(query: string): readonly Parameter[] {
   return parameters
 }
 
+/** The value of a parameter; undefined if it is missing. Throws BAD_REQUEST if it is empty. */
+export function filledValue(parameters: readonly Parameter[], name: string): string | undefined {
+  const parameter = parameters.find(candidate => candidate.name === name)
+  if (parameter) requireValue(parameter)
+  return parameter?.value
+}
+
 /** Throws BAD_REQUEST for an empty value. */
 export function requireValue(parameter: Parameter): void {
   if (parameter.value !== '') return

@@ -14,7 +14,7 @@ import {
 } from '../schema/postgres/ddl.ts'
 import { planPostgres, storePostgresSchema } from '../schema/postgres/migrate.ts'
 import { fillSearchTable } from '../schema/postgres/search.ts'
-import { connect, tryLock } from '../schema/postgres/session.ts'
+import { connect, inTransaction, tryLock } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
@@ -215,7 +215,7 @@ export class PostgresTarget implements CopyTarget {
 
   claim(mark: CopyMark, model: Model): Promise<TargetState> {
     const client = this.#client
-    return this.#transaction(async () => {
+    return inTransaction(this.#client, async () => {
       const tables = await readRows(
         client,
         `SELECT "relname" FROM pg_class WHERE "relnamespace" = current_schema()::regnamespace AND "relkind" IN ('r', 'p', 'v', 'm', 'f')`,
@@ -259,7 +259,7 @@ export class PostgresTarget implements CopyTarget {
     const names = table.columns.map(column => ident(column.name))
     const lists = table.columns.map((_, index) => `$${index + 1}::text[]`)
     const converted = table.columns.map(({ name, type }) => `${ident(name)}::${type}`)
-    await this.#transaction(async () => {
+    await inTransaction(this.#client, async () => {
       await this.#client.query(`DELETE FROM ${ident(table.name)}${where}`, [...values])
       if (rows.length === 0) return
       await this.#client.query(
@@ -279,7 +279,7 @@ export class PostgresTarget implements CopyTarget {
     const client = this.#client
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
-    await this.#transaction(async () => {
+    await inTransaction(this.#client, async () => {
       await client.query(allOwnStatements.join(';\n'))
       for (const table of schema.tables) await this.#complete(table)
       for (const table of schema.tables) {
@@ -320,17 +320,5 @@ export class PostgresTarget implements CopyTarget {
     await client.query(createSearch(table).join(';\n'))
     const sources = search.map(column => ({ column, expression: ident(column), text: '' }))
     await fillSearchTable(client, name, searchTable(name), sources)
-  }
-
-  async #transaction<T>(work: () => Promise<T>): Promise<T> {
-    await this.#client.query('BEGIN')
-    try {
-      const result = await work()
-      await this.#client.query('COMMIT')
-      return result
-    } catch (error) {
-      await this.#client.query('ROLLBACK').catch(() => {})
-      throw error
-    }
   }
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { apiKeyReader } from '../../../src/auth/keys/api-key.ts'
 import { createAuthenticate } from '../../../src/auth/authenticate.ts'
+import { apiKeyReader } from '../../../src/auth/keys/api-key.ts'
 import { generateKey, keyHash } from '../../../src/auth/keys/key.ts'
 import { newKeyHook } from '../../../src/auth/keys/new-key.ts'
 import { ApiError } from '../../../src/errors.ts'

@@ -1,4 +1,5 @@
 /** The scopes of the model for forms and lists, by collection, each with a description. */
+import { managedCollections } from '../../../model/builtin/managed.ts'
 import { openidScopes } from '../../../model/builtin.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
 import { staticRule } from '../../../plan/guard.ts'
@@ -28,14 +29,7 @@ export interface ScopeChoices {
   readonly others: readonly (readonly [scope: string, sentence: string])[]
 }
 
-export const builtIn: ReadonlySet<string> = new Set([
-  'users',
-  'api_keys',
-  'oauth_apps',
-  'oauth_app_secrets',
-  'webhooks',
-  'webhook_deliveries',
-])
+export const builtIn: ReadonlySet<string> = new Set(['users', ...managedCollections])
 
 const titles: ReadonlyMap<string, string> = new Map([
   ['users', 'Accounts'],

@@ -1,12 +1,12 @@
 /** `/account/security` and `/account/passkeys/…`. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { keysOf } from '../../keys/user-keys.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/account/security.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { drawing } from '../../pages/components/html.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
-import { keysOf } from '../../keys/user-keys.ts'
 import { identityKind } from '../identities.ts'
 import { notifyOfProtection } from '../notifications.ts'
 import { changePassword, setFirstPassword } from '../recovery/reset.ts'

@@ -93,8 +93,7 @@ export function scopeGroups(
 }
 
 function accessOf(model: Model, collection: Collection, access: AccessClass) {
-  const reach = (operation: CrudOperation) =>
-    reachOf(model, collection, collection.access[operation], access)
+  const reach = (operation: CrudOperation) => reachOf(model, collection, collection.access[operation], access)
   return {
     collection: collection.name,
     reach: { read: reach('read'), create: reach('create'), update: reach('update'), delete: reach('delete') },

@@ -1,11 +1,14 @@
 /** What a password change revokes, and what the first confirmation of an address revokes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replacePassword, revokeBeforeProof } from '../../../../src/auth/accounts/recovery/account-recovery.ts'
+import {
+  replacePassword,
+  revokeBeforeProof,
+} from '../../../../src/auth/accounts/recovery/account-recovery.ts'
 import { signInByPassword } from '../../../../src/auth/accounts/sign-in.ts'
+import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
 import { hashPassword } from '../../../../src/auth/password.ts'
 import { isEndedWithAccount, signInTime } from '../../../../src/auth/server/sessions/session-ends.ts'
-import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
 import { type Fixture, withFixture } from '../fixture.ts'
 
 const email = 'ada@example.com'

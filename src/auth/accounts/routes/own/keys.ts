@@ -192,8 +192,7 @@ export async function revokeKeyRoute(
   id: number,
 ): Promise<Reply> {
   const key = await keyOf(parts, viewer, id)
-  if (visit.method !== 'POST')
-    return pageReply(parts.theme, revokeKeyPage({ menu: viewer.menu, key }))
+  if (visit.method !== 'POST') return pageReply(parts.theme, revokeKeyPage({ menu: viewer.menu, key }))
   postedForm(parts, visit)
   await ownItems(parts, viewer).remove(collection, id)
   return redirect(`${path}?done=key-revoked`)

@@ -248,8 +248,7 @@ export async function deleteWebhookRoute(
   id: number,
 ): Promise<Reply> {
   const webhook = toShownWebhook(await webhookRow(parts, viewer, id))
-  if (visit.method !== 'POST')
-    return pageReply(parts.theme, deleteWebhookPage(viewer.menu, webhook))
+  if (visit.method !== 'POST') return pageReply(parts.theme, deleteWebhookPage(viewer.menu, webhook))
   postedForm(parts, visit)
   await ownItems(parts, viewer).remove(collection, id)
   return redirect(`${path}?done=webhook-deleted`)
