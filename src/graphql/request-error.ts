@@ -24,19 +24,15 @@ export class RequestFailed extends Error {
   }
 }
 
-export function errorFromEngine({ errors, text }: RequestErrorResult): RequestError {
-  return { errors, text, status: 400, isWellFormed: true, headers: undefined }
+export function engineFailure({ errors, text }: RequestErrorResult): RequestFailed {
+  return new RequestFailed({ errors, text, status: 400, isWellFormed: true, headers: undefined })
 }
 
-/** `code`: from the error catalogue, or from a protocol of GraphQL clients. */
-export function requestError(
-  message: string,
-  code: string,
-  status: number,
-  isWellFormed: boolean,
-): RequestError {
+/** A well-formed request fails. `code`: from the error catalogue, or from a protocol of GraphQL clients. */
+export function requestFailure(message: string, code: string, status: number): RequestFailed {
   const errors = [{ message, extensions: { code } }]
-  return { errors, text: JSON.stringify({ errors }), status, isWellFormed, headers: undefined }
+  const text = JSON.stringify({ errors })
+  return new RequestFailed({ errors, text, status, isWellFormed: true, headers: undefined })
 }
 
 /** Turns anything thrown into a request error, without details of internal faults. */

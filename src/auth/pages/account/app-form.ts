@@ -87,8 +87,8 @@ function scopeGroup({ entered, choices, faults }: AppFormPage): Html {
 }
 
 function defaultsGroup({ entered, faults }: AppFormPage): Html {
-  const choice = (value: string, label: string, hint?: string) =>
-    radio({ name: 'defaults', value, label, hint, checked: entered.defaults === value })
+  const choice = (value: string, label: string) =>
+    radio({ name: 'defaults', value, label, checked: entered.defaults === value })
   const content = html`${choice('none', 'Refuse it')}
 ${choice('all', 'Ask for all that is chosen above')}
 ${choice('some', 'Ask for these scopes:')}

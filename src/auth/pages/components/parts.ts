@@ -55,19 +55,11 @@ export interface Radio {
   readonly label: Part
   readonly hint?: Part
   readonly checked: boolean
-  /** Set for the first option of a group, to which the summary of faults links. */
-  readonly id?: string
 }
 
 /** One of several options. Screen readers read its `hint` with it. */
-export function radio({
-  name,
-  value,
-  label,
-  hint,
-  checked,
-  id = `${name}-${value}`.replaceAll(/[^\w-]/g, '-'),
-}: Radio): Html {
+export function radio({ name, value, label, hint, checked }: Radio): Html {
+  const id = `${name}-${value}`.replaceAll(/[^\w-]/g, '-')
   const described = hint !== undefined && `${id}-hint`
   const input = attributes({ type: 'radio', id, name, value, checked, 'aria-describedby': described })
   return html`<div class="choice"><input${input}><div><label for="${id}">${label}</label>${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</div></div>`
