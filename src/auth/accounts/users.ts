@@ -78,11 +78,6 @@ export function storeEmail(run: Run, user: UserRow, email: string, record: NewRe
   })
 }
 
-/** Replaces a password hash, whatever the present one is. */
-export async function storePasswordHash(run: Run, id: number, passwordHash: string): Promise<void> {
-  await run.write({ shape: updateHash, args: [id, passwordHash] }, system)
-}
-
 /**
  * Stores a password hash if the account is still as expected. Returns whether it did. The transaction is serialized with
  * others that set a password, also on other nodes.

@@ -27,7 +27,7 @@ import {
 import { json } from '../write.ts'
 
 /** For actions without an input. `{}` is accepted, because some clients send it with every POST. */
-export function refuseBody({ body, parsed }: Call): void {
+function refuseBody({ body, parsed }: Call): void {
   if (parsed === undefined && (body.length === 0 || body.toString('latin1').trim() === '{}')) return
   if (parsed !== undefined && JSON.stringify(parsed.body) === '{}') return
   throw new ApiError('BAD_REQUEST', 'This action takes no body: omit it.')

@@ -34,7 +34,7 @@ export interface EventsQuery extends EventSelection {
 }
 
 /** The parameters that are not filters. */
-export const parameterNames: readonly string[] = ['after', 'limit', 'wait', 'collections', 'types', 'item_id']
+const parameterNames: readonly string[] = ['after', 'limit', 'wait', 'collections', 'types', 'item_id']
 
 export interface EventsQueryParts {
   readonly model: Model

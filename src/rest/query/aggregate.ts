@@ -32,7 +32,7 @@ export const maxMeasures = 10
 const maxSortKeys = 8
 
 /** The parameters that are not filters. */
-export const aggregateParameterNames: readonly string[] = [
+const aggregateParameterNames: readonly string[] = [
   ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q'],
 ]
 

@@ -9,9 +9,9 @@ import { parameterFault } from './query-string.ts'
 /** In one parameter's name. */
 export const maxRelationsDeep = 3
 /** In one parameter's name: each multiplies the number of rows that a condition reads. */
-export const maxToManyRelations = 2
+const maxToManyRelations = 2
 /** In one request: each is a subquery. Conditions on the same related item share one. */
-export const maxRelatedConditions = 10
+const maxRelatedConditions = 10
 
 /** The end of a path of relations. */
 interface PathEnd {

@@ -17,7 +17,7 @@ export function linkButton(
 }
 
 /** A link to an address that a user has chosen. */
-export function foreignLink(address: string): Html {
+function foreignLink(address: string): Html {
   return html`<a href="${address}" rel="noopener noreferrer nofollow">${address}</a>`
 }
 

@@ -37,7 +37,7 @@ export interface ScopeGroup {
 type RequestedScopes = Pick<Interaction, 'scopes' | 'allowedBefore'>
 
 /** The scopes without read scopes that a write scope covers. */
-export function widest<Scope extends { readonly scope: string }>(scopes: readonly Scope[]): readonly Scope[] {
+function widest<Scope extends { readonly scope: string }>(scopes: readonly Scope[]): readonly Scope[] {
   const all = new Set(scopes.map(({ scope }) => scope))
   return scopes.filter(({ scope }) => !(scope.startsWith('read:') && all.has(writeScopeOf(scope))))
 }

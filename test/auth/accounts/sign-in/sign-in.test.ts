@@ -4,9 +4,8 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { requestReset, reset } from '../../../../src/auth/accounts/recovery/reset.ts'
 import { confirmPassword, signInByCode, signInByPassword } from '../../../../src/auth/accounts/sign-in.ts'
-import { storePasswordHash } from '../../../../src/auth/accounts/users.ts'
 import { hashPassword } from '../../../../src/auth/password.ts'
-import { type Fixture, MINUTE, withFixture } from '../fixture.ts'
+import { type Fixture, MINUTE, storePasswordHash, withFixture } from '../fixture.ts'
 
 const password = 'correct horse battery'
 const attempt = { email: 'ada@example.com', password, remember: true, address: '192.0.2.1' }

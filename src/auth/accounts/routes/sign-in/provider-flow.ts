@@ -51,7 +51,7 @@ type Cookie = 'portico_provider' | 'portico_link'
 const lifetimeSeconds: Readonly<Record<Cookie, number>> = { portico_provider: 600, portico_link: 1800 }
 
 /** An empty token deletes the cookie. */
-export function setTokenCookie(
+function setTokenCookie(
   { base: { issuer } }: RouteParts,
   { res }: Visit,
   cookie: Cookie,
