@@ -7,7 +7,7 @@ export class MigrationError extends Error {
 }
 
 /** What `check` returns; false if it throws a `MigrationError`, perhaps because another process migrates the database. */
-export function unlessRefused(check: () => boolean): boolean {
+export function falseIfRefused(check: () => boolean): boolean {
   try {
     return check()
   } catch (error) {

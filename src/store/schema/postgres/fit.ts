@@ -4,7 +4,7 @@ import type { Pool } from '../../postgres/connections/pool.ts'
 import { statementOf } from '../../postgres/connections/statement.ts'
 import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
-import { unlessRefused } from '../refusal.ts'
+import { falseIfRefused } from '../refusal.ts'
 import { mayStartWithoutSteps } from '../start.ts'
 import { planFor, stateOf } from './plan.ts'
 import { withConnection } from './session.ts'
@@ -49,7 +49,7 @@ export class PostgresFit {
 
   async #check(): Promise<boolean> {
     const state = await withConnection(this.#url, stateOf)
-    return unlessRefused(() => {
+    return falseIfRefused(() => {
       const { steps } = planFor(state, { model: this.#model, isLocked: undefined })
       return mayStartWithoutSteps(steps, { autoMigrate: false })
     })

@@ -7,9 +7,9 @@ import type { MigrationStep } from '../diff.ts'
 import {
   concurrentRowsError,
   dataLossError,
+  falseIfRefused,
   invalidRowsError,
   MigrationError,
-  unlessRefused,
 } from '../refusal.ts'
 import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
 import { hasValueSchemas, type Schema, schemaOf, schemaText } from '../tables.ts'
@@ -118,7 +118,7 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
 
 /** Whether no step is needed. */
 function isPrepared(state: DatabaseState, aim: MigrationTarget, start: Start): boolean {
-  return unlessRefused(() => {
+  return falseIfRefused(() => {
     const plan = planFor(state, aim)
     const { stored } = state
     if (start.autoMigrate && stored !== undefined && !hasValueSchemas(stored)) return false

@@ -14,11 +14,11 @@ import { diff, type MigrationStep } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import {
   dataLossError,
+  falseIfRefused,
   invalidRowsError,
   MigrationError,
   missingColumnsError,
   unfinishedCopyError,
-  unlessRefused,
 } from '../refusal.ts'
 import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
 import {
@@ -107,7 +107,7 @@ function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean
   const stored = storedSchema(database)
   if (stored === undefined || (start.autoMigrate && !hasValueSchemas(stored)) || !hasOwnTables(database))
     return false
-  return unlessRefused(() => mayStartWithoutSteps(stepsFor(database, model), start))
+  return falseIfRefused(() => mayStartWithoutSteps(stepsFor(database, model), start))
 }
 
 /** Whether Portico's own tables are complete: in a database of an earlier version, some tables or columns may be missing. */
