@@ -18,33 +18,26 @@
  * `npm run bench -- ledger [sqlite|postgres] [--events 200000] [--listeners 200] [--cuts 1000] [--kills 50] [--write-docs]`
  * `npm run bench -- fan-out [--listeners 1000,10000] [--write-docs]`: one event to many listeners
  * `npm run bench -- first-steps [--rounds n] [--write-docs]`: from a clone, from `create`, and from an edit to an answer
- * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak-load.ts names the lanes
+ * `npm run bench -- soak [lanes] [--minutes 30]`: bench/soak/soak-load.ts names the lanes
  *
  * Names are W1 to W19, `start` and `walk`, separated by spaces or commas. Without names, it measures all workloads but W10 to
  * W19: on SQLite and PostgreSQL, and some with two workers or a million posts. Only then `--write-docs` is allowed.
  */
 import { parseArgs } from 'node:util'
-import { actionsTable, measureActions } from './actions.ts'
-import { aggregatesTable, measureAggregates } from './aggregates.ts'
-import { computedTable, measureComputed } from './computed.ts'
-import { type DataSet, dataSet } from './data.ts'
-import { eventRuns } from './event-runs.ts'
-import { firstStepsTable, measureFirstSteps } from './first-steps.ts'
-import { growthTable, measureGrowth, slowRows } from './growth.ts'
-import {
-  cursorsOver,
-  footprint,
-  type Measurement,
-  measure,
-  measureAlternately,
-  type Sampling,
-  walk,
-} from './measure.ts'
-import { cursorsOf, measureVaried, type VariedMeasurement } from './measure-varied.ts'
-import { measureOauth, oauthTable } from './oauth.ts'
-import { measureOverload, overloadTable } from './overload.ts'
-import { type ProfiledWorkload, profile } from './profile.ts'
-import { measureReactions, reactionsTable } from './reactions.ts'
+import { actionsTable, measureActions } from './costs/actions.ts'
+import { aggregatesTable, measureAggregates } from './costs/aggregates.ts'
+import { computedTable, measureComputed } from './costs/computed.ts'
+import { firstStepsTable, measureFirstSteps } from './costs/first-steps.ts'
+import { growthTable, measureGrowth, slowRows } from './costs/growth.ts'
+import { measureOauth, oauthTable } from './costs/oauth.ts'
+import { measureSlowReads, slowReadsTable } from './costs/slow-reads.ts'
+import { measureWriteCosts, writeCostTable } from './costs/write-cost.ts'
+import { type DataSet, dataSet } from './data-set/data.ts'
+import { eventRuns } from './events/event-runs.ts'
+import { measureReactions, reactionsTable } from './events/reactions.ts'
+import { type Delivery, deliver, deliveryTable } from './events/subscribers.ts'
+import { measureSending, sendingTable } from './events/webhooks.ts'
+import { measureOverload, overloadTable } from './load/overload.ts'
 import {
   comparisonTable,
   footprintLines,
@@ -55,14 +48,21 @@ import {
   walkLine,
   writeDocs,
 } from './report.ts'
-import { postgres, postgresSetups, type Setup, sqlite, withWorkers } from './setup.ts'
-import { measureSlowReads, slowReadsTable } from './slow-reads.ts'
-import { soak } from './soak.ts'
-import { type Delivery, deliver, deliveryTable } from './subscribers.ts'
-import { type VariedWorkload, variedWorkloads } from './varied-requests.ts'
-import { measureSending, sendingTable } from './webhooks.ts'
-import { type Workload, workloads } from './workloads.ts'
-import { measureWriteCosts, writeCostTable } from './write-cost.ts'
+import { postgres, postgresSetups, type Setup, sqlite, withWorkers } from './servers/setup.ts'
+import { soak } from './soak/soak.ts'
+import {
+  cursorsOver,
+  footprint,
+  type Measurement,
+  measure,
+  measureAlternately,
+  type Sampling,
+  walk,
+} from './workloads/measure.ts'
+import { cursorsOf, measureVaried, type VariedMeasurement } from './workloads/measure-varied.ts'
+import { type ProfiledWorkload, profile } from './workloads/profile.ts'
+import { type VariedWorkload, variedWorkloads } from './workloads/varied-requests.ts'
+import { type Workload, workloads } from './workloads/workloads.ts'
 
 const { values, positionals: rawPositionals } = parseArgs({
   allowPositionals: true,

@@ -1,9 +1,9 @@
 /** Formats results as Markdown tables, and writes them to docs/performance.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
-import { generator } from './load.ts'
-import { type Footprint, type Measurement, median, type Walk } from './measure.ts'
-import type { VariedMeasurement, VariedRound } from './measure-varied.ts'
+import { generator } from './load/load.ts'
+import { type Footprint, type Measurement, median, type Walk } from './workloads/measure.ts'
+import type { VariedMeasurement, VariedRound } from './workloads/measure-varied.ts'
 
 /** A section of docs/performance.md that the benchmarks write. */
 export type Part =

@@ -177,6 +177,11 @@ export class ApiError extends Error {
   }
 }
 
+/** The error that clients get for a thrown value: of a fault of our own, they see no details. */
+export function toApiError(thrown: unknown): ApiError {
+  return thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR', undefined, { cause: thrown })
+}
+
 /**
  * UNAVAILABLE in normal operation: the service is starting, stopping or overloaded. Unlike a failure, it is logged without a
  * stack.

@@ -25,7 +25,7 @@ export const shared: readonly string[] = [
   'late-end',
   'printable',
   'json',
-  'accept-weight',
+  'media-ranges',
   'pause',
 ]
 
@@ -43,7 +43,7 @@ export const modules: Readonly<Record<string, Module>> = {
   'late-end': { imports: [] },
   printable: { imports: [] },
   json: { imports: [] },
-  'accept-weight': { imports: [] },
+  'media-ranges': { imports: [] },
   pause: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },

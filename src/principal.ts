@@ -144,7 +144,10 @@ export const service: Principal = Object.freeze({
   budgetKey: 'service',
 })
 
-/** The same user through the same app without a limit by scopes, for operations that a single scope allows as a whole. */
+/**
+ * The same user through the same app without a limit by scopes, for operations that a single scope allows as a whole. An app
+ * by itself keeps its scopes.
+ */
 export function withoutScopes(principal: Principal): Principal {
   const { signedIn, role, scopes, system: isSystem, thirdParty } = principal.access
   if (isSystem || scopes === 'all' || !signedIn) return principal

@@ -87,6 +87,11 @@ export function normalize(text: string, form: 'NFC' | 'NFKD'): string {
   return streamSafe(text).normalize(form)
 }
 
+/** The order of texts by code units, as `sort` without a function has it. */
+export function compareCodeUnits(left: string, right: string): number {
+  return left < right ? -1 : left > right ? 1 : 0
+}
+
 /** Whether the text has more than `characters` Unicode code points. Those of much longer texts are not counted. */
 export function isLongerThan(text: string, characters: number): boolean {
   if (text.length <= characters) return false

@@ -68,8 +68,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/api-key',
-    ['auth/api-key'],
+    'auth/keys/api-key',
+    ['auth/keys/api-key'],
     [
       [
         'the version is taken after the look-up',
@@ -90,8 +90,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/key-bounds',
-    ['auth/key-bounds'],
+    'auth/keys/key-bounds',
+    ['auth/keys/key-bounds'],
     [
       [
         'a change is limited by the earlier of two expiry times',
@@ -112,8 +112,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/new-key',
-    ['auth/api-key', 'auth/api-keys'],
+    'auth/keys/new-key',
+    ['auth/keys/api-key', 'auth/keys/api-keys'],
     [
       [
         'a key inherits scopes that only apps can have',
@@ -146,7 +146,7 @@ const credentials: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/authenticate',
-    ['auth/api-key'],
+    ['auth/keys/api-key'],
     [
       [
         'an unrecognised credential is treated as anonymous',
@@ -318,7 +318,7 @@ const encryption: readonly Mutant[] = [
 const accounts: readonly Mutant[] = [
   ...mutantsOf(
     'auth/accounts/sign-in/throttle',
-    ['auth/accounts/throttle'],
+    ['auth/accounts/sign-in/throttle'],
     [
       [
         'an attempt that one limit refuses counts towards the other limits',
@@ -349,7 +349,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/link-tokens',
-    ['auth/accounts/reset', 'auth/accounts/sign-up', 'auth/accounts/sign-in'],
+    ['auth/accounts/recovery/reset', 'auth/accounts/sign-up/sign-up', 'auth/accounts/sign-in/sign-in'],
     [
       [
         'a used link still opens its page',
@@ -369,14 +369,14 @@ const accounts: readonly Mutant[] = [
       ],
       [
         'links are stored unhashed',
-        "return hash('sha256', token, 'base64url')",
-        "return token.length > 128 ? hash('sha256', token, 'base64url') : token",
+        "import { randomSecret, secretHash } from '../server/secret.ts'",
+        "import { randomSecret } from '../server/secret.ts'\nconst secretHash = (token: string) => token",
       ],
     ],
   ),
   ...mutantsOf(
     'auth/accounts/sign-in/one-time-codes',
-    ['auth/accounts/one-time-codes', 'auth/accounts/sign-in'],
+    ['auth/accounts/sign-in/one-time-codes', 'auth/accounts/sign-in/sign-in'],
     [
       ['a code of one user uses up another user’s code', 'id: `${userId}:${counter}`', 'id: `${counter}`'],
       [
@@ -404,7 +404,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/sign-in/recovery-codes',
-    ['auth/accounts/one-time-codes'],
+    ['auth/accounts/sign-in/one-time-codes'],
     [
       [
         'a recovery code must be entered with its dash',
@@ -425,7 +425,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/recovery/reset',
-    ['auth/accounts/reset', 'auth/accounts/sign-in', 'auth/accounts/links'],
+    ['auth/accounts/recovery/reset', 'auth/accounts/sign-in/sign-in', 'auth/accounts/links'],
     [
       [
         'a link stays valid after a change of the address',
@@ -462,7 +462,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/recovery/account-recovery',
-    ['auth/accounts/account-recovery', 'auth/accounts/reset'],
+    ['auth/accounts/recovery/account-recovery', 'auth/accounts/recovery/reset'],
     [
       [
         'a pending second step survives a reset',
@@ -494,7 +494,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/sign-in/known-devices',
-    ['auth/accounts/lock-out#device|secret'],
+    ['auth/accounts/sign-in/lock-out#device|secret'],
     [
       [
         'a known device of one account is known to all',
@@ -504,14 +504,14 @@ const accounts: readonly Mutant[] = [
       ['the newest devices are removed first', 'createdAt(b) - createdAt(a)', 'createdAt(a) - createdAt(b)'],
       [
         'a secret that was planted in the browser becomes a known device',
-        'const secret = randomBytes(secretBytes)',
-        'const secret = secrets[0] ?? randomBytes(secretBytes)',
+        'const secret = randomSecret()',
+        'const secret = secrets[0] ?? randomSecret()',
       ],
     ],
   ),
   ...mutantsOf(
     'auth/accounts/addresses',
-    ['auth/accounts/addresses', 'auth/accounts/reset', 'auth/accounts/sign-up'],
+    ['auth/accounts/addresses/addresses', 'auth/accounts/recovery/reset', 'auth/accounts/sign-up/sign-up'],
     [
       [
         'a confirmed address stays confirmed when it changes',
@@ -527,7 +527,7 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/accounts/sign-in',
-    ['auth/accounts/sign-in'],
+    ['auth/accounts/sign-in/sign-in'],
     [
       [
         'a password that is changed during a sign-in signs in',

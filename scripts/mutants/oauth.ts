@@ -129,7 +129,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/tokens/device-polling',
-    ['conformance/oauth/device-polling'],
+    ['conformance/oauth/tokens/device-polling'],
     [
       [
         'concurrent polls are all accepted',
@@ -146,7 +146,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/tokens/authorization-codes',
-    ['conformance/oauth/redirect-uri#a code is exchanged'],
+    ['conformance/oauth/requests/redirect-uri#a code is exchanged'],
     [
       [
         'a code is exchanged without the redirect URI of its request',
@@ -350,7 +350,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/provider/adapter',
-    ['conformance/oauth/redirect-uri'],
+    ['conformance/oauth/requests/redirect-uri'],
     [
       [
         'a removed redirect URI gets the code of a sign-in in progress',
@@ -366,7 +366,7 @@ export const oauth: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/server/tokens/jwt-format',
-    ['conformance/oauth/client-endpoints'],
+    ['conformance/oauth/clients/client-endpoints'],
     [
       [
         'an unsigned JWT is an error at introspection',

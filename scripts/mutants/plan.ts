@@ -175,8 +175,8 @@ export const plan: readonly Mutant[] = [
   ...mutantsOf('plan/guard/refusals', guard, [
     [
       'an app without a user may do what needs a user',
-      "  if (!view.access.signedIn)\n    throw new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, { refused })\n",
-      '',
+      'if (!access.signedIn) {',
+      'if (false) {',
       'the next line refuses it too, with another message',
     ],
   ]),

@@ -46,8 +46,8 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'keys are not ordered',
-        'left < right ? -1 : left > right ? 1 : 0',
-        'left < right ? 1 : left > right ? 1 : 0',
+        "compareCodeUnits(left.job.key ?? '', right.job.key ?? '')",
+        "Math.abs(compareCodeUnits(left.job.key ?? '', right.job.key ?? ''))",
       ],
     ],
   ),

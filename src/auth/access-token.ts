@@ -13,10 +13,11 @@ import { disabledCredential } from './disabled-account.ts'
 import type { Proofs } from './dpop.ts'
 import { dpopRefusal } from './dpop-challenge.ts'
 import type { AppRights } from './server/clients/apps.ts'
+import { isRandomSecret } from './server/secret.ts'
 import { Denials, grantHash } from './server/tokens/deny-list.ts'
 import { type AccessClaims, jwtPart, looksLikeJwt, TokenSigner } from './server/tokens/jwt.ts'
 import { keysVersion, loadKeys } from './server/tokens/signing-keys.ts'
-import { opaqueToken, type StoredToken } from './server/tokens/stored-token.ts'
+import type { StoredToken } from './server/tokens/stored-token.ts'
 
 const maxCachedTokens = 100_000
 /** JWTs are long. */
@@ -130,7 +131,7 @@ class AccessTokenReader {
     const cachedByText = this.#byText.get(text, stamp)
     if (cachedByText !== undefined && cachedByText.expiresAt > this.#now()) return cachedByText
     const isJwt = text.includes('.')
-    if (!isJwt && !opaqueToken.test(text)) return undefined
+    if (!isJwt && !isRandomSecret(text)) return undefined
     // Only valid tokens are cached, so a cached JWT need not be parsed again.
     const key = hash('sha256', text, 'base64url')
     const cached = this.#byHash.get(key)

@@ -7,8 +7,8 @@ import { createPlan, listShape, readFirst } from '../plan/system-plans.ts'
 import { system } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import { findByEmail } from './accounts/users.ts'
-import { generateKey } from './key.ts'
-import { keyCreation } from './new-key.ts'
+import { generateKey } from './keys/key.ts'
+import { keyCreation } from './keys/new-key.ts'
 import { hashPassword, verifyPassword } from './password.ts'
 
 export interface FirstAdministrator {

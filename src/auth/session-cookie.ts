@@ -10,16 +10,13 @@ import { cookieOf } from './accounts/routes/cookie.ts'
 import { type CredentialOwner, credentialOwnerById } from './accounts/users.ts'
 import { type Used, useStepMs } from './last-use.ts'
 import { cameFrom } from './same-origin.ts'
-import { secretHash } from './server/secret.ts'
+import { isRandomSecret, secretHash } from './server/secret.ts'
 import type { StoredSession } from './server/sessions/sessions.ts'
 import { sessionPrincipal } from './session-principal.ts'
 
 const maxCachedSessions = 100_000
 /** A separate cache, so that guessed cookies do not evict valid ones. */
 const maxCachedRefusals = 10_000
-
-/** The form of a session's id. oidc-provider gives it 256 random bits. */
-const idPattern = /^[A-Za-z0-9_-]{43}$/
 
 /** The name of the session's cookie. RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with the prefix. */
 export function sessionCookieName(issuer: string): string {
@@ -99,7 +96,7 @@ export function sessionCookieReader(options: SessionCookieOptions): SessionCooki
   const signedIn = (headers: IncomingHttpHeaders): Awaitable<Principal | null> => {
     if (!headers.cookie?.includes('portico_session=')) return null
     const cookie = cookieOf({ headers }, sessionCookieName(issuer()))
-    if (cookie === undefined || !idPattern.test(cookie)) return null
+    if (cookie === undefined || !isRandomSecret(cookie)) return null
     const stamp = currentStamp()
     const session = accepted.get(cookie, stamp) ?? refused.get(cookie, stamp)
     if (!session) return readSession(cookie, stamp)

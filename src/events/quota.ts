@@ -31,7 +31,7 @@ function tooManyOpen(open: number, pluralNoun: string, max: number): ApiError {
   return new ApiError('RATE_LIMITED', `You have ${open} open ${pluralNoun}; the maximum is ${max}.`)
 }
 
-/** Releases one connection. Only the first call has an effect. */
+/** Releases what was taken. Only the first call has an effect. */
 export type Release = () => void
 
 export function releaseOnce(release: () => void): Release {

@@ -1,7 +1,7 @@
 /** Evaluates rules for stored and written items, in transactions that are rolled back. */
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
-import type { Rule } from '../model/rule.ts'
+import { anyoneRule, type Rule } from '../model/rule.ts'
 import type { RuleProbes } from '../plan/guard/probe.ts'
 import type { Guard } from '../plan/guard.ts'
 import type { GuardedRead, GuardedWrite } from '../plan/guarded.ts'
@@ -84,7 +84,7 @@ export function treeAt(
 ): Promise<RulePart | undefined> {
   if (id === undefined) return readAndRollBack(parts, () => ruleTree(parts, rule, undefined))
   return readAndRollBack(parts, function* () {
-    const stored = yield parts.probes.holds({ kind: 'anyone' }, collection, id, parts.principal)
+    const stored = yield parts.probes.holds(anyoneRule, collection, id, parts.principal)
     return yield* ruleTree(parts, rule, stored.text === null ? undefined : { collection, id })
   })
 }

@@ -1,7 +1,7 @@
 /** Explains why a request is allowed or refused: executes it like the real one, then rolls it back. */
 
 import type { Call, Reply } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import { ApiError, toApiError } from '../errors.ts'
 import { parseJson } from '../json.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
@@ -152,7 +152,7 @@ class RequestExplainer implements Explainer {
       const { status } = await transports.rest(withoutWaiting(call), principal)
       return { status, error: undefined }
     } catch (cause) {
-      const error = cause instanceof ApiError ? cause : new ApiError('INTERNAL_ERROR', undefined, { cause })
+      const error = toApiError(cause)
       if (error.code === 'INTERNAL_ERROR') onFault(error)
       return { status: error.status, error }
     }

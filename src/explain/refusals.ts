@@ -63,7 +63,7 @@ async function reasonsOf(
   }
 }
 
-export function scopeReason({ access }: Principal, scope: string): Reason {
+function scopeReason({ access }: Principal, scope: string): Reason {
   const grantedScopes = scopeList(access.scopes)
   const scopeText = grantedScopes === 'all' ? 'all' : grantedScopes.join(', ') || 'none'
   const message = `The credential needs the scope ${scope}; it has ${scopeText}.`

@@ -26,8 +26,6 @@ export interface Attempt {
   readonly error?: unknown
   /** Whether it is a read that found nothing. */
   readonly isEmpty?: boolean
-  /** The id of the item that a write has created or changed. */
-  readonly id?: number
   /** The answer to the roots of a GraphQL operation, as JSON. */
   readonly text?: string
   /** Whether the code of an action or a query ran the plan. */
@@ -206,13 +204,12 @@ class RequestRehearsal implements Rehearsal {
 
   #record(plan: Plan, principal: Principal, { error, answer, isFromCode = false }: StepOutcome): void {
     if (this.attempts.length >= maxAttempts) return
-    const { text, id } = (answer ?? {}) as { readonly text?: string | null; readonly id?: number }
+    const { text } = (answer ?? {}) as { readonly text?: string | null }
     this.attempts.push({
       plan,
       principal,
       ...(error !== undefined && { error }),
       isEmpty: text === null,
-      ...(id !== undefined && { id }),
       ...(plan.shape.kind === 'composite' && typeof text === 'string' && { text }),
       ...(isFromCode && { isFromCode }),
     })

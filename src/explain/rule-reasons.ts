@@ -1,7 +1,7 @@
 /** Reasons from the rules of collections, actions, queries and fields. */
 import type { Refused } from '../errors.ts'
-import type { Collection, Field, Model } from '../model/model.ts'
-import type { Rule } from '../model/rule.ts'
+import type { Collection, CrudOperation, Field, Model } from '../model/model.ts'
+import { anyoneRule, type Rule } from '../model/rule.ts'
 import { inWords } from '../rest/openapi/rule-text.ts'
 import { itemOf, type ReasonParts, readAndRollBack, treeAfter, treeAt } from './evaluation.ts'
 import type { Reason, RulePart } from './explanation.ts'
@@ -15,7 +15,7 @@ export function ruleOf(
   operation: string,
 ): Rule | undefined {
   if (collection && Object.hasOwn(collection.access, operation)) {
-    return collection.access[operation as keyof Collection['access']]
+    return collection.access[operation as CrudOperation]
   }
   return (logic.actions.get(operation) ?? logic.queries.get(operation))?.access
 }
@@ -160,7 +160,7 @@ export async function absenceReason(
   const exists =
     collection &&
     (await readAndRollBack(parts, function* () {
-      const { text } = yield parts.probes.holds({ kind: 'anyone' }, collection, id, parts.principal)
+      const { text } = yield parts.probes.holds(anyoneRule, collection, id, parts.principal)
       return text !== null
     }))
   if (!collection || !exists) {

@@ -4,7 +4,7 @@
  */
 import type { Collection, Model } from '../model/model.ts'
 import { followPath, pathsOf } from '../model/rule/paths.ts'
-import type { Rule } from '../model/rule.ts'
+import { anyoneRule, type Rule } from '../model/rule.ts'
 import type { ReadAnswer } from '../plan/answer.ts'
 import { maxRelated, type RuleProbes } from '../plan/guard/probe.ts'
 import type { Guard } from '../plan/guard.ts'
@@ -275,7 +275,7 @@ function* relatedMany(
       parts: [yield* ruleTree(parts, rule.rule, { collection: target, id: closest[0] })],
     }
   }
-  const relatedItemIds = yield* relatedIds(parts, rule, { kind: 'anyone' }, place)
+  const relatedItemIds = yield* relatedIds(parts, rule, anyoneRule, place)
   const count = relatedItemIds.length >= maxRelated ? 'several' : String(relatedItemIds.length)
   return {
     because:

@@ -43,7 +43,7 @@ function requestFailure({ message, failure }: OutgoingError): DocumentError {
 }
 
 /** `https://api.example.com` → `https://api.example.com/api/v1/openapi.json`. */
-export function documentUrl(from: string): URL {
+function documentUrl(from: string): URL {
   const url = URL.parse(from)
   if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:')) {
     throw new DocumentError(

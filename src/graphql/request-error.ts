@@ -1,6 +1,6 @@
 /** Request errors, after which nothing of an operation was executed (GraphQL 7.1.2). */
 import type { GraphQLFormattedError } from 'graphql'
-import { ApiError } from '../errors.ts'
+import { toApiError } from '../errors.ts'
 import type { RequestErrorResult } from './engine.ts'
 
 export interface RequestError {
@@ -24,27 +24,21 @@ export class RequestFailed extends Error {
   }
 }
 
-export function errorFromEngine({ errors, text }: RequestErrorResult): RequestError {
-  return { errors, text, status: 400, isWellFormed: true, headers: undefined }
+export function engineFailure({ errors, text }: RequestErrorResult): RequestFailed {
+  return new RequestFailed({ errors, text, status: 400, isWellFormed: true, headers: undefined })
 }
 
-/** `code`: from the error catalogue, or from a protocol of GraphQL clients. */
-export function requestError(
-  message: string,
-  code: string,
-  status: number,
-  isWellFormed: boolean,
-): RequestError {
+/** A well-formed request fails. `code`: from the error catalogue, or from a protocol of GraphQL clients. */
+export function requestFailure(message: string, code: string, status: number): RequestFailed {
   const errors = [{ message, extensions: { code } }]
-  return { errors, text: JSON.stringify({ errors }), status, isWellFormed, headers: undefined }
+  const text = JSON.stringify({ errors })
+  return new RequestFailed({ errors, text, status, isWellFormed: true, headers: undefined })
 }
 
 /** Turns anything thrown into a request error, without details of internal faults. */
 export function toRequestError(error: unknown): RequestError {
   if (error instanceof RequestFailed) return error.requestError
-  const apiError =
-    error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
-  const { code, message, details, status, headers } = apiError
+  const { code, message, details, status, headers } = toApiError(error)
   const extensions = details ? { code, details } : { code }
   const errors = [{ message, extensions }]
   return { errors, text: JSON.stringify({ errors }), status, isWellFormed: false, headers }

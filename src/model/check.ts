@@ -13,18 +13,16 @@ import { type RuleCheck, ruleCheck } from './check/rules.ts'
 import { scopesOf } from './check/scopes.ts'
 import { checkedWriteLogic } from './check/write-logic.ts'
 import type { Declaration } from './declaration.ts'
-import type { Collection, CollectionAccess, Logic, Model } from './model.ts'
-import type { Rule } from './rule.ts'
+import type { Collection, CollectionAccess, CrudOperation, Logic, Model } from './model.ts'
+import { administratorRule } from './rule.ts'
 
 export { ModelError, type ModelFault } from './check/faults.ts'
 export { dependsOnRow } from './check/rules.ts'
 
-const administrators: Rule = { kind: 'role', roles: ['admin'] }
-
 function accessOf(outline: Outline, rules: RuleCheck): CollectionAccess {
   const access = outline.options.access ?? {}
-  const ruleFor = (operation: keyof CollectionAccess) =>
-    rules(access[operation], outline, `${outline.name}.access.${operation}`, administrators)
+  const ruleFor = (operation: CrudOperation) =>
+    rules(access[operation], outline, `${outline.name}.access.${operation}`, administratorRule)
   return {
     read: ruleFor('read'),
     create: ruleFor('create'),

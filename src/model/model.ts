@@ -2,10 +2,13 @@
  * The checked, frozen model, which all modules read. `check.ts` derives it from a declaration.
  */
 import type { CheckedExpression } from './computed.ts'
+import type { CrudOperation } from './declared-model.ts'
 import type { FieldType } from './fields/field-type.ts'
 import type { JsonValue } from './fields/type.ts'
 import type { CheckWrite, Prepare } from './logic.ts'
 import type { Rule } from './rule.ts'
+
+export type { CrudOperation } from './declared-model.ts'
 
 /** A checked model. It is frozen, and has every default filled in. */
 export interface Model {
@@ -45,13 +48,8 @@ export interface Collection {
   readonly emits?: ReadonlyMap<string, EmittedEvent>
 }
 
-export interface CollectionAccess {
-  readonly read: Rule
-  readonly create: Rule
-  /** Must hold for the row before and after the change. */
-  readonly update: Rule
-  readonly delete: Rule
-}
+/** The rule for updates must hold for the row before and after the change. */
+export type CollectionAccess = Readonly<Record<CrudOperation, Rule>>
 
 export interface Field {
   readonly name: string

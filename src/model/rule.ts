@@ -45,6 +45,11 @@ export type Rule =
   | { readonly kind: 'or'; readonly rules: readonly Rule[] }
   | { readonly kind: 'not'; readonly rule: Rule }
 
+export const anyoneRule: Rule = { kind: 'anyone' }
+export const nobodyRule: Rule = { kind: 'nobody' }
+/** The rule of collections, actions and queries that declare none. */
+export const administratorRule: Rule = { kind: 'role', roles: ['admin'] }
+
 export type RuleOfKind<Kind extends Rule['kind']> = Extract<Rule, { readonly kind: Kind }>
 
 /** The type that a claim must have to be compared with values of an encoding; undefined: not comparable. */

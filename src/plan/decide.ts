@@ -1,7 +1,7 @@
 /** Decides conditions over a row from the values that are about to be written, without the database. */
 import type { JsonValue } from '../model/fields/type.ts'
 import type { GuardedAssignment } from './guarded.ts'
-import type { Condition, ConditionOperator, Operand, Value } from './guarded-conditions.ts'
+import { type Condition, type ConditionOperator, isValue, type Value } from './guarded-conditions.ts'
 
 /** Undefined: only the database can decide. */
 export type Decision = boolean | undefined
@@ -71,10 +71,6 @@ function valueAfter(
   if (value.kind !== 'default') return knownValue(value, args, userId)
   if (value.default.kind === 'value') return value.default.value
   return value.default.kind === 'currentUser' ? userId : undefined
-}
-
-function isValue(operand: Operand): operand is Value {
-  return operand.kind === 'param' || operand.kind === 'literal' || operand.kind === 'userId'
 }
 
 function knownValue(operand: Value, args: readonly JsonValue[], userId: number | null): JsonValue {

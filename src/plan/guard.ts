@@ -5,7 +5,7 @@
  * Decisions that depend on neither a row nor a value are made once per shape and access class.
  */
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Collection, CollectionAccess, Model } from '../model/model.ts'
+import type { Collection, CrudOperation, Model } from '../model/model.ts'
 import type { AccessClass, Principal } from '../principal.ts'
 import { guardAggregate } from './guard/aggregate.ts'
 import { guardComposite } from './guard/composite.ts'
@@ -73,7 +73,7 @@ export interface Guard {
 export function admit(
   model: Model,
   collection: Collection,
-  operation: keyof CollectionAccess,
+  operation: CrudOperation,
   access: AccessClass,
 ): void {
   const view = viewOf(model, access)

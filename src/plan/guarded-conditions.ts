@@ -29,6 +29,10 @@ export type Operand =
   /** A claim of the caller's token; missing where it is of another type than the field. */
   | { readonly kind: 'claim'; readonly claim: string }
 
+export function isValue(operand: Operand): operand is Value {
+  return operand.kind === 'param' || operand.kind === 'literal' || operand.kind === 'userId'
+}
+
 /** The filter operator `null` becomes a condition of its own. */
 export type ConditionOperator = Exclude<FilterOperator, 'null'>
 

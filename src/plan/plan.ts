@@ -130,6 +130,8 @@ export const totalModes = ['exact', 'estimate', 'none'] as const
 export const maxListedValues = 100
 /** The maximum number of keys by which one aggregate groups. */
 export const maxGroupKeys = 3
+/** The highest page number. It keeps the offset well within 2^53. */
+export const lastPage = 1_000_000_000
 /** The maximum number of items of an included to-many relation, in the order of their ids. */
 export const includedLimit = 100
 /** The maximum number of relations that one included path follows. */
@@ -197,6 +199,12 @@ export type Filter =
   | { readonly kind: 'and'; readonly filters: readonly Filter[] }
   | { readonly kind: 'or'; readonly filters: readonly Filter[] }
   | { readonly kind: 'not'; readonly filter: Filter }
+
+/** The filter that all of these fulfil together. */
+export function allOf(filters: readonly Filter[]): Filter {
+  const [only] = filters
+  return filters.length === 1 && only ? only : { kind: 'and', filters }
+}
 
 /** One key of the answer's objects, in order. */
 export type Selected =

@@ -9,8 +9,8 @@ import type { WriteRule } from './run.ts'
 export const recentSignInMs = 15 * 60 * 1000
 
 /** Throws FORBIDDEN for a session whose sign-in is older. Other credentials pass: programs cannot sign in again. */
-export function requireRecentSignIn({ signedInAt }: Principal, nowMs = Date.now()): void {
-  if (signedInAt === undefined || nowMs - signedInAt < recentSignInMs) return
+export function requireRecentSignIn({ signedInAt }: Principal): void {
+  if (signedInAt === undefined || Date.now() - signedInAt < recentSignInMs) return
   throw new ApiError(
     'FORBIDDEN',
     'This grants access, and the last sign-in is more than 15 minutes ago: sign in again.',

@@ -63,6 +63,8 @@ export interface Creation {
   readonly afterwards?: (id: number) => ProgramSteps<void>
 }
 
+export const emptyCreation: Creation = { computed: {}, revealed: {} }
+
 /** Fails with an `ApiError` when the principal may not create an item with these values. */
 export type CreateHook = (values: JsonObject, principal: Principal) => Awaitable<Creation>
 

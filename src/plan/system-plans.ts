@@ -114,24 +114,21 @@ export async function readAll<R>(run: Run, shape: ListShape, ...values: JsonValu
   return items
 }
 
-/**
- * As `readAll`, without the caches, which may lack commits of other nodes since the start of the request: for reads that must
- * miss nothing.
- */
+/** Reads without the caches, which may lack commits of other nodes since the start of the request. */
+export function readStored<T>(run: Run, steps: () => ProgramSteps<T>): Promise<T> {
+  return run.transaction({ principal: system, serial: undefined, snapshot: true, steps })
+}
+
+/** As `readAll`, without the caches: for reads that must miss nothing. */
 export function readAllStored<R>(run: Run, shape: ListShape, ...values: JsonValue[]): Promise<readonly R[]> {
-  return run.transaction({
-    principal: system,
-    serial: undefined,
-    snapshot: true,
-    *steps() {
-      const items: R[] = []
-      for (;;) {
-        const { text } = (yield { shape, args: [items.length, pageSize, ...values] }) as ReadAnswer
-        const page: readonly R[] = JSON.parse(text ?? '[]')
-        items.push(...page)
-        if (page.length < pageSize) return items
-      }
-    },
+  return readStored(run, function* () {
+    const items: R[] = []
+    for (;;) {
+      const { text } = (yield { shape, args: [items.length, pageSize, ...values] }) as ReadAnswer
+      const page: readonly R[] = JSON.parse(text ?? '[]')
+      items.push(...page)
+      if (page.length < pageSize) return items
+    }
   })
 }
 

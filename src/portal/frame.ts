@@ -53,7 +53,7 @@ function navigation(current: DestinationName, all: ReadonlyMap<DestinationName, 
 function header({ theme, ...options }: FrameOptions, { place, visitor = 'anyone' }: FramedPage): Html {
   const label = visitor === 'anyone' ? 'Sign in' : 'Account'
   return html`<nav class="frame" aria-label="Main">
-${brand(theme, '/')}
+${brand(theme)}
 <a${attributes({ class: 'docs', href: '/docs', 'aria-current': place === 'docs' && 'page' })}>Docs</a>
 ${navigation(place, destinations(options))}
 ${searchButton}

@@ -1,7 +1,7 @@
 /** Content negotiation (RFC 9110, 12.5.1): every response is JSON; errors can also be problem details (RFC 9457). */
-import { acceptWeight } from '../accept-weight.ts'
 import { Cache, CacheBound } from '../cache.ts'
 import { ApiError } from '../errors.ts'
+import { type MediaRange, mediaRanges } from '../media-ranges.ts'
 
 export interface Accepted {
   /** Whether the client accepts `application/json`. */
@@ -12,20 +12,9 @@ export interface Accepted {
   readonly eventStream: boolean
 }
 
-interface MediaRange {
-  readonly type: string
-  readonly quality: number
-}
-
 const everything: Accepted = { json: true, problem: false, eventStream: false }
 const acceptedByHeader = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
 const maxHeaderCharacters = 1000
-
-function parseRange(text: string): MediaRange {
-  const [type = '', ...parameters] = text.split(';').map(part => part.trim().toLowerCase())
-  const weight = parameters.find(parameter => parameter.startsWith('q='))?.slice(2)
-  return { type, quality: weight === undefined ? 1 : acceptWeight(weight) }
-}
 
 /** `types`: from the most to the least specific range. Undefined if the header has none of them. */
 function findRange(ranges: readonly MediaRange[], ...types: readonly string[]): MediaRange | undefined {
@@ -37,7 +26,7 @@ function findRange(ranges: readonly MediaRange[], ...types: readonly string[]): 
 }
 
 function parseAccept(header: string): Accepted {
-  const ranges = header.split(',').map(parseRange)
+  const ranges = mediaRanges(header)
   const json = findRange(ranges, 'application/json', 'application/*', '*/*')
   const problem = findRange(ranges, 'application/problem+json')?.quality ?? 0
   const eventStream = findRange(ranges, 'text/event-stream', 'text/*')?.quality ?? 0

@@ -1,14 +1,14 @@
 /** Who may use a route at all, and with which methods. Checked before any other fault of a request is reported. */
 import { ApiError } from '../errors.ts'
-import type { Model, Relation } from '../model/model.ts'
+import type { CrudOperation, Model, Relation } from '../model/model.ts'
 import { admit } from '../plan/guard.ts'
 import { isAnonymous, type Principal } from '../principal.ts'
 import { admitAction, admitNested, admitSubresource } from './actions/admission.ts'
 import { allowedMethods } from './methods.ts'
-import { collectionsAlong, type Operation } from './operations.ts'
+import { collectionsAlong } from './operations.ts'
 import type { Route } from './routes.ts'
 
-export const operationOf: Readonly<Record<string, Operation>> = {
+export const operationOf: Readonly<Record<string, CrudOperation>> = {
   GET: 'read',
   POST: 'create',
   PUT: 'update',
@@ -31,7 +31,7 @@ export function noUser({ access }: Principal): ApiError {
 }
 
 /** Throws for a caller who may do this to no item at all, before other faults of the request are reported. */
-export function admitTo(model: Model, route: Route, operation: Operation, principal: Principal): void {
+export function admitTo(model: Model, route: Route, operation: CrudOperation, principal: Principal): void {
   const { access } = principal
   if (route.kind === 'openapi' || route.kind === 'batch' || route.kind === 'events') return
   if (route.kind === 'explain' || route.kind === 'runs') return

@@ -14,7 +14,7 @@ import { headersFor, idBody, type PreparedWrite, preparedCreate, type WriteServi
 
 export const maxBulkItems = 1000
 /** The number of items that draw one request from the budget. */
-export const itemsPerRequest = 20
+const itemsPerRequest = 20
 /** As for a single body. */
 const maxFaults = 100
 

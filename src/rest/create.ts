@@ -4,12 +4,13 @@ import type { KeyedAttempt } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
+import { emptyCreation } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
 import { answerBulk } from './bulk.ts'
 import type { CollectionView } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'
-import { carryOut, json, nothing, preparedCreate, type WriteServices } from './write.ts'
+import { carryOut, json, preparedCreate, type WriteServices } from './write.ts'
 
 /** 201 with `Location`; without it if the body is an array (see `answerBulk`). */
 export function answerCreate(
@@ -25,8 +26,7 @@ export function answerCreate(
   const body = readBody(call, json)
   if (Array.isArray(body)) return answerBulk(services, view, template, body, call, principal, attempt)
   const { values } = bodyValidator(view.collection).create(body)
-  const hook = services.hooks.get(view.collection.name)
-  const creating = hook ? hook(values, principal) : nothing
+  const creating = services.hooks.get(view.collection.name)?.(values, principal) ?? emptyCreation
   return then(creating, creation =>
     carryOut(
       services.run,

@@ -1,10 +1,8 @@
 /** The operations of a model that exist in REST: those that the model allows to somebody. */
-import type { Collection, ComputedField, Field, Model, Relation } from '../model/model.ts'
-
-export type Operation = 'read' | 'create' | 'update' | 'delete'
+import type { Collection, ComputedField, CrudOperation, Field, Model, Relation } from '../model/model.ts'
 
 /** Whether the model allows the operation to somebody. */
-export function exists(collection: Collection, operation: Operation): boolean {
+export function exists(collection: Collection, operation: CrudOperation): boolean {
   return collection.access[operation].kind !== 'nobody'
 }
 

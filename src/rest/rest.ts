@@ -4,6 +4,7 @@ import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import { type OperationParts, operationParts } from '../logic/operations/call.ts'
 import type { RunView } from '../logic/runs/view.ts'
+import type { CrudOperation } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { includedLimit } from '../plan/plan.ts'
 import type { Principal } from '../principal.ts'
@@ -29,7 +30,6 @@ import type { EventRouteParts } from './events/parts.ts'
 import { answerExplain, type Explain, requireExplainer } from './explain.ts'
 import { allowedMethods, isReadable } from './methods.ts'
 import { openapi } from './openapi/document.ts'
-import type { Operation } from './operations.ts'
 import {
   type CollectionView,
   type CollectionViews,
@@ -132,7 +132,7 @@ class RestHandler {
     }
   }
 
-  #requireJson(route: Route, operation: Operation, call: Call, principal: Principal): void {
+  #requireJson(route: Route, operation: CrudOperation, call: Call, principal: Principal): void {
     try {
       requireJson(call.headers.accept)
     } catch (error) {

@@ -18,7 +18,14 @@ import {
   type UpdateShape,
   type WriteShape,
 } from '../plan/plan.ts'
-import { type CreateHooks, type Creation, type Run, writeStep, writeWith } from '../plan/run.ts'
+import {
+  type CreateHooks,
+  type Creation,
+  emptyCreation,
+  type Run,
+  writeStep,
+  writeWith,
+} from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'
@@ -38,7 +45,6 @@ export interface WriteServices {
 }
 
 export const json: readonly string[] = ['application/json']
-export const nothing: Creation = { computed: {}, revealed: {} }
 /** The media types of a PATCH. */
 export const mergePatch: readonly string[] = ['application/json', 'application/merge-patch+json']
 
@@ -70,7 +76,7 @@ function refuseIfNoneMatch(call: Call): void {
 
 /** The JSON text of an item, with the secrets that only this response contains. */
 export function withRevealed(text: string, revealed: BodyValues): string {
-  if (revealed === nothing.revealed) return text
+  if (revealed === emptyCreation.revealed) return text
   const added = JSON.stringify(revealed)
   if (added === '{}') return text
   return text === '{}' ? added : `${text.slice(0, -1)},${added.slice(1)}`
@@ -166,7 +172,7 @@ export function preparedCreate(
   view: CollectionView,
   template: ItemTemplate,
   values: BodyValues,
-  creation: Creation = nothing,
+  creation: Creation = emptyCreation,
 ): PreparedWrite {
   const { names, computed, shape, headers } = createForm(view, template, values, creation)
   const args: JsonValue[] = [null, includedLimit]

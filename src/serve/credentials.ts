@@ -1,7 +1,7 @@
 /** Opens the readers of every kind of credential that the service accepts. */
 import { accessTokenReader } from '../auth/access-token.ts'
-import { apiKeyReader } from '../auth/api-key.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
+import { apiKeyReader } from '../auth/keys/api-key.ts'
 import { LastUses, type Used } from '../auth/last-use.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'

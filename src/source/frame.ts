@@ -15,7 +15,7 @@ const linesAround = 2
 const maxLineCharacters = 160
 
 /** Colours only if standard error is a terminal that supports them, and NO_COLOR is not set. */
-export function styled(format: Parameters<typeof styleText>[0], text: string): string {
+function styled(format: Parameters<typeof styleText>[0], text: string): string {
   return styleText(format, text, { stream: process.stderr })
 }
 

@@ -9,6 +9,10 @@ export function schemaMismatchError(): ApiError {
   return new ApiError('UNAVAILABLE', 'The tables of the database do not fit the model any more.')
 }
 
+export function tooManyChangesError(): ApiError {
+  return temporaryRefusal('Too many changes are waiting to be stored.')
+}
+
 /** The error of a write that may or may not be stored. The reply has no `Retry-After`. */
 export function unconfirmedWriteError(cause: unknown): ApiError {
   return new ApiError('UNAVAILABLE', unconfirmedMessage, { isUnconfirmed: true, cause })

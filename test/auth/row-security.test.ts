@@ -7,9 +7,9 @@ import { postgresRowSecurity } from '../setups/postgres.ts'
 shareSetup(postgresRowSecurity)
 
 describe(postgresRowSecurity.name, async () => {
-  await import('./accounts/sign-up-fields.test.ts')
+  await import('./accounts/sign-up/sign-up-fields.test.ts')
   await import('./accounts/pages.test.ts')
-  await import('./key-bounds.test.ts')
+  await import('./keys/key-bounds.test.ts')
   await import('./server/clients/apps.test.ts')
   await import('./server/tokens/introspection-service.test.ts')
   if (!isWhole) return

@@ -1,12 +1,12 @@
 /** The session cookie as a credential of the API: for which requests it counts, and when it stops counting. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generateKey } from '../../src/auth/key.ts'
+import { generateKey } from '../../src/auth/keys/key.ts'
 import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformance/oauth/server.ts'
 import { stream as openStream } from '../events/listener.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { openWebSocket, until } from '../transports/service.ts'
-import { advance } from './accounts/own-pages.ts'
+import { advance } from './accounts/own/own-pages.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)

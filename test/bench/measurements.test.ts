@@ -1,9 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type Measurement, median } from '../../bench/measure.ts'
-import type { VariedMeasurement } from '../../bench/measure-varied.ts'
-import { commonStatus, createdAt, randomNumbers, searchedBody, statusOf } from '../../bench/posts.ts'
-import { topFunctions } from '../../bench/profile.ts'
+import { commonStatus, createdAt, randomNumbers, searchedBody, statusOf } from '../../bench/data-set/posts.ts'
 import {
   comparisonTable,
   footprintLines,
@@ -11,7 +8,10 @@ import {
   variedTable,
   walkLine,
 } from '../../bench/report.ts'
-import { type VariedWorkload, variedWorkloads } from '../../bench/varied-requests.ts'
+import { type Measurement, median } from '../../bench/workloads/measure.ts'
+import type { VariedMeasurement } from '../../bench/workloads/measure-varied.ts'
+import { topFunctions } from '../../bench/workloads/profile.ts'
+import { type VariedWorkload, variedWorkloads } from '../../bench/workloads/varied-requests.ts'
 
 const measurement: Measurement = {
   workload: 'W1',

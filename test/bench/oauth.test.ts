@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type OauthMeasurement, oauthTable } from '../../bench/oauth.ts'
+import { type OauthMeasurement, oauthTable } from '../../bench/costs/oauth.ts'
 
 const measurement: OauthMeasurement = {
   work: 'introspection',

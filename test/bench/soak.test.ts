@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { directionOf, growthOf, rises, type Sample, verdict } from '../../bench/soak.ts'
-import { requireLanes } from '../../bench/soak-load.ts'
+import { directionOf, growthOf, rises, type Sample, verdict } from '../../bench/soak/soak.ts'
+import { requireLanes } from '../../bench/soak/soak-load.ts'
 
 const mebibyte = 1024 * 1024
 const series = (make: (index: number) => number) => Array.from({ length: 60 }, (_, index) => make(index))

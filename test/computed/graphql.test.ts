@@ -71,7 +71,7 @@ async function execute(source: string, who: Principal, onStore = seededStores[0]
 }
 
 test('a computed field is part of the type, its filter and its orderBy, but of no input', () => {
-  const { schema } = createSchema(model, { listBound: 100, revealed: new Map() })
+  const { schema } = createSchema(model, 100)
   const types = ['Project', 'ProjectFilter', 'ProjectOrderBy'].map(name => schema.getType(name))
   const [project, filter, order] = types
   assert.ok(isObjectType(project) && isInputObjectType(filter) && isEnumType(order))

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createBySystem } from '../../src/auth/bootstrap.ts'
-import { generateKey } from '../../src/auth/key.ts'
+import { generateKey } from '../../src/auth/keys/key.ts'
 import { readSettings } from '../../src/config.ts'
 import { isFromDeveloper } from '../../src/dev/mail/local-request.ts'
 import {

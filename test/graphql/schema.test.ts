@@ -30,7 +30,7 @@ const requiredSchema = `
 `
 
 function schemaOf(declaration: Declaration): GraphQLSchema {
-  return createSchema(checkModel(declaration), { listBound: 100, revealed: new Map() }).schema
+  return createSchema(checkModel(declaration), 100).schema
 }
 
 function fieldsOf(schema: GraphQLSchema, name: string) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyText } from '../../src/auth/encryption/record-cipher.ts'
-import { generateKey } from '../../src/auth/key.ts'
+import { generateKey } from '../../src/auth/keys/key.ts'
 import { schemaSqlOf } from '../../src/cli/commands/migrate.ts'
 import { readSettings } from '../../src/config.ts'
 import { checkModel } from '../../src/model/check.ts'

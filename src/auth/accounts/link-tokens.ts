@@ -1,6 +1,6 @@
 /** One-time tokens in links and forms. Only their hashes are stored. */
-import { hash, randomBytes } from 'node:crypto'
 import type { Records } from '../../records.ts'
+import { randomSecret, secretHash } from '../server/secret.ts'
 
 /** Each kind has its own records, so a token for one purpose cannot be used for another. */
 export type TokenKind =
@@ -34,8 +34,8 @@ export function lifetimeMinutes(kind: TokenKind): number {
   return lifetimesMs[kind] / minuteMs
 }
 
-const secretBytes = 32
-const tokenPattern = /^[A-Za-z0-9_-]{20,128}$/
+/** Also of tokens that were generated elsewhere. */
+export const tokenForm = /^[A-Za-z0-9_-]{20,128}$/
 
 export interface TokenOptions {
   readonly owner?: string | undefined
@@ -52,21 +52,17 @@ export interface LinkTokens {
   redeem<T>(kind: TokenKind, token: string | undefined): Promise<T | undefined>
 }
 
-function idOf(token: string): string {
-  return hash('sha256', token, 'base64url')
-}
-
 /** `now`: in milliseconds since 1970. */
 export function createTokens(records: Records, now: () => number = Date.now): LinkTokens {
   const find = async (kind: TokenKind, token: string | undefined) => {
-    if (token === undefined || !tokenPattern.test(token)) return undefined
-    const record = await records.get(kind, idOf(token))
+    if (token === undefined || !tokenForm.test(token)) return undefined
+    const record = await records.get(kind, secretHash(token))
     return record && record.consumedAt === null ? record : undefined
   }
   return {
-    async issue(kind, payload, { owner, token = randomBytes(secretBytes).toString('base64url') } = {}) {
+    async issue(kind, payload, { owner, token = randomSecret() } = {}) {
       const expiresAt = now() + lifetimesMs[kind]
-      await records.put({ kind, id: idOf(token), payload: JSON.stringify(payload), expiresAt, owner })
+      await records.put({ kind, id: secretHash(token), payload: JSON.stringify(payload), expiresAt, owner })
       return token
     },
     async peek(kind, token) {

@@ -6,6 +6,7 @@ import {
   readFirst,
   readItem,
   readItemStep,
+  readStored,
   updateShape,
   where,
 } from '../../plan/system-plans.ts'
@@ -49,19 +50,13 @@ export async function findByEmail(run: Run, email: string): Promise<UserRow | un
 
 /**
  * Whether the account still has the password that was read: verifying one takes long enough for another request to replace it.
- * Read in a transaction, because caches may lack commits that other nodes have made since the request began.
  */
 export function hasSamePassword(
   run: Run,
   { id, password_hash }: Pick<UserRow, 'id' | 'password_hash'>,
 ): Promise<boolean> {
-  return run.transaction({
-    principal: system,
-    serial: undefined,
-    snapshot: true,
-    *steps() {
-      return (yield* readItemStep<UserRow>(byId, id))?.password_hash === password_hash
-    },
+  return readStored(run, function* () {
+    return (yield* readItemStep<UserRow>(byId, id))?.password_hash === password_hash
   })
 }
 
@@ -81,11 +76,6 @@ export function storeEmail(run: Run, user: UserRow, email: string, record: NewRe
       return true
     },
   })
-}
-
-/** Replaces a password hash, whatever the present one is. */
-export async function storePasswordHash(run: Run, id: number, passwordHash: string): Promise<void> {
-  await run.write({ shape: updateHash, args: [id, passwordHash] }, system)
 }
 
 /**

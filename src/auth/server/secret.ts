@@ -13,12 +13,24 @@ export function newClientId(): string {
 
 /** A new client secret, of 256 random bits. */
 export function newClientSecret(): string {
-  return `ps_${randomBytes(32).toString('base64url')}`
+  return `ps_${randomSecret()}`
 }
 
 /** The part of a client secret that may be shown. */
 export function secretPrefix(secret: string): string {
   return secret.slice(0, 10)
+}
+
+const randomForm = /^[A-Za-z0-9_-]{43}$/
+
+/** 256 random bits, encoded as oidc-provider encodes them in its tokens and sessions. */
+export function randomSecret(): string {
+  return randomBytes(32).toString('base64url')
+}
+
+/** Whether the text has the form of `randomSecret`. */
+export function isRandomSecret(text: string): boolean {
+  return randomForm.test(text)
 }
 
 /** Compares two secrets, or their hashes, in constant time. Either may be any text. */

@@ -149,25 +149,29 @@ export interface ProtocolFault {
   readonly at: number
 }
 
+export interface DeviceCodePage {
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+  readonly entered: string | undefined
+  readonly fault: string | undefined
+  /** Whether the user has just refused the device. */
+  readonly isStopped: boolean
+}
+
+export interface DeviceConfirmPage {
+  readonly action: string
+  readonly hidden: Readonly<Record<string, string>>
+  readonly app: App
+  readonly userCode: string
+}
+
 /** The pages of the authorization server. Each method returns a whole HTML document. */
 export interface ProtocolPages {
   error(fault: ProtocolFault): string
   /** Asks for the code that a device shows. POST it to `action` with the hidden fields, as `user_code`. */
-  deviceCode(page: {
-    readonly action: string
-    readonly hidden: Readonly<Record<string, string>>
-    readonly entered: string | undefined
-    readonly fault: string | undefined
-    /** Whether the user has just refused the device. */
-    readonly isStopped: boolean
-  }): string
+  deviceCode(page: DeviceCodePage): string
   /** Asks whether it is this device. POST to `action` with the hidden fields, and `abort=yes` to stop. */
-  deviceConfirm(page: {
-    readonly action: string
-    readonly hidden: Readonly<Record<string, string>>
-    readonly app: App
-    readonly userCode: string
-  }): string
+  deviceConfirm(page: DeviceConfirmPage): string
   deviceDone(page: { readonly app: App }): string
   /** Asks whether to sign out. POST to `action` with the hidden fields, and `logout=yes` to do it. */
   signOut(page: { readonly action: string; readonly hidden: Readonly<Record<string, string>> }): string

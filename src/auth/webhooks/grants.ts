@@ -15,10 +15,10 @@ import {
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import { commonScopes, type Scopes, system } from '../../principal.ts'
 import { forwarding, type Records } from '../../records.ts'
+import { type KeyExpiry, keyExpiryById } from '../keys/user-keys.ts'
 import type { AppRights } from '../server/clients/apps.ts'
 import { storedGrant } from '../server/consent/stored-grant.ts'
 import { grantHash } from '../server/tokens/deny-list.ts'
-import { type KeyExpiry, keyExpiryById } from '../user-keys.ts'
 import type { StoredWebhook } from './stored.ts'
 
 export const endedReason =

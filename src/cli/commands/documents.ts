@@ -1,5 +1,6 @@
 /** `portico documents`: manages the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
 import { readFileSync } from 'node:fs'
+import { documentLimits } from '../../config/document-limits.ts'
 import type { Settings } from '../../config.ts'
 import {
   type Manifest,
@@ -32,14 +33,7 @@ const noRun: Run = {
 
 async function engineOf(model: Model, settings: Settings): Promise<Engine> {
   const { createEngine } = await import('../../graphql/execute/create-engine.ts')
-  const limits = {
-    depth: settings['graphql.maxDepth'],
-    cost: settings['graphql.maxCost'],
-    aliases: settings['graphql.maxAliases'],
-    tokens: settings['graphql.maxTokens'],
-    listBound: settings['graphql.maxListSize'],
-  }
-  return createEngine({ model, run: noRun, hooks: new Map(), limits })
+  return createEngine({ model, run: noRun, hooks: new Map(), limits: documentLimits(settings) })
 }
 
 function textOf(file: string): string {

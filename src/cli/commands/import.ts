@@ -2,6 +2,7 @@
 import { appendFileSync, statSync } from 'node:fs'
 import { isPostgres } from '../../config/database.ts'
 import { ApiError } from '../../errors.ts'
+import { managedCollections } from '../../model/builtin/managed.ts'
 import type { Collection } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
 import { printable } from '../../printable.ts'
@@ -82,20 +83,12 @@ function appendRejected(file: string, { line, reasons, record }: RejectedRow): v
 function requireImportable(collection: Collection): void {
   const { name, fields } = collection
   const secret = [...fields.values()].find(field => field.internal && !field.optional && !field.default)
-  if (!secret && !unimportable.has(name)) return
+  if (!secret && !managedCollections.has(name)) return
   throw new Failure(
     `${name} cannot be imported: Portico creates its items itself, with secrets that no file contains.`,
     2,
   )
 }
-
-const unimportable = new Set([
-  'api_keys',
-  'oauth_apps',
-  'oauth_app_secrets',
-  'webhooks',
-  'webhook_deliveries',
-])
 
 /** Rejected rows must not be appended to the file that is being read. */
 function isSameFile(path: string, otherPath: string): boolean {

@@ -1,6 +1,6 @@
 /** `portico keys`: manages the API keys of users, and the keys that sign tokens. */
 import { createKey } from '../../auth/bootstrap.ts'
-import { generateKey } from '../../auth/key.ts'
+import { generateKey } from '../../auth/keys/key.ts'
 import { lastUsesOf } from '../../auth/last-use.ts'
 import { rotateKeys } from '../../auth/server/tokens/signing-keys.ts'
 import type { Settings } from '../../config.ts'

@@ -20,7 +20,7 @@ export interface ImportRow {
 }
 
 /** A row is invalid. `reasons`: a sentence for each fault. */
-export class RowFault extends Error {
+class RowFault extends Error {
   readonly reasons: readonly string[]
 
   constructor(reasons: readonly string[]) {

@@ -24,7 +24,8 @@ function requestRecord(deliveryId: number, now: number): NewRecord {
  * Steps that send a test to a webhook, even if it is paused. They return the id of the delivery, and throw VALIDATION_FAILED if
  * there is no such webhook.
  */
-export function* testSteps(webhookId: number, now = Date.now()): ProgramSteps<number> {
+export function* testSteps(webhookId: number): ProgramSteps<number> {
+  const now = Date.now()
   const plan = newDelivery({
     webhook_id: webhookId,
     event_id: null,
@@ -52,11 +53,8 @@ interface DeliveryState {
  * Steps that send a delivery again, with the same `webhook-id`. A pending one is sent at once. They throw NOT_FOUND if the webhook
  * has no such delivery.
  */
-export function* redeliverySteps(
-  webhookId: number,
-  deliveryId: number,
-  now = Date.now(),
-): ProgramSteps<void> {
+export function* redeliverySteps(webhookId: number, deliveryId: number): ProgramSteps<void> {
+  const now = Date.now()
   const row = yield* readItemStep<DeliveryState>(deliveryShape, deliveryId)
   if (row?.webhook_id !== webhookId) throw new ApiError('NOT_FOUND')
   const retry = { status: 'pending', due_at: new Date(now).toISOString(), completed_at: null } as const

@@ -2,7 +2,7 @@
 import { hash } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { GraphqlRequest } from '../request.ts'
-import { RequestFailed, requestError } from '../request-error.ts'
+import { requestFailure } from '../request-error.ts'
 
 export interface DocumentSettings {
   /** `registered`: only registered documents are executed. */
@@ -62,14 +62,8 @@ export class Documents {
   #findRegistered(requestedHash: string | undefined): string {
     const text = this.#settings.registered.get(requestedHash ?? '')
     if (text !== undefined) return text
-    throw new RequestFailed(
-      requestError(
-        'This document is not registered, and only registered documents are executed.',
-        'FORBIDDEN',
-        403,
-        true,
-      ),
-    )
+    const message = 'This document is not registered, and only registered documents are executed.'
+    throw requestFailure(message, 'FORBIDDEN', 403)
   }
 
   #findStored(requestedHash: string | undefined, isAutomatic: boolean): string {
@@ -77,15 +71,9 @@ export class Documents {
     const key = requestedHash ?? ''
     const text = this.#settings.registered.get(key) ?? this.#cached.get(key)
     if (text === undefined) {
-      const message = isAutomatic ? 'PersistedQueryNotFound' : 'There is no stored document with this id.'
-      throw new RequestFailed(
-        requestError(
-          message,
-          isAutomatic ? 'PERSISTED_QUERY_NOT_FOUND' : 'NOT_FOUND',
-          isAutomatic ? 400 : 404,
-          true,
-        ),
-      )
+      throw isAutomatic
+        ? requestFailure('PersistedQueryNotFound', 'PERSISTED_QUERY_NOT_FOUND', 400)
+        : requestFailure('There is no stored document with this id.', 'NOT_FOUND', 404)
     }
     if (this.#cached.delete(key)) this.#cached.set(key, text)
     return text

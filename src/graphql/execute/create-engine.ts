@@ -1,13 +1,11 @@
 /** Creates the engine of a model. */
 import { createEventViews } from '../../events/show-event.ts'
 import { type OperationParts, operationParts } from '../../logic/operations/call.ts'
-import { revealedSecrets } from '../../model/builtin/revealed.ts'
 import type { Model } from '../../model/model.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import { type CachedOperation, createPrepare } from '../documents/prepared-documents.ts'
 import type { Engine } from '../engine.ts'
 import { defaultDocumentLimits, type Limits } from '../limits/document-limits.ts'
-import type { SchemaOptions } from '../schema/item-types.ts'
 import { createSchema, type ModelSchema } from '../schema/schema.ts'
 import { createBind, type ExecutableOperation } from './bind.ts'
 import { createMutation } from './mutation.ts'
@@ -23,20 +21,16 @@ export interface EngineOptions {
   readonly limits?: Partial<Limits>
   /** Whether introspection is allowed. True by default. */
   readonly introspection?: boolean
-  /** Fields that only the reply to a create reveals, with a description each, by collection. */
-  readonly revealed?: ReadonlyMap<string, Readonly<Record<string, string>>>
 }
 
-const schemas = new WeakMap<Model, { readonly options: SchemaOptions; readonly modelSchema: ModelSchema }>()
+const schemas = new WeakMap<Model, { readonly listBound: number; readonly modelSchema: ModelSchema }>()
 
 /** Cached per model, because `explain` creates engines of its own. */
-function schemaFor(model: Model, options: SchemaOptions): ModelSchema {
+function schemaFor(model: Model, listBound: number): ModelSchema {
   const cached = schemas.get(model)
-  const isSame =
-    cached?.options.listBound === options.listBound && cached.options.revealed === options.revealed
-  if (cached && isSame) return cached.modelSchema
-  const modelSchema = createSchema(model, options)
-  schemas.set(model, { options, modelSchema })
+  if (cached?.listBound === listBound) return cached.modelSchema
+  const modelSchema = createSchema(model, listBound)
+  schemas.set(model, { listBound, modelSchema })
   return modelSchema
 }
 
@@ -48,10 +42,9 @@ export function createEngine(options: EngineOptions): Engine {
     hooks,
     logic = operationParts(options.model, options.hooks),
     introspection = true,
-    revealed = revealedSecrets,
   } = options
   const limits = { ...defaultDocumentLimits, ...options.limits }
-  const modelSchema = schemaFor(model, { listBound: limits.listBound, revealed })
+  const modelSchema = schemaFor(model, limits.listBound)
   const { schema } = modelSchema
   const views = createEventViews(model, run)
   const query = createQuery({ model, run, logic }, schema)

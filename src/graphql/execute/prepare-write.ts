@@ -15,7 +15,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from '../../plan/plan.ts'
-import type { CreateHooks, Creation, Run } from '../../plan/run.ts'
+import { type CreateHooks, type Creation, emptyCreation, type Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import { readInput, type Variables } from '../plan/input.ts'
 import { revealedKey } from '../plan/reply-fields.ts'
@@ -58,12 +58,10 @@ export function prepareWrite(parts: MutationParts, request: WriteRequest): Await
   return step.kind === 'update' ? prepareUpdate(request) : prepareDelete(request)
 }
 
-const noHook: Creation = { computed: {}, revealed: {} }
-
 function prepareCreate({ hooks }: MutationParts, { step, variables, principal }: WriteRequest) {
   const { collection } = step
   const { values } = bodyValidator(collection).create(bodyOf(collection, step.values, variables))
-  const creation = hooks.get(collection.name)?.(values, principal) ?? noHook
+  const creation = hooks.get(collection.name)?.(values, principal) ?? emptyCreation
   return then(creation, settled => planCreate(step, variables, values, settled))
 }
 

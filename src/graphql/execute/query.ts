@@ -3,7 +3,7 @@
  * the plan's answer is the reply.
  */
 import type { GraphQLSchema } from 'graphql'
-import { ApiError } from '../../errors.ts'
+import { ApiError, toApiError } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
@@ -95,9 +95,9 @@ class Execution {
     if (this.#plan.shape.roots.length === 0) return { kind: 'composite', text: '{}' }
     try {
       const answer = this.#parts.run.composite(this.#plan, this.#principal)
-      return answer instanceof Promise ? answer.catch(failureOf) : answer
+      return answer instanceof Promise ? answer.catch(toApiError) : answer
     } catch (error) {
-      return failureOf(error)
+      return toApiError(error)
     }
   }
 
@@ -169,10 +169,6 @@ class Execution {
         return undefined
     }
   }
-}
-
-function failureOf(error: unknown): ApiError {
-  return error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
 }
 
 function argsFor({ variant, args }: BoundQuery, { userId }: Principal): readonly JsonValue[] {

@@ -1,17 +1,9 @@
 /** A root field that is an action or a query of the model → its input, and the selection of its output. */
-import { type GraphQLNamedType, getNamedType, isObjectType } from 'graphql'
 import { inputShape } from '../../logic/operations/input.ts'
 import { idOf } from '../../model/fields/integer.ts'
 import type { Action, Collection, Operation, Query } from '../../model/model.ts'
 import { camelCase } from '../schema/names.ts'
-import {
-  argumentsOf,
-  type FieldRequest,
-  fieldRequestOf,
-  replyFieldBase,
-  subfields,
-  typenameField,
-} from './field-request.ts'
+import { argumentsOf, type FieldRequest, planMembers, replyFieldBase } from './field-request.ts'
 import { type Cost, createGetter, PlanParameters, sumOfCosts } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
@@ -70,13 +62,9 @@ function planReply(
     return replyField
   }
   if (output.kind === 'item') return planOutputItem(request, output.collection)
-  const payload: GraphQLNamedType = getNamedType(request.definition.type)
-  if (!isObjectType(payload)) throw new Error(`${payload.name} is not an object type`)
   const names = new Map([...output.values.keys()].map(name => [camelCase(name), name]))
-  const children = [...subfields(context, payload, request.nodes)].map(([key, nodes]): ReplyField => {
-    if (nodes[0].name.value === '__typename') return typenameField(key, nodes, payload)
-    const child = fieldRequestOf({ key, nodes, type: payload })
-    const name = names.get(nodes[0].name.value) ?? ''
+  const children = planMembers(context, request, (child): ReplyField => {
+    const name = names.get(child.definition.name) ?? ''
     const value = output.values.get(name)
     if (value?.kind === 'item')
       return planOutputItem({ ...child, prefix: itemPrefix }, value.collection, name)

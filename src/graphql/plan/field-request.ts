@@ -1,5 +1,11 @@
 /** A field as an operation requests it: its nodes, its arguments, and its selection. */
-import { type GraphQLField, type GraphQLObjectType, isObjectType } from 'graphql'
+import {
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLObjectType,
+  getNamedType,
+  isObjectType,
+} from 'graphql'
 import type { Collection } from '../../model/model.ts'
 import { collectFields, type FieldGroups } from './collect-fields.ts'
 import { type Input, inputOf } from './input.ts'
@@ -46,6 +52,21 @@ export function subfields(
     nodes.map(node => node.selectionSet),
     fragments,
     variables,
+  )
+}
+
+/** The reply fields of an object that is not an item. `plan` makes all but `__typename`. */
+export function planMembers(
+  context: PlanContext,
+  { definition, nodes }: FieldRequest,
+  plan: (member: FieldRequest) => ReplyField,
+): ReplyField[] {
+  const type: GraphQLNamedType = getNamedType(definition.type)
+  if (!isObjectType(type)) throw new Error(`${type.name} is not an object type`)
+  return [...subfields(context, type, nodes)].map(([key, memberNodes]) =>
+    memberNodes[0].name.value === '__typename'
+      ? typenameField(key, memberNodes, type)
+      : plan(fieldRequestOf({ key, nodes: memberNodes, type })),
   )
 }
 

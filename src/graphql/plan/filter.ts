@@ -1,7 +1,8 @@
 /** Filter inputs → filters of the plan, order inputs → sort keys. */
+import { isStorable } from '../../model/fields/textual.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
-import { type Filter, maxListedValues, type Sort } from '../../plan/plan.ts'
+import { allOf, type Filter, maxListedValues, type Sort } from '../../plan/plan.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { containedFault } from '../../plan/text-search.ts'
 import { badRequest } from '../bad-request.ts'
@@ -37,7 +38,7 @@ function relationsWithin(filter: Filter): number {
 }
 
 function planParts(input: Input, collection: Collection, context: PlanContext): Filter {
-  if (input.kind !== 'object') return conjunction([])
+  if (input.kind !== 'object') return allOf([])
   const filters = [...input.fields].flatMap(([key, value]) => {
     context.parameters.countCondition(value.node)
     if (value.kind === 'null') {
@@ -45,12 +46,7 @@ function planParts(input: Input, collection: Collection, context: PlanContext): 
     }
     return planPart(key, value, collection, context)
   })
-  return conjunction(filters)
-}
-
-function conjunction(filters: readonly Filter[]): Filter {
-  const [only] = filters
-  return filters.length === 1 && only ? only : { kind: 'and', filters }
+  return allOf(filters)
 }
 
 function planPart(
@@ -118,7 +114,7 @@ function listValues(value: unknown): readonly unknown[] {
 
 function textOperand(operator: FilterOperator, value: unknown): string {
   const text = String(value)
-  if (!text.isWellFormed() || text.includes('\0')) {
+  if (!isStorable(text)) {
     throw new RangeError('The text contains a character that stored texts cannot contain.')
   }
   const fault = containedFault(text)

@@ -1,5 +1,4 @@
 /** A query → one composite plan, and where each field of the reply comes from. */
-import type { GraphQLObjectType } from 'graphql'
 import { idOf } from '../../model/fields/integer.ts'
 import type { Collection, Query } from '../../model/model.ts'
 import type { Param, Root } from '../../plan/plan.ts'
@@ -12,9 +11,9 @@ import {
   argumentsOf,
   type FieldRequest,
   fieldRequestOf,
+  planMembers,
   type RootField,
   replyFieldBase,
-  subfields,
   typenameField,
 } from './field-request.ts'
 import { readInput } from './input.ts'
@@ -188,11 +187,8 @@ function planNode(context: PlanContext, request: FieldRequest): PlannedRoot {
 }
 
 function planRateLimit(context: PlanContext, request: FieldRequest): PlannedRoot {
-  const type = context.schema.getType(String(request.definition.type)) as GraphQLObjectType
-  const children = [...subfields(context, type, request.nodes)].map(([key, nodes]): ReplyField => {
-    if (nodes[0].name.value === '__typename') return typenameField(key, nodes, type)
-    const base = replyFieldBase(fieldRequestOf({ key, nodes, type }))
-    return { ...base, source: nodes[0].name.value, place: undefined, kind: 'leaf' }
+  const children = planMembers(context, request, child => {
+    return { ...replyFieldBase(child), source: child.definition.name, place: undefined, kind: 'leaf' }
   })
   const replyField: ReplyField = { ...replyFieldBase(request), place: undefined, kind: 'object', children }
   return { root: { from: 'rateLimit', replyField }, plan: undefined, cost: noCost }

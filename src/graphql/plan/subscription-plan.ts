@@ -1,5 +1,4 @@
 /** A subscription → the plan that reads the item of one event, and where each field of the reply comes from. */
-import { getNamedType, isObjectType } from 'graphql'
 import { eventNumber } from '../../events/resume.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
 import type { ItemRoot, Param } from '../../plan/plan.ts'
@@ -10,10 +9,9 @@ import {
   argumentsOf,
   type FieldRequest,
   fieldRequestOf,
+  planMembers,
   type RootField,
   replyFieldBase,
-  subfields,
-  typenameField,
 } from './field-request.ts'
 import { readInput } from './input.ts'
 import { type Cost, sumOfCosts, unlessNull } from './parameters.ts'
@@ -98,14 +96,10 @@ function planEmitted(
   }
   const roots = [itemRoot(accessItemKey, selected(['id']))]
   const costs: Cost[] = [() => 1]
-  const payload = getNamedType(request.definition.type)
-  if (!isObjectType(payload)) throw new Error(`${payload.name} is not an object type`)
-  const children = [...subfields(context, payload, request.nodes)].map(([key, nodes]): ReplyField => {
-    if (nodes[0].name.value === '__typename') return typenameField(key, nodes, payload)
-    const child = fieldRequestOf({ key, nodes, type: payload })
-    if (nodes[0].name.value === 'values') return planEventValues(context, child, event)
-    const { select, replyFields, cost } = planSelection(context, collection, nodes, key)
-    roots.push(itemRoot(key, select))
+  const children = planMembers(context, request, (child): ReplyField => {
+    if (child.definition.name === 'values') return planEventValues(context, child, event)
+    const { select, replyFields, cost } = planSelection(context, collection, child.nodes, child.key)
+    roots.push(itemRoot(child.key, select))
     costs.push(cost)
     return { ...replyFieldBase(child), kind: 'object', children: replyFields }
   })
@@ -119,14 +113,10 @@ function planEmitted(
 }
 
 function planEventValues(context: PlanContext, request: FieldRequest, { fields }: EmittedEvent): ReplyField {
-  const type = getNamedType(request.definition.type)
-  if (!isObjectType(type)) throw new Error(`${type.name} is not an object type`)
   const names = new Map([...fields.keys()].map(name => [camelCase(name), name]))
-  const children = [...subfields(context, type, request.nodes)].map(([key, nodes]): ReplyField => {
-    const name = nodes[0].name.value
-    if (name === '__typename') return typenameField(key, nodes, type)
-    const base = replyFieldBase(fieldRequestOf({ key, nodes, type }))
-    return { ...base, source: names.get(name) ?? '', place: undefined, kind: 'leaf' }
+  const children = planMembers(context, request, child => {
+    const source = names.get(child.definition.name) ?? ''
+    return { ...replyFieldBase(child), source, place: undefined, kind: 'leaf' }
   })
   return { ...replyFieldBase(request), source: valuesKey, place: undefined, kind: 'object', children }
 }

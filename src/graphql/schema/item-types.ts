@@ -11,6 +11,7 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql'
+import { revealedSecrets } from '../../model/builtin/revealed.ts'
 import type { Collection, Field, Model, Relation } from '../../model/model.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
 import type { Member } from './directory.ts'
@@ -29,17 +30,11 @@ import {
   visibleFields,
 } from './parts.ts'
 
-export interface SchemaOptions {
-  /** The most items of one list. */
-  readonly listBound: number
-  /** Fields that only the reply to a create reveals, with a description each, by collection. */
-  readonly revealed: ReadonlyMap<string, Readonly<Record<string, string>>>
-}
-
 export class ItemTypes {
   readonly #model: Model
-  readonly #options: SchemaOptions
   readonly #leafTypes: LeafTypes
+  /** The maximum number of items of one list. */
+  readonly listBound: number
   readonly #types = new Map<string, GraphQLObjectType>()
   readonly #connections = new Map<string, GraphQLObjectType>()
   readonly #filters = new Map<string, GraphQLInputObjectType>()
@@ -51,18 +46,13 @@ export class ItemTypes {
   /** The model's field or relation for each field of a filter, by collection. */
   readonly filterable = new Map<string, ReadonlyMap<string, Field | Relation>>()
 
-  constructor(model: Model, options: SchemaOptions, names: TypeNames, leafTypes: LeafTypes) {
+  constructor(model: Model, listBound: number, names: TypeNames, leafTypes: LeafTypes) {
     this.#model = model
-    this.#options = options
+    this.listBound = listBound
     this.#leafTypes = leafTypes
     this.#pageInfo = pageInfoType(names.reserve('PageInfo'))
     this.node = nodeType(names.reserve('Node'))
     for (const collection of model.collections.values()) this.#addType(collection)
-  }
-
-  /** The most items of one list. */
-  get listBound(): number {
-    return this.#options.listBound
   }
 
   collection(name: string): Collection {
@@ -105,7 +95,7 @@ export class ItemTypes {
     const members = new Map<string, Member>()
     for (const field of visibleFields(collection))
       members.set(camelCase(field.name), { kind: 'field', field })
-    for (const name of Object.keys(this.#options.revealed.get(collection.name) ?? {})) {
+    for (const name of Object.keys(revealedSecrets.get(collection.name) ?? {})) {
       if (!members.has(camelCase(name))) members.set(camelCase(name), { kind: 'revealed', name })
     }
     if (!members.has(nodeIdName)) members.set(nodeIdName, { kind: 'nodeId' })
@@ -149,7 +139,7 @@ export class ItemTypes {
       case 'revealed':
         return {
           type: GraphQLString,
-          description: this.#options.revealed.get(collection.name)?.[member.name],
+          description: revealedSecrets.get(collection.name)?.[member.name],
         }
       case 'connection':
         return {
@@ -164,7 +154,7 @@ export class ItemTypes {
   #relationField(collection: Collection, relation: Relation, target: Collection): SchemaField {
     const type = this.type(target)
     if (relation.kind !== 'one') {
-      const { listBound } = this.#options
+      const { listBound } = this
       return { type: nonNullListOf(type), args: this.listArguments(target, listBound) }
     }
     const field = collection.fields.get(relation.field)
@@ -176,7 +166,7 @@ export class ItemTypes {
   }
 
   listArguments(target: Collection, limit: number): Arguments {
-    const { listBound } = this.#options
+    const { listBound } = this
     return {
       limit: {
         type: GraphQLInt,
@@ -189,7 +179,7 @@ export class ItemTypes {
   }
 
   connectionArguments(target: Collection): Arguments {
-    const { listBound } = this.#options
+    const { listBound } = this
     return {
       first: {
         type: GraphQLInt,

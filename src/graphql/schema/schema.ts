@@ -16,7 +16,7 @@ import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
 import type { MutationField, QueryField, SchemaDirectory, SubscriptionField } from './directory.ts'
 import { emittedField, emittedType } from './emitted-types.ts'
-import { ItemTypes, type SchemaOptions } from './item-types.ts'
+import { ItemTypes } from './item-types.ts'
 import { LeafTypes } from './leaf-types.ts'
 import { camelCase, TypeNames, typeName } from './names.ts'
 import { operationFields } from './operation-fields.ts'
@@ -37,11 +37,12 @@ export interface ModelSchema {
 
 type RootFields = GraphQLFieldConfigMap<unknown, unknown>
 
-export function createSchema(model: Model, options: SchemaOptions): ModelSchema {
+/** `listBound`: the maximum number of items of one list. */
+export function createSchema(model: Model, listBound: number): ModelSchema {
   const collections = [...model.collections.values()]
   const names = new TypeNames(collections)
   const leafTypes = new LeafTypes(names)
-  const types = new ItemTypes(model, options, names, leafTypes)
+  const types = new ItemTypes(model, listBound, names, leafTypes)
   return { model, ...new Operations(types, names, leafTypes).build(collections, model) }
 }
 

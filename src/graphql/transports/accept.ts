@@ -1,6 +1,6 @@
 /** The `Accept` header (RFC 9110, 12.5.1; GraphQL over HTTP, "Accept"). */
-import { acceptWeight } from '../../accept-weight.ts'
 import { Cache, CacheBound } from '../../cache.ts'
+import { mediaRanges } from '../../media-ranges.ts'
 
 export type JsonType = 'application/graphql-response+json' | 'application/json'
 
@@ -13,26 +13,13 @@ export interface Accepted {
   readonly page: boolean
 }
 
-interface MediaRange {
-  readonly type: string
-  readonly quality: number
-}
-
-const noRange: MediaRange = { type: '', quality: 0 }
-
-function parseMediaRange(part: string): MediaRange {
-  const [type = '', ...parameters] = part.toLowerCase().split(';')
-  let quality = 1
-  for (const parameter of parameters) {
-    const [name = '', value = ''] = parameter.trim().split('=')
-    if (name === 'q') quality = acceptWeight(value)
-    if (name === 'charset' && value !== 'utf-8' && value !== '"utf-8"') return noRange
-  }
-  return { type: type.trim(), quality }
-}
+/** Ranges with another charset than this one match nothing. */
+const charsets = ['utf-8', '"utf-8"']
 
 function parseAccept(header: string): Accepted {
-  const ranges = header.split(',').map(parseMediaRange)
+  const ranges = mediaRanges(header).filter(
+    ({ charset }) => charset === undefined || charsets.includes(charset),
+  )
   const qualityOf = (type: string) =>
     Math.max(0, ...ranges.filter(range => range.type === type).map(range => range.quality))
   const isListed = (type: string) => ranges.some(range => range.type === type)

@@ -15,7 +15,7 @@ import type {
 } from '../engine.ts'
 import type { GraphqlMetrics } from '../metrics.ts'
 import type { GraphqlRequest } from '../request.ts'
-import { errorFromEngine, RequestFailed } from '../request-error.ts'
+import { engineFailure } from '../request-error.ts'
 
 /** The budget that an operation draws from, and its owner. */
 export interface Account {
@@ -51,10 +51,10 @@ export function prepareOperation(
 ): Awaitable<BoundOperation> {
   const document = documents.find(request)
   const prepared = engine.prepare(document.text, request.operationName)
-  if (prepared.outcome === 'request error') throw new RequestFailed(errorFromEngine(prepared))
+  if (prepared.outcome === 'request error') throw engineFailure(prepared)
   document.cache?.()
   const bound = engine.bind(prepared, request.variables)
-  if (bound.outcome === 'request error') throw new RequestFailed(errorFromEngine(bound))
+  if (bound.outcome === 'request error') throw engineFailure(bound)
   check?.(bound)
   metrics.onStarted(bound)
   const furtherRequests = Math.ceil(bound.cost / costPerRequest) - 1

@@ -6,7 +6,7 @@ import type { Principal } from '../../principal.ts'
 import type { BoundOperation, Engine, OnFault } from '../engine.ts'
 import type { SubscriptionQuota } from '../limits/subscription-quota.ts'
 import type { GraphqlMetrics } from '../metrics.ts'
-import { errorFromEngine, RequestFailed } from '../request-error.ts'
+import { engineFailure } from '../request-error.ts'
 
 export interface SubscriptionParts {
   readonly engine: Engine
@@ -67,7 +67,7 @@ function requestOf(engine: Engine, bound: BoundOperation, onFault: OnFault): Sub
     key: bound.retained.key,
     rendererFor(principal) {
       const renderer = engine.subscribe(bound, principal, onFault)
-      if ('outcome' in renderer) throw new RequestFailed(errorFromEngine(renderer))
+      if ('outcome' in renderer) throw engineFailure(renderer)
       return renderer
     },
   }

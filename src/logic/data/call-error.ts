@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { NameFault, Refuse } from '../../plan/names.ts'
 
 /** An invalid call of `data`. `source`: `code` if only the model's code can be at fault, e.g. for an unknown name. */
-export class CallError extends ApiError {
+class CallError extends ApiError {
   readonly source: 'code' | 'value'
 
   constructor(of: 'code' | 'value', message: string) {

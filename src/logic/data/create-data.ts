@@ -1,4 +1,5 @@
 /** `data`: the reads and writes of one principal. */
+import { managedCollections } from '../../model/builtin/managed.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
@@ -186,15 +187,6 @@ function itemsOf(text: string | null): readonly LogicItem[] {
 const writableCollections = new WeakMap<Collection, Collection>()
 /** Fields that Portico sets in every collection. */
 const automaticFields: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at'])
-
-/** Built-in collections whose read-only fields only Portico writes. */
-const managedCollections: ReadonlySet<string> = new Set([
-  'api_keys',
-  'oauth_apps',
-  'oauth_app_secrets',
-  'webhooks',
-  'webhook_deliveries',
-])
 
 /** The collection as the service writes it: fields that are read-only or immutable for clients are writable. */
 function writableByService(collection: Collection): Collection {

@@ -8,6 +8,7 @@ import {
   type ItemShape,
   includedLimit,
   type ListShape,
+  lastPage,
   type Param,
   type Plan,
   type Shape,
@@ -34,7 +35,6 @@ export function interned<S extends Shape>(shape: S): S {
 
 /** The maximum and default length of a list. */
 export const maxLimit = 100
-const lastPage = 1_000_000_000
 
 /** Collects the arguments of a plan. */
 class Arguments {

@@ -1,10 +1,12 @@
 /** `where` of `data` → a filter and its arguments. */
 import { isObject } from '../../json.ts'
+import { isStorable } from '../../model/fields/textual.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import { schemaFaults } from '../../model/json-schema/faults.ts'
 import type { Field } from '../../model/model.ts'
 import { findRelation, type Names, namedField, quoted } from '../../plan/names.ts'
-import type { Filter, Param } from '../../plan/plan.ts'
+import { allOf, type Filter, type Param } from '../../plan/plan.ts'
+import { takesText } from '../../plan/text-match.ts'
 import { containedFault } from '../../plan/text-search.ts'
 import type { Where } from '../data.ts'
 import { badCall, badValue, refuseAt } from './call-error.ts'
@@ -13,9 +15,6 @@ import { badCall, badValue, refuseAt } from './call-error.ts'
 const maxDepth = 10
 const maxListedValues = 1000
 const maxConditions = 200
-
-/** Operators whose operand is a part of a text. */
-const textOperators: ReadonlySet<string> = new Set(['contains', 'icontains', 'starts_with'])
 
 /** The names of a collection that exist for the principal. */
 export type NamesOf = (collection: string) => Names
@@ -65,11 +64,6 @@ function requireObject(value: unknown, place: string): object {
 function requireDefined(value: unknown, place: string): unknown {
   if (value !== undefined) return value
   throw badCall(place, 'is undefined: omit the name to compare nothing, or use null for no value.')
-}
-
-function allOf(filters: readonly Filter[]): Filter {
-  const [only] = filters
-  return filters.length === 1 && only ? only : { kind: 'and', filters }
 }
 
 function condition(
@@ -145,7 +139,7 @@ function operandOf(field: Field, operator: FilterOperator, operand: unknown, pla
     if (typeof operand === 'boolean') return operand
     throw badValue(place, 'must be true or false.')
   }
-  if (textOperators.has(operator)) return textOf(operand, place)
+  if (takesText(operator)) return textOf(operand, place)
   if (operator !== 'in') return operandValue(field, operand, place)
   if (!Array.isArray(operand) || operand.length > maxListedValues) {
     throw badValue(place, `must be an array of at most ${maxListedValues.toLocaleString('en')} values.`)
@@ -154,7 +148,7 @@ function operandOf(field: Field, operator: FilterOperator, operand: unknown, pla
 }
 
 function textOf(operand: unknown, place: string): string {
-  if (typeof operand !== 'string' || !operand.isWellFormed() || operand.includes('\0')) {
+  if (typeof operand !== 'string' || !isStorable(operand)) {
     throw badValue(place, 'must be a text without U+0000.')
   }
   const fault = containedFault(operand)

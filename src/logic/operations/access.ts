@@ -2,8 +2,9 @@
 import { ApiError } from '../../errors.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
+import { refusal } from '../../plan/guard/refusals.ts'
 import { staticRule } from '../../plan/guard.ts'
-import { type AccessClass, hasScope, isAnonymous, type Principal, withoutScopes } from '../../principal.ts'
+import { type AccessClass, hasScope, isAnonymous, type Principal } from '../../principal.ts'
 import { isAction } from './call.ts'
 
 /** For operations without a collection: their rule depends on the caller alone, so any collection will do. */
@@ -31,30 +32,16 @@ export function admitOperation(model: Model, operation: Operation, { access }: P
 
 export function operationRefusal(operation: Action | Query, access: AccessClass): ApiError {
   const { name, collection = '' } = operation
-  const options = { refused: { collection, operation: name } }
   // An action's name is a verb, as in `archive`; a query's is not: "You may not open tasks" would mislead.
   const action = isAction(operation) ? name.replaceAll('_', ' ') : `call the query ${name}`
-  if (isAnonymous(access))
-    return new ApiError('UNAUTHORIZED', `Nobody may ${action} without a credential.`, options)
-  if (!access.signedIn) {
-    return new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, options)
-  }
-  return new ApiError('FORBIDDEN', `You may not ${action}.`, options)
+  return refusal(access, action, { collection, operation: name })
 }
 
 export function staticAccess(model: Model, operation: Operation, access: AccessClass) {
   return staticRule(model, collectionOfOperation(model, operation), operation.access, access)
 }
 
-/**
- * The principal of the operation's reads and writes: the same user, not limited by scopes. An app without a user keeps its
- * scopes.
- */
-export function actingAs(principal: Principal): Principal {
-  return withoutScopes(principal)
-}
-
-/** The rule with its scopes replaced by whether the caller has them, since `actingAs` removes the caller's scopes. */
+/** The rule with its scopes replaced by whether the caller has them, since operations read and write `withoutScopes`. */
 export function withScopesDecided(rule: Rule, access: AccessClass): Rule {
   switch (rule.kind) {
     case 'scope':

@@ -24,7 +24,7 @@ export interface OperationParts {
   readonly now: () => number
 }
 
-export const defaultOperationLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
+const defaultOperationLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
 
 /** Parts with the default limits. */
 export function operationParts(model: Model, hooks: CreateHooks): OperationParts {

@@ -9,13 +9,12 @@ import { namesFor } from '../../plan/guard.ts'
 import type { ItemShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { InnerStep, PlanAs, ProgramPlan, RunStep } from '../../plan/transaction.ts'
-import { service } from '../../principal.ts'
+import { service, withoutScopes } from '../../principal.ts'
 import { errorForCaller } from '../data/call-error.ts'
 import { createData, type DataParts } from '../data/create-data.ts'
 import { interned } from '../data/plans.ts'
 import type { ActionData } from '../data.ts'
 import { enqueueJob } from '../jobs/later.ts'
-import { actingAs } from './access.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, qualifiedName } from './call.ts'
 import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
 import { TrackedCalls } from './tracked-calls.ts'
@@ -83,7 +82,7 @@ export class OperationContext {
       execute: (plan, principal) => run({ as: principal, plan }),
       track: this.#calls.track,
     }
-    const asCaller = createData(parts, actingAs(this.#call.principal))
+    const asCaller = createData(parts, withoutScopes(this.#call.principal))
     const asSystem = createData(parts, service)
     return new Proxy(asCaller, {
       get: (target, name) => (name === 'asSystem' ? asSystem : Reflect.get(target, name)),

@@ -5,11 +5,10 @@ import { idField } from '../../model/builtin.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent, Field, Operation, OperationValue } from '../../model/model.ts'
 import { plainField } from '../../model/plain-field.ts'
+import { anyoneRule } from '../../model/rule.ts'
 import { bodyValidator } from '../../model/validate.ts'
 
 export type InputValues = JsonObject
-
-const anyone = { kind: 'anyone' } as const
 
 function shapeOf(name: string, values: ReadonlyMap<string, OperationValue>): Collection {
   return collectionOfFields(name, new Map([...values].map(([key, value]) => [key, fieldOfValue(key, value)])))
@@ -17,7 +16,7 @@ function shapeOf(name: string, values: ReadonlyMap<string, OperationValue>): Col
 
 /** A collection with these fields and without a table: values are validated, and faults reported, as for a request body. */
 export function collectionOfFields(name: string, fields: ReadonlyMap<string, Field>): Collection {
-  const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+  const access = { read: anyoneRule, create: anyoneRule, update: anyoneRule, delete: anyoneRule }
   return {
     ...{ name, singular: name, description: undefined, fields, relations: new Map(), computed: new Map() },
     ...{ prepare: undefined, check: undefined, limits: [], indexes: [], access, searchable: [] },

@@ -8,15 +8,9 @@ import { namesFor } from '../../plan/guard.ts'
 import type { ItemShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import type { Principal } from '../../principal.ts'
+import { type Principal, withoutScopes } from '../../principal.ts'
 import { interned } from '../data/plans.ts'
-import {
-  actingAs,
-  collectionOfOperation,
-  operationRefusal,
-  staticAccess,
-  withScopesDecided,
-} from './access.ts'
+import { collectionOfOperation, operationRefusal, staticAccess, withScopesDecided } from './access.ts'
 import { type OperationCall, type OperationParts, type OperationResult, qualifiedName } from './call.ts'
 import { OperationContext } from './context.ts'
 import { checkedOutput, inputShape, itemId, outputShape, withDefaults } from './input.ts'
@@ -66,7 +60,7 @@ function* itemOf(
   const { access } = principal
   if (id === undefined) return undefined
   const collection = collectionOfOperation(model, operation)
-  const text = yield* readItemText(model, collection, id, actingAs(principal))
+  const text = yield* readItemText(model, collection, id, withoutScopes(principal))
   if (text === null) throw new ApiError('NOT_FOUND')
   if (staticAccess(model, operation, access) === 'depends')
     yield* requireRule(operation, collection, id, principal)
@@ -87,7 +81,7 @@ function* requireRule(
     select: selected(['id']),
     rule: withScopesDecided(operation.access, principal.access),
   })
-  const { text } = (yield { as: actingAs(principal), plan: { shape, args: [id] } }) as ReadAnswer
+  const { text } = (yield { as: withoutScopes(principal), plan: { shape, args: [id] } }) as ReadAnswer
   if (text === null) throw operationRefusal(operation, principal.access)
 }
 
@@ -104,7 +98,7 @@ function* inputOf(
     if (value.kind !== 'item' || values[name] === null) continue
     const collection = model.collections.get(value.collection)
     const text =
-      collection && (yield* readItemText(model, collection, Number(values[name]), actingAs(principal)))
+      collection && (yield* readItemText(model, collection, Number(values[name]), withoutScopes(principal)))
     if (text) values[name] = Object.freeze(JSON.parse(text))
     else {
       const message = `${name} must be the id of an item of ${value.collection} that you may read.`

@@ -119,7 +119,7 @@ function recordOf(run: LogicRun): NewRecord {
   return { ...key, payload: payloadOf(run), expiresAt: null }
 }
 
-export function recordKeyOf(run: LogicRun): RecordKey | undefined {
+function recordKeyOf(run: LogicRun): RecordKey | undefined {
   if (run.stored === undefined) return undefined
   return { kind: run.kind === 'reaction' ? waitingKind : jobKind, id: run.stored }
 }

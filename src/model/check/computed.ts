@@ -5,15 +5,12 @@ import type { ComputedDeclaration } from '../computed.ts'
 import { nonEmptyText, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { ComputedField } from '../model.ts'
 import { plainField } from '../plain-field.ts'
-import type { Rule } from '../rule.ts'
+import { anyoneRule, nobodyRule } from '../rule.ts'
 import { expressionCheck } from './expressions.ts'
 import type { Faults } from './faults.ts'
 import { checkCamelNames, checkFieldName } from './names.ts'
 import type { Outline, Outlines } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
-
-const anyone: Rule = { kind: 'anyone' }
-const nobody: Rule = { kind: 'nobody' }
 
 const optionChecks: OptionChecks = {
   description: nonEmptyText,
@@ -54,7 +51,10 @@ function computedField(
     expression,
     optional: expression.optional,
     readOnly: true,
-    access: { read: rules(options.access?.read, outline, `${place}.access.read`, anyone), write: nobody },
+    access: {
+      read: rules(options.access?.read, outline, `${place}.access.read`, anyoneRule),
+      write: nobodyRule,
+    },
   }
 }
 

@@ -1,6 +1,7 @@
 /** Checks the types of events that actions emit. */
 import type { ActionOptions, EmittedDeclaration } from '../logic.ts'
 import type { EmittedEvent, Field } from '../model.ts'
+import { anyoneRule } from '../rule.ts'
 import { camelCase, checkFieldName, pascalCase } from './names.ts'
 import type { Outline } from './outline.ts'
 import { type OperationCheckContext, valueField } from './values.ts'
@@ -45,7 +46,7 @@ export class EmittedEvents {
     return {
       ...{ type, collection: outline.name, description: declared?.description },
       fields: this.#fields(place, declared),
-      access: rules(declared?.access, outline, `${place}.access`, { kind: 'anyone' }),
+      access: rules(declared?.access, outline, `${place}.access`, anyoneRule),
     }
   }
 

@@ -6,7 +6,7 @@ import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import type { FieldType } from '../fields/field-type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
-import type { Rule, Scalar } from '../rule.ts'
+import { anyoneRule, type Rule, type Scalar } from '../rule.ts'
 import {
   booleanType,
   commonType,
@@ -35,8 +35,6 @@ const maxParts = 50
 const maxRelations = 10
 const maxPath = 5
 const maxSortKeys = 8
-
-const anyone: Rule = { kind: 'anyone' }
 
 interface ExpressionContext {
   readonly outlines: Outlines
@@ -337,12 +335,12 @@ class Checker {
   }
 
   #where(where: Rule | undefined, target: Outline): Rule | undefined {
-    return where === undefined ? anyone : this.#rule(where, target)
+    return where === undefined ? anyoneRule : this.#rule(where, target)
   }
 
   #rule(rule: unknown, outline: Outline): Rule {
     const { rules, place } = this.#context
-    return rules({ rule: isObject(rule) ? rule : {} }, outline, place, anyone)
+    return rules({ rule: isObject(rule) ? rule : {} }, outline, place, anyoneRule)
   }
 }
 

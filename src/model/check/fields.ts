@@ -3,12 +3,13 @@
 import { isObject } from '../../json.ts'
 import { utcOf } from '../fields/datetime.ts'
 import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
+import { formTypes } from '../fields/field-type.ts'
 import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import type { Deprecation, Field, FieldDefault } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
-import type { Rule } from '../rule.ts'
+import { anyoneRule, type Rule } from '../rule.ts'
 import type { Faults } from './faults.ts'
 import { checkPlainName } from './names.ts'
 import type { Outline } from './outline.ts'
@@ -124,9 +125,6 @@ function needsRole(rule: Rule): boolean {
   return rule?.kind === 'nobody' || rule?.kind === 'role'
 }
 
-/** The JSON types of values that a form can ask for. */
-const askable: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
-
 function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline, faults: Faults): void {
   if (!field.signUp) return
   const place = `${outline.name}.fields.${field.name}.signUp`
@@ -140,7 +138,7 @@ function checkSignUp(field: Field, declared: FieldDeclaration, outline: Outline,
       'Clients cannot write this field, so the sign-up form cannot ask for it. Remove the option.',
     )
   }
-  if (field.reference || !askable.has(field.type.schema.type)) {
+  if (field.reference || !formTypes.has(field.type.schema.type)) {
     faults.add(place, `A form cannot ask for a ${field.type.name} field. Leave it out.`)
   }
   const write = optionsOf(declared).access?.write?.rule
@@ -178,8 +176,6 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
   }
 }
 
-const anyone: Rule = { kind: 'anyone' }
-
 function readField(
   name: string,
   declared: FieldDeclaration,
@@ -205,8 +201,8 @@ function readField(
     deprecated: deprecationOf(options.deprecated, `${place}.deprecated`, faults),
     renamedFrom: options.renamedFrom,
     access: {
-      read: rules(options.access?.read, outline, `${place}.access.read`, anyone),
-      write: rules(options.access?.write, outline, `${place}.access.write`, anyone),
+      read: rules(options.access?.read, outline, `${place}.access.read`, anyoneRule),
+      write: rules(options.access?.write, outline, `${place}.access.write`, anyoneRule),
     },
     reference: outline.references.get(name),
   }

@@ -3,15 +3,13 @@ import { isObject } from '../../json.ts'
 import type { ActionOptions, LogicDeclaration, QueryOptions, ValueDeclarations } from '../logic.ts'
 import type { Action, Operation, Query } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
-import type { Rule } from '../rule.ts'
+import { administratorRule, type Rule } from '../rule.ts'
 import { EmittedEvents } from './emitted-events.ts'
 import { checkPlainName } from './names.ts'
 import { OperationNames } from './operation-names.ts'
 import { bareOutline, type Outline } from './outline.ts'
 import { dependsOnRow } from './rules.ts'
 import { isItem, type OperationCheckContext, operationValuesOf, requireCollection } from './values.ts'
-
-const administrators: Rule = { kind: 'role', roles: ['admin'] }
 
 const operationOptions = ['on', 'of', 'input', 'output', 'access', 'scope', 'description', 'run']
 
@@ -154,7 +152,7 @@ function accessOf(
   { rules, faults }: OperationCheckContext,
 ): Rule {
   const rulePlace = `${place}.access`
-  const rule = rules(access, outline ?? bareOutline(place, {}), rulePlace, administrators)
+  const rule = rules(access, outline ?? bareOutline(place, {}), rulePlace, administratorRule)
   if (on === undefined && dependsOnRow(rule)) {
     faults.add(
       rulePlace,

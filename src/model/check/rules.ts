@@ -5,7 +5,7 @@ import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { didYouMean } from '../nearest.ts'
-import type { Rule, RuleOfKind, RuleOperand, Scalar } from '../rule.ts'
+import { nobodyRule, type Rule, type RuleOfKind, type RuleOperand, type Scalar } from '../rule.ts'
 import { isRefused, operandFault } from './compared.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
@@ -32,13 +32,12 @@ interface RuleContext {
 /** The faults of each part. Each fault of a part that several rules share is reported once. */
 type ReportedFaults = WeakMap<Rule, Set<string>>
 
-/** Replaces an invalid rule. The model is refused anyway. */
-const refused: Rule = { kind: 'nobody' }
-
-/** Adds a fault. `message` undefined: the cause is reported elsewhere. */
+/**
+ * Adds a fault, and returns a rule in place of the invalid one. `message` undefined: the cause is reported elsewhere.
+ */
 function refuse(context: RuleContext, message: string | undefined): Rule {
   if (message !== undefined && isNew(context, message)) context.faults.add(context.place, message)
-  return refused
+  return nobodyRule
 }
 
 /** Records a fault of the current part: once for each collection if it concerns names, which differ between collections. */
@@ -109,7 +108,7 @@ function literalRule(
 
 function userRule(rule: RuleOfKind<'compare'>, outline: Outline, name: string, context: RuleContext): Rule {
   const target = outline.references.get(name)?.target
-  if (isRefusedField(outline, name, context.outlines)) return refused
+  if (isRefusedField(outline, name, context.outlines)) return nobodyRule
   if (target !== 'users' && !(outline.name === 'users' && name === 'id')) {
     const write =
       outline.name === 'users' ? "Write `owner('id')`." : "Name a field that is `relation('users')`."
@@ -144,7 +143,7 @@ function compareRule(rule: RuleOfKind<'compare'>, outline: Outline, context: Rul
 function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: RuleContext): Rule {
   const relation = outline.relations.get(rule.relation)
   if (!relation) {
-    if (isRefusedRelation(outline, rule.relation, context.outlines)) return refused
+    if (isRefusedRelation(outline, rule.relation, context.outlines)) return nobodyRule
     const suggestion = didYouMean(String(rule.relation), outline.relations.keys())
     return refuse(context, `\`${outline.name}\` has no relation \`${rule.relation}\`.${suggestion}`)
   }
@@ -153,7 +152,7 @@ function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: Rul
     return refuse(context, `The rule goes through more than ${maxRelations} relations. Shorten the path.`)
   }
   const target = context.outlines.get(relation.target)
-  return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : refused
+  return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : nobodyRule
 }
 
 function listRule(rule: RuleOfKind<'and'> | RuleOfKind<'or'>, outline: Outline, context: RuleContext): Rule {

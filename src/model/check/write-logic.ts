@@ -3,7 +3,7 @@ import { isObject } from '../../json.ts'
 import type { LimitDeclaration } from '../logic.ts'
 import type { Collection, Field, Limit } from '../model.ts'
 import { didYouMean } from '../nearest.ts'
-import type { Rule } from '../rule.ts'
+import { anyoneRule, type Rule } from '../rule.ts'
 import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
@@ -77,7 +77,7 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
     )
   }
   const per = options.per === undefined ? undefined : groupingField(options.per, context)
-  const where = rules(options.where, outline, `${place}.where`, { kind: 'anyone' })
+  const where = rules(options.where, outline, `${place}.where`, anyoneRule)
   if (!dependsOnRowAlone(where)) faults.add(`${place}.where`, foreignCondition)
   for (const name of fieldsOf(where)) {
     if (fields.get(name)?.internal)

@@ -32,6 +32,9 @@ export interface GraphqlEnum {
   readonly values: readonly (readonly [name: string, value: string])[]
 }
 
+/** The JSON types of values that a form can ask for. */
+export const formTypes: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
+
 export interface FieldType {
   /** The builder's name, e.g. `integer`. */
   readonly name: string

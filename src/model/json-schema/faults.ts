@@ -21,8 +21,8 @@ type KeywordFault = readonly [code: string, must: (params: Params) => string]
 const maxQuotedLength = 100
 
 /** Truncates a client's text so that a response can quote it. */
-export function brief(text: string, maxLength = maxQuotedLength): string {
-  return text.length <= maxLength ? text : `${text.slice(0, maxLength).toWellFormed()}…`
+export function brief(text: string): string {
+  return text.length <= maxQuotedLength ? text : `${text.slice(0, maxQuotedLength).toWellFormed()}…`
 }
 
 const typeNames: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 /** The model as one access class sees it: rules, fields and relations, decided as far as possible without a row. */
 import { ApiError } from '../../errors.ts'
-import type { Collection, CollectionAccess, Field, Model, Relation } from '../../model/model.ts'
+import type { Collection, CrudOperation, Field, Model, Relation } from '../../model/model.ts'
 import { followPath } from '../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../model/rule.ts'
 import { type AccessClass, hasScope, isAnonymous } from '../../principal.ts'
@@ -28,7 +28,7 @@ export interface ModelView {
   follow(collection: Collection, relation: Relation): Reachable
 }
 
-export type WriteOperation = Exclude<keyof CollectionAccess, 'read'>
+export type WriteOperation = Exclude<CrudOperation, 'read'>
 
 export interface Reachable {
   readonly path: RelationPath

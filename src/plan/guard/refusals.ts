@@ -1,7 +1,7 @@
 /** The guard's refusals. */
-import { ApiError } from '../../errors.ts'
-import type { Collection, CollectionAccess, Field } from '../../model/model.ts'
-import { hasScope, isAnonymous } from '../../principal.ts'
+import { ApiError, type Refused } from '../../errors.ts'
+import type { Collection, CrudOperation, Field } from '../../model/model.ts'
+import { type AccessClass, hasScope, isAnonymous } from '../../principal.ts'
 import { never } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import { type NameFault, quoted } from '../names.ts'
@@ -33,17 +33,21 @@ export function requirePossible(
   view: ModelView,
   allowed: Condition,
   { name }: Collection,
-  operation: keyof CollectionAccess,
+  operation: CrudOperation,
 ): void {
   if (allowed.kind !== never.kind) return
-  const action = `${verbs[operation]} ${name}`
-  const refused = { collection: name, operation }
-  if (isAnonymous(view.access)) {
-    throw new ApiError('UNAUTHORIZED', `Nobody may ${action} without a credential.`, { refused })
+  throw refusal(view.access, `${verbs[operation]} ${name}`, { collection: name, operation })
+}
+
+/** For a caller who may do it to no item at all. `action`: e.g. `read posts`. */
+export function refusal(access: AccessClass, action: string, refused: Refused): ApiError {
+  if (isAnonymous(access)) {
+    return new ApiError('UNAUTHORIZED', `Nobody may ${action} without a credential.`, { refused })
   }
-  if (!view.access.signedIn)
-    throw new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, { refused })
-  throw new ApiError('FORBIDDEN', `You may not ${action}.`, { refused })
+  if (!access.signedIn) {
+    return new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, { refused })
+  }
+  return new ApiError('FORBIDDEN', `You may not ${action}.`, { refused })
 }
 
 /** The rows of a collection that the caller may read. Throws when the scope is missing, or no row can be readable. */

@@ -25,7 +25,7 @@ export interface RenderedPage {
 export type ResolveLink = (href: string) => string | undefined
 
 /** The id of a heading, as on GitHub. */
-export function headingId(text: string): string {
+function headingId(text: string): string {
   return text
     .toLowerCase()
     .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')

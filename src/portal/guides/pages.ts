@@ -31,16 +31,15 @@ function groupByAudience(guides: readonly Guide[]): readonly Group[] {
 }
 
 /** The cards of all guides. */
-export function guideCards(guides: readonly Guide[], level: 2 | 3 = 2): Html {
+export function guideCards(guides: readonly Guide[]): Html {
   const cards = (group: Group) =>
     group.guides.map(
       ({ slug, title, description }) =>
         html`<li><a class="card" href="${hrefOf(slug)}"><strong>${title}</strong>${description !== '' && html`<span>${description}</span>`}</a></li>
 `,
     )
-  const heading = (title: string) => (level === 2 ? html`<h2>${title}</h2>` : html`<h3>${title}</h3>`)
   return html`${groupByAudience(guides).map(
-    group => html`${heading(group.title)}
+    group => html`<h2>${group.title}</h2>
 <ul class="cards">${cards(group)}</ul>
 `,
   )}`

@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import { admitOperation } from '../../logic/operations/access.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import type { Rule } from '../../model/rule.ts'
+import { nobodyRule, type Rule } from '../../model/rule.ts'
 import { admit, staticRule } from '../../plan/guard.ts'
 import { type AccessClass, isAnonymous, type Principal } from '../../principal.ts'
 import { collectionsAlong } from '../operations.ts'
@@ -43,7 +43,7 @@ export function admitSubresource(
 
 /** The rule of operations that require the right to set a field of the item. */
 export function ruleOfSetting({ fields }: Collection, name: string): Rule {
-  return fields.get(name)?.access.write ?? { kind: 'nobody' }
+  return fields.get(name)?.access.write ?? nobodyRule
 }
 
 function admitSetting(model: Model, collection: Collection, name: string, { access }: Principal): void {

@@ -16,6 +16,7 @@ import { quoted } from '../../plan/names.ts'
 import { readBody } from '../body.ts'
 import { parseId } from '../path-id.ts'
 import { describeSchema } from '../query/filter.ts'
+import { itemParameters } from '../query/item.ts'
 import {
   type Parameter,
   parameterFault,
@@ -25,11 +26,8 @@ import {
 } from '../query/query-string.ts'
 import { json } from '../write.ts'
 
-/** The parameters of operations that answer with an item. */
-const itemParameters: readonly string[] = ['fields', 'include']
-
 /** For actions without an input. `{}` is accepted, because some clients send it with every POST. */
-export function refuseBody({ body, parsed }: Call): void {
+function refuseBody({ body, parsed }: Call): void {
   if (parsed === undefined && (body.length === 0 || body.toString('latin1').trim() === '{}')) return
   if (parsed !== undefined && JSON.stringify(parsed.body) === '{}') return
   throw new ApiError('BAD_REQUEST', 'This action takes no body: omit it.')

@@ -1,13 +1,12 @@
 /** Actions of the model as transactions. */
 
 import type { ShownItem } from '../../idempotency.ts'
-import { actingAs } from '../../logic/operations/access.ts'
 import { type OperationCall, type OperationParts, qualifiedName } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import { operationSteps, readItemText } from '../../logic/operations/operation.ts'
 import type { Model, Operation } from '../../model/model.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import type { Principal } from '../../principal.ts'
+import { type Principal, withoutScopes } from '../../principal.ts'
 import { idBody } from '../write.ts'
 import type { PreparedAction } from './action.ts'
 
@@ -46,7 +45,7 @@ export function* valuesBody(
     let text = JSON.stringify(value)
     if (collection !== undefined && value !== null) {
       const id = Number(value)
-      const itemText = yield* readItemText(model, collection, id, actingAs(principal))
+      const itemText = yield* readItemText(model, collection, id, withoutScopes(principal))
       text = itemText ?? idBody(id)
       if (itemText !== null) items.push({ collection: collection.name, id })
     }

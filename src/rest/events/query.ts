@@ -13,10 +13,10 @@ import { parseId } from '../path-id.ts'
 import type { CollectionViews } from '../query/collection-view.ts'
 import { parseFilterName, parseFilterValue } from '../query/filter.ts'
 import {
+  filledValue,
   type Parameter,
   parameterFault,
   parseQuery,
-  requireValue,
   unknownParameter,
 } from '../query/query-string.ts'
 import { Conditions } from '../query/related-filters.ts'
@@ -34,7 +34,7 @@ export interface EventsQuery extends EventSelection {
 }
 
 /** The parameters that are not filters. */
-export const parameterNames: readonly string[] = ['after', 'limit', 'wait', 'collections', 'types', 'item_id']
+const parameterNames: readonly string[] = ['after', 'limit', 'wait', 'collections', 'types', 'item_id']
 
 export interface EventsQueryParts {
   readonly model: Model
@@ -48,11 +48,7 @@ export interface EventsQueryParts {
  */
 export function parseEventsQuery(parts: EventsQueryParts, query: string): EventsQuery {
   const parameters = parseQuery(query)
-  const valueFor = (name: string) => {
-    const parameter = parameters.find(candidate => candidate.name === name)
-    if (parameter) requireValue(parameter)
-    return parameter?.value
-  }
+  const valueFor = (name: string) => filledValue(parameters, name)
   const { model, principal } = parts
   const namedCollections = namesIn(valueFor('collections'))?.map(name => collectionNamed(model, name))
   const types = namesIn(valueFor('types'))

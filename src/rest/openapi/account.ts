@@ -1,6 +1,6 @@
 /** The JSON operations of `/account` in the OpenAPI document: sign-in, sign-up and reset for an app's own pages. */
 import type { JsonSchema } from '../../model/fields/type.ts'
-import { referTo } from './components.ts'
+import { schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 import { errors, json } from './responses.ts'
 
@@ -8,7 +8,6 @@ const text: JsonSchema = { type: 'string' }
 const count: JsonSchema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }
 const email: JsonSchema = { type: 'string', format: 'email' }
 const newPassword: JsonSchema = { type: 'string', minLength: 10, maxLength: 256 }
-const reference = (name: string) => referTo('schemas', name)
 
 /** All members are required, except those in `optional`. */
 function members(
@@ -26,7 +25,7 @@ const body = (...args: Parameters<typeof members>): JsonSchema => ({
 })
 
 const described = (schema: JsonSchema, description: string): JsonSchema => ({ ...schema, description })
-const anyOf = (...names: readonly string[]): JsonSchema => ({ anyOf: names.map(reference) })
+const anyOf = (...names: readonly string[]): JsonSchema => ({ anyOf: names.map(schemaReference) })
 
 export const accountSchemas: { readonly [name: string]: JsonSchema } = {
   AccountUser: members({
@@ -36,7 +35,7 @@ export const accountSchemas: { readonly [name: string]: JsonSchema } = {
     role: text,
     email_verified: described({ type: 'boolean' }, 'Whether the address was confirmed by a link sent to it.'),
   }),
-  SignedIn: members({ user: reference('AccountUser') }),
+  SignedIn: members({ user: schemaReference('AccountUser') }),
   SecondFactorNeeded: members({
     second_factor: described(text, 'Proves the first step. Send it with a code within a few minutes.'),
   }),
@@ -69,7 +68,7 @@ export const accountSchemas: { readonly [name: string]: JsonSchema } = {
     '`confirm_address`: the account is created when the person opens the link in the mail.',
   ),
   SignUpAnswer: members({
-    next: reference('SignUpNext'),
+    next: schemaReference('SignUpNext'),
     message: described(text, 'A message for the person.'),
   }),
   ResetMailRequest: body({ email: text }),
@@ -103,7 +102,7 @@ const setCookie = {
   'Set-Cookie': { description: 'The session: `HttpOnly`, `SameSite=Lax`.', schema: text },
 }
 const signedIn = (schema: string): JsonSchema => ({
-  ...json('The user who is signed in, or what is still needed.', reference(schema)),
+  ...json('The user who is signed in, or what is still needed.', schemaReference(schema)),
   headers: setCookie,
 })
 
@@ -146,7 +145,7 @@ function signUpPath(document: Document): [string, JsonSchema] {
       id: 'sign_up',
       summary: 'Create an account',
       description: `Does not sign the person in. The response is the same whether or not the address has an account. 404 if sign-up is turned off. ${attempts} ${whoMay}`,
-      responses: { 202: json('What to do next.', reference('SignUpAnswer')) },
+      responses: { 202: json('What to do next.', schemaReference('SignUpAnswer')) },
     }),
   ]
 }
@@ -154,7 +153,7 @@ function signUpPath(document: Document): [string, JsonSchema] {
 function signInPath(document: Document): [string, JsonSchema] {
   return [
     '/account/sign-in',
-    post(document, reference('SignInRequest'), {
+    post(document, schemaReference('SignInRequest'), {
       id: 'sign_in',
       summary: 'Sign in',
       description: `With address and password, followed by \`second_factor\` and \`code\` if the account uses one-time codes; or with a passkey. The response sets the session cookie, with which pages on the same origin may use the API. 401 if the password, the code or the passkey is wrong; this does not reveal whether the account exists. ${attempts} ${whoMay}`,
@@ -166,13 +165,13 @@ function signInPath(document: Document): [string, JsonSchema] {
 function resetPath(document: Document): [string, JsonSchema] {
   return [
     '/account/reset',
-    post(document, reference('ResetRequest'), {
+    post(document, schemaReference('ResetRequest'), {
       id: 'reset_password',
       summary: 'Request a password reset, or set the new password',
       description: `With \`email\`: sends a link if the account exists. With \`token\` and \`password\`: sets the password and revokes every session, consent, API key and passkey. Does not sign the person in. ${attempts} ${whoMay}`,
       responses: {
-        200: json('The password is set.', reference('ResetAnswer')),
-        202: json('A link was sent if the account exists.', reference('ResetMailAnswer')),
+        200: json('The password is set.', schemaReference('ResetAnswer')),
+        202: json('A link was sent if the account exists.', schemaReference('ResetMailAnswer')),
       },
     }),
   ]
@@ -187,25 +186,25 @@ export function accountPaths(document: Document): readonly [string, JsonSchema][
           id: 'get_account',
           summary: 'Get the user who is signed in',
           description: `By the session cookie. 401 if nobody is signed in, and for other origins. With \`Accept: text/html\`, the response is the account page. ${whoMay.replace('is 403', 'is 401')}`,
-          responses: { 200: json('The user who is signed in.', reference('SignedIn')) },
+          responses: { 200: json('The user who is signed in.', schemaReference('SignedIn')) },
         }),
       },
     ],
     signInPath(document),
     [
       '/account/passkeys/get',
-      post(document, reference('EmptyRequest'), {
+      post(document, schemaReference('EmptyRequest'), {
         id: 'get_passkey_options',
         summary: 'Get the options to sign in with a passkey',
         description: `Options for \`navigator.credentials.get()\`, with bytes in base64url. ${attempts} ${whoMay}`,
-        responses: { 200: json('The options.', reference('PasskeyOptions')) },
+        responses: { 200: json('The options.', schemaReference('PasskeyOptions')) },
       }),
     ],
     signUpPath(document),
     resetPath(document),
     [
       '/account/sign-out',
-      post(document, reference('EmptyRequest'), {
+      post(document, schemaReference('EmptyRequest'), {
         id: 'sign_out',
         summary: 'Sign out',
         description: `Ends the session, with the event streams and WebSockets that it opened. Does nothing if nobody is signed in. ${whoMay}`,

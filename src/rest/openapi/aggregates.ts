@@ -2,10 +2,10 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, ToMany } from '../../model/model.ts'
 import { measureFault } from '../../plan/guard.ts'
-import { fieldMeasures, maxGroupKeys } from '../../plan/plan.ts'
+import { fieldMeasures, lastPage, maxGroupKeys } from '../../plan/plan.ts'
 import { maxMeasures } from '../query/aggregate.ts'
-import { lastPage, maxPerPage } from '../query/list.ts'
-import { referTo } from './components.ts'
+import { maxPerPage } from '../query/list.ts'
+import { referTo, schemaReference } from './components.ts'
 import { anyFilters, namedFields } from './filters.ts'
 import { type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
@@ -63,7 +63,7 @@ export const aggregateParameters: { readonly [name: string]: JsonSchema } = Obje
   Object.entries(declared).map(([name, parameter]) => [parameterName(name), parameter]),
 )
 
-const figures = referTo('schemas', 'AggregateFigures')
+const figures = schemaReference('AggregateFigures')
 const extremes = { type: 'object', additionalProperties: true }
 
 export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
@@ -94,14 +94,14 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: { type: 'array', maxItems: maxPerPage, items: referTo('schemas', 'AggregateGroup') },
-      meta: referTo('schemas', 'AggregateMeta'),
+      data: { type: 'array', maxItems: maxPerPage, items: schemaReference('AggregateGroup') },
+      meta: schemaReference('AggregateMeta'),
     },
   },
 }
 
 export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
-  AggregateListResponse: json('A page of groups.', referTo('schemas', 'AggregateList'), 'ETag', 'Link'),
+  AggregateListResponse: json('A page of groups.', schemaReference('AggregateList'), 'ETag', 'Link'),
 }
 
 /** False for a measure that no field of the collection has. */

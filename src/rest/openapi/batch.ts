@@ -2,13 +2,11 @@
 import type { JsonSchema } from '../../model/fields/type.ts'
 import { batchMethods, maxOperations } from '../batch/operations.ts'
 import { prefix } from '../routes.ts'
-import { referTo } from './components.ts'
+import { schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 import { entityTags, headerParameters } from './parameters.ts'
 import { errors, json } from './responses.ts'
 import { requirements } from './security.ts'
-
-const reference = (name: string) => referTo('schemas', name)
 
 export const batchSchemas: { readonly [name: string]: JsonSchema } = {
   BatchMethod: { type: 'string', enum: [...batchMethods] },
@@ -18,7 +16,7 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
     additionalProperties: false,
     examples: [{ method: 'GET', path: '/users/1', as: 'user' }],
     properties: {
-      method: reference('BatchMethod'),
+      method: schemaReference('BatchMethod'),
       path: {
         type: 'string',
         pattern: '^/(?!/)',
@@ -46,7 +44,12 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
     required: ['operations'],
     additionalProperties: false,
     properties: {
-      operations: { type: 'array', items: reference('BatchOperation'), minItems: 1, maxItems: maxOperations },
+      operations: {
+        type: 'array',
+        items: schemaReference('BatchOperation'),
+        minItems: 1,
+        maxItems: maxOperations,
+      },
     },
   },
   BatchResult: {
@@ -60,7 +63,9 @@ export const batchSchemas: { readonly [name: string]: JsonSchema } = {
   BatchResults: {
     type: 'object',
     required: ['results'],
-    properties: { results: { type: 'array', items: reference('BatchResult'), maxItems: maxOperations } },
+    properties: {
+      results: { type: 'array', items: schemaReference('BatchResult'), maxItems: maxOperations },
+    },
   },
 }
 
@@ -80,12 +85,12 @@ export function batchPath(document: Document): [string, JsonSchema] {
         parameters: headerParameters('Idempotency-Key'),
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: reference('BatchRequest') } },
+          content: { 'application/json': { schema: schemaReference('BatchRequest') } },
         },
         responses: {
           200: json(
             'The results, in the order of the operations.',
-            reference('BatchResults'),
+            schemaReference('BatchResults'),
             'Idempotent-Replayed',
           ),
           ...errors('Batch'),

@@ -10,6 +10,10 @@ export function referTo(section: string, name: string): Reference {
   return { $ref: `#/components/${section}/${name}` }
 }
 
+export function schemaReference(name: string): Reference {
+  return referTo('schemas', name)
+}
+
 /** `preferredName`, with a number appended if it is taken. */
 export function uniqueName(taken: Set<string>, preferredName: string): string {
   let name = preferredName

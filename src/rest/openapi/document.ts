@@ -13,7 +13,7 @@ import {
   aggregateSchemas,
 } from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
-import { referTo } from './components.ts'
+import { schemaReference } from './components.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { explainPath, explainSchemas } from './explain.ts'
 import { filterSchemas, openFilterParameters } from './filters.ts'
@@ -205,10 +205,7 @@ const documentPath = (document: Document): [string, JsonSchema] => [
       tags: ['openapi'],
       security: [{}],
       parameters: headerParameters('If-None-Match'),
-      responses: readResponses(
-        json('OpenAPI 3.1.', referTo('schemas', 'OpenApiDocument'), 'ETag'),
-        'Document',
-      ),
+      responses: readResponses(json('OpenAPI 3.1.', schemaReference('OpenApiDocument'), 'ETag'), 'Document'),
     },
   },
 ]

@@ -9,7 +9,7 @@ import type { Collection, EmittedEvent } from '../../model/model.ts'
 import type { ChangeKind } from '../../plan/change-feed.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
-import { type Reference, referTo } from './components.ts'
+import { type Reference, schemaReference } from './components.ts'
 import { eventFilters } from './filters.ts'
 import { valuesSchema } from './logic.ts'
 import type { Document } from './names.ts'
@@ -19,7 +19,7 @@ import { isOpen, requirements } from './security.ts'
 import { openapiSchema } from './values.ts'
 
 const eventId = { type: 'string', pattern: '^(0|[1-9][0-9]{0,15})$', maxLength: 16 }
-const id = referTo('schemas', 'EventId')
+const id = schemaReference('EventId')
 const itemId = openapiSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER })
 
 type EventKind = ChangeKind | 'own'
@@ -59,7 +59,7 @@ function eventSchema(document: Document, { collection, kind, type }: Described):
       created_at: { type: 'string', format: 'date-time' },
       collection: { type: 'string', const: collection.name },
       item_id: itemId,
-      actor: referTo('schemas', 'EventActor'),
+      actor: schemaReference('EventActor'),
       ...(isUpdate && {
         changed: {
           type: 'array',
@@ -145,8 +145,8 @@ export const sharedEventSchemas = {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: { type: 'array', items: referTo('schemas', 'Event'), maxItems: maxLimit },
-      meta: referTo('schemas', 'EventPageMeta'),
+      data: { type: 'array', items: schemaReference('Event'), maxItems: maxLimit },
+      meta: schemaReference('EventPageMeta'),
     },
   },
   EventPageMeta: {
@@ -235,7 +235,7 @@ export function eventsPath(document: Document): [string, JsonSchema] {
       200: {
         description: 'The events that follow `after`.',
         content: {
-          'application/json': { schema: referTo('schemas', 'EventPage') },
+          'application/json': { schema: schemaReference('EventPage') },
           'text/event-stream': {
             schema: {
               type: 'string',
@@ -274,7 +274,7 @@ export function eventWebhook(document: Document): JsonSchema {
       ],
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: referTo('schemas', 'Event') } },
+        content: { 'application/json': { schema: schemaReference('Event') } },
       },
       responses: {
         '2XX': { description: 'Delivered.' },

@@ -1,7 +1,7 @@
 /** Explanations in the OpenAPI document. */
 import type { JsonSchema } from '../../model/fields/type.ts'
 import { prefix } from '../routes.ts'
-import { referTo } from './components.ts'
+import { schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 import { errors, json } from './responses.ts'
 import { requirements } from './security.ts'
@@ -9,7 +9,6 @@ import { requirements } from './security.ts'
 const text: JsonSchema = { type: 'string' }
 const id: JsonSchema = { type: 'integer', format: 'int64', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }
 const list = (items: JsonSchema, maxItems: number): JsonSchema => ({ type: 'array', items, maxItems })
-const reference = (name: string) => referTo('schemas', name)
 const nullable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] })
 
 export const explainSchemas: { readonly [name: string]: JsonSchema } = {
@@ -50,7 +49,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       rule: { type: 'string', description: 'The rule as written in the model.' },
       holds: { ...nullable({ type: 'boolean' }), description: 'Null if it depends on an item.' },
       because: text,
-      parts: list(reference('RulePart'), 1000),
+      parts: list(schemaReference('RulePart'), 1000),
     },
   },
   ReasonKind: {
@@ -72,7 +71,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
     type: 'object',
     required: ['kind', 'message'],
     properties: {
-      kind: reference('ReasonKind'),
+      kind: schemaReference('ReasonKind'),
       message: text,
       collection: text,
       operation: text,
@@ -87,7 +86,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       scopes: list(text, 1000),
       rule: text,
       words: text,
-      parts: list(reference('RulePart'), 1000),
+      parts: list(schemaReference('RulePart'), 1000),
     },
   },
   Explanation: {
@@ -106,7 +105,7 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       message: nullable(text),
       as: { type: 'object', additionalProperties: true },
       request: { type: 'object', additionalProperties: true },
-      reasons: list(reference('Reason'), 1000),
+      reasons: list(schemaReference('Reason'), 1000),
       notes: list(text, 10),
     },
   },
@@ -127,9 +126,9 @@ export function explainPath(document: Document): [string, JsonSchema] {
         security: requirements(false),
         requestBody: {
           required: true,
-          content: { 'application/json': { schema: reference('ExplainRequest') } },
+          content: { 'application/json': { schema: schemaReference('ExplainRequest') } },
         },
-        responses: { 200: json('The explanation.', reference('Explanation')), ...errors('Batch') },
+        responses: { 200: json('The explanation.', schemaReference('Explanation')), ...errors('Batch') },
       },
     },
   ]

@@ -8,7 +8,7 @@ import { takesText } from '../../plan/text-match.ts'
 import { visibleComputed, visibleFields } from '../operations.ts'
 import { maxAlternatives, writeFilterName } from '../query/filter-name.ts'
 import { maxRelationsDeep } from '../query/related-filters.ts'
-import { type Reference, referTo } from './components.ts'
+import { type Reference, referTo, schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 import { openapiSchema } from './values.ts'
 
@@ -30,7 +30,7 @@ const wholeNumber = openapiSchema({
 /** The schema with texts that are not empty, and a reference for whole numbers, which most conditions use. */
 function shortened(schema: JsonSchema): JsonSchema {
   if (schema.type === 'string' && Object.keys(schema).length === 1) return text
-  return isDeepStrictEqual(schema, wholeNumber) ? referTo('schemas', 'WholeNumber') : schema
+  return isDeepStrictEqual(schema, wholeNumber) ? schemaReference('WholeNumber') : schema
 }
 
 function comparedSchema(document: Document, collection: Collection, field: Field): JsonSchema {
@@ -98,7 +98,7 @@ const anyFilterParameter: JsonSchema = {
   ...asParameters,
   description:
     'The filters of the list. Each is sent as a separate parameter, always with brackets: `id[gt]`, `author.name[eq]`, `not[id]`.',
-  schema: referTo('schemas', 'Filters'),
+  schema: schemaReference('Filters'),
 }
 
 /** The components that do not depend on the model, by name. */
@@ -107,7 +107,7 @@ export const openFilterParameters: { readonly [name: string]: JsonSchema } = {
     name: 'more_filters',
     ...asParameters,
     description: `Further conditions, each sent as a separate parameter: across up to ${maxRelationsDeep} relations (\`author.name[contains]\`), negated (\`not[status]\`), and alternatives (\`or[1][status]\` to \`or[${maxAlternatives}]…\`).`,
-    schema: referTo('schemas', 'Filters'),
+    schema: schemaReference('Filters'),
   },
   AnyFiltersParam: anyFilterParameter,
 }

@@ -5,17 +5,14 @@ import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
 import { itemSchema, openapiBodySchema } from '../../model/schemas.ts'
-import { anonymous } from '../../principal.ts'
 import { prefix } from '../routes.ts'
 import type { Reference } from './components.ts'
 import type { Document } from './names.ts'
 import { headerParameters, idParameter, itemParameters } from './parameters.ts'
 import { errors, itemResponse, json, noContent, queryErrors } from './responses.ts'
 import { inWords } from './rule-text.ts'
-import { requirements, scopesInWords } from './security.ts'
+import { requirements, scopesInWords, withoutCredential } from './security.ts'
 import { openapiSchema } from './values.ts'
-
-const withoutCredential = anonymous('').access
 
 /** The tag of operations that belong to no collection. */
 export const logicTag = 'actions'

@@ -3,7 +3,7 @@ import { camelCase, pascalCase, singularOf } from '../../model/check/names.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
-import { Components, type Reference, referTo, uniqueName } from './components.ts'
+import { Components, type Reference, schemaReference, uniqueName } from './components.ts'
 import { openapiSchemaWithEnumerations } from './values.ts'
 
 const spellings: ReadonlyMap<string, string> = new Map([
@@ -102,7 +102,7 @@ export function createDocument(model: Model, fixed: Iterable<string>): Document 
   return {
     model,
     schemaName,
-    schema: (collection, kind) => referTo('schemas', schemaName(collection, kind)),
+    schema: (collection, kind) => schemaReference(schemaName(collection, kind)),
     valueSchema: createValueSchemas(schemas),
     schemas,
     parameters: new Components('parameters', taken),

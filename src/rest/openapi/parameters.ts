@@ -2,11 +2,11 @@
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
-import { maxCounted } from '../../plan/plan.ts'
+import { lastPage, maxCounted } from '../../plan/plan.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
 import { canFollow, visibleFields } from '../operations.ts'
-import { defaultPerPage, lastPage, maxPerPage } from '../query/list.ts'
-import { type Reference, referTo } from './components.ts'
+import { defaultPerPage, maxPerPage } from '../query/list.ts'
+import { type Reference, referTo, schemaReference } from './components.ts'
 import { filterParameters, namedFields } from './filters.ts'
 import type { Document } from './names.ts'
 import { openapiSchema } from './values.ts'
@@ -73,7 +73,7 @@ const declared: { readonly [name: string]: JsonSchema } = {
     'total',
     `How \`meta.total\` is determined. \`exact\`, the default, counts all matching items. \`estimate\` counts up to ${maxCounted} and estimates beyond that; \`total_is_estimate\` then is true. \`none\` omits \`total\`. With \`cursor\`, only \`none\` is allowed.`,
     // Without a default, as `page`.
-    referTo('schemas', 'TotalMode'),
+    schemaReference('TotalMode'),
   ),
   // Without an example: the response would lack members that its schema requires.
   fields: queryParameter('fields', fieldsDescription, text),

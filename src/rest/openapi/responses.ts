@@ -2,7 +2,7 @@
 import { catalogue } from '../../errors.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
-import { type Reference, referTo } from './components.ts'
+import { type Reference, referTo, schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 
 const string = { type: 'string' }
@@ -124,8 +124,8 @@ function errorResponse(statuses: readonly number[]): JsonSchema {
     'x-statuses': statuses,
     ...(headerNames.size > 0 && { headers: headerReferences([...headerNames]) }),
     content: {
-      'application/json': { schema: referTo('schemas', 'ErrorResponse') },
-      'application/problem+json': { schema: referTo('schemas', 'Problem') },
+      'application/json': { schema: schemaReference('ErrorResponse') },
+      'application/problem+json': { schema: schemaReference('Problem') },
     },
   }
 }

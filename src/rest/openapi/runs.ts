@@ -4,13 +4,13 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'
 import { defaultRuns, maxRunIds, maxRuns } from '../runs.ts'
-import { referTo } from './components.ts'
+import { schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 import { errors, json } from './responses.ts'
 import { requirements } from './security.ts'
 
 const text: JsonSchema = { type: 'string' }
-const orNull = (type: string): JsonSchema => ({ type: [type, 'null'] })
+const textOrNull: JsonSchema = { type: ['string', 'null'] }
 const largest = Number.MAX_SAFE_INTEGER
 
 const runSchema: JsonSchema = {
@@ -28,9 +28,9 @@ const runSchema: JsonSchema = {
       enum: ['waiting', 'dead'],
       description: '`dead`: it failed too often and is no longer tried.',
     },
-    event: { ...orNull('string'), description: 'The id of the event, for a reaction.' },
-    type: { ...orNull('string'), description: 'The type of the event, if an action emitted it.' },
-    collection: orNull('string'),
+    event: { ...textOrNull, description: 'The id of the event, for a reaction.' },
+    type: { ...textOrNull, description: 'The type of the event, if an action emitted it.' },
+    collection: textOrNull,
     item_id: { type: ['integer', 'null'], format: 'int64', minimum: 1, maximum: largest },
     input: { type: ['object', 'null'], additionalProperties: true, description: 'The input of a job.' },
     attempts: { type: 'integer', format: 'int32', minimum: 0, description: 'The number of failed attempts.' },
@@ -39,7 +39,7 @@ const runSchema: JsonSchema = {
       format: 'date-time',
       description: 'When it is tried next; for a dead run, when it was given up.',
     },
-    error: { ...orNull('string'), description: 'The error of the last attempt.' },
+    error: { ...textOrNull, description: 'The error of the last attempt.' },
   },
 }
 
@@ -56,8 +56,8 @@ const pageSchema: JsonSchema = {
   type: 'object',
   required: ['data', 'meta'],
   properties: {
-    data: { type: 'array', items: referTo('schemas', 'LogicRun'), maxItems: maxRuns },
-    meta: { type: 'object', required: ['next_after'], properties: { next_after: orNull('string') } },
+    data: { type: 'array', items: schemaReference('LogicRun'), maxItems: maxRuns },
+    meta: { type: 'object', required: ['next_after'], properties: { next_after: textOrNull } },
   },
 }
 
@@ -105,7 +105,7 @@ function listOperation(document: Document): JsonSchema {
       ),
       parameter('after', text, '`next_after` of the previous page.'),
     ],
-    responses: { 200: json('A page of runs.', referTo('schemas', 'LogicRunPage')), ...errors('Read') },
+    responses: { 200: json('A page of runs.', schemaReference('LogicRunPage')), ...errors('Read') },
   }
 }
 
@@ -118,10 +118,10 @@ function requestOperation(document: Document, action: 'retry' | 'skip', summary:
     security,
     requestBody: {
       required: true,
-      content: { 'application/json': { schema: referTo('schemas', 'LogicRunIds') } },
+      content: { 'application/json': { schema: schemaReference('LogicRunIds') } },
     },
     responses: {
-      202: json('The runs of the request.', referTo('schemas', 'LogicRunIds')),
+      202: json('The runs of the request.', schemaReference('LogicRunIds')),
       ...errors('Batch'),
     },
   }

@@ -5,11 +5,11 @@ import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
 import { itemSchema, openapiBodySchema, propertySchema } from '../../model/validate.ts'
-import { includedLimit, maxListedValues, totalModes } from '../../plan/plan.ts'
+import { includedLimit, lastPage, maxListedValues, totalModes } from '../../plan/plan.ts'
 import { maxBulkItems } from '../bulk.ts'
 import { canFollow, exists, visibleComputed, visibleFields } from '../operations.ts'
-import { lastPage, maxPerPage } from '../query/list.ts'
-import { referTo } from './components.ts'
+import { maxPerPage } from '../query/list.ts'
+import { schemaReference } from './components.ts'
 import { sharedEventSchemas } from './events.ts'
 import type { Document } from './names.ts'
 import { commonHeaders } from './responses.ts'
@@ -79,7 +79,7 @@ function listSchema(document: Document, collection: Collection): JsonSchema {
     required: ['data', 'meta'],
     properties: {
       data: { type: 'array', items: document.schema(collection, 'item'), maxItems: maxPerPage },
-      meta: referTo('schemas', 'ListMeta'),
+      meta: schemaReference('ListMeta'),
     },
   }
 }
@@ -124,8 +124,8 @@ export function collectionSchemas(document: Document, collection: Collection): [
   ]
 }
 
-const code = referTo('schemas', 'ErrorCode')
-const faults = { type: 'array', items: referTo('schemas', 'FieldFault'), maxItems: 100 }
+const code = schemaReference('ErrorCode')
+const faults = { type: 'array', items: schemaReference('FieldFault'), maxItems: 100 }
 const codes = Object.entries(catalogue)
   .map(([name, { status, message }]) => `- \`${name}\` (${status}): ${message}`)
   .join('\n')
@@ -202,7 +202,7 @@ export const shared = {
     ErrorResponse: {
       type: 'object',
       required: ['error'],
-      properties: { error: referTo('schemas', 'ApiError') },
+      properties: { error: schemaReference('ApiError') },
     },
     ApiError: {
       type: 'object',

@@ -1,9 +1,8 @@
 /** Who may call an operation: its description, security requirements and scopes. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Model } from '../../model/model.ts'
+import type { Collection, CrudOperation, Model } from '../../model/model.ts'
 import { staticRule } from '../../plan/guard.ts'
 import { anonymous } from '../../principal.ts'
-import type { Operation } from '../operations.ts'
 import { inWords } from './rule-text.ts'
 
 /**
@@ -19,13 +18,13 @@ export const securitySchemes = {
   },
 }
 
-const withoutCredential = anonymous('').access
+export const withoutCredential = anonymous('').access
 const actions = { read: 'read', create: 'write', update: 'write', delete: 'write' } as const
 
 /** What an operation does to one of its collections. */
 export interface Access {
   readonly collection: Collection
-  readonly operation: Operation
+  readonly operation: CrudOperation
 }
 
 /** Whether the operation is allowed on some items without a credential. */

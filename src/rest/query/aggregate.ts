@@ -7,26 +7,24 @@ import {
   fieldMeasures,
   type GroupKey,
   type GroupSort,
+  lastPage,
   type Measure,
   maxGroupKeys,
-  type Param,
   type SelectedFigure,
 } from '../../plan/plan.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
-import { parseFilterName } from './filter.ts'
-import { bindValues, encodeParameter, lastPage, maxPerPage, parseCount, valueFor } from './list.ts'
+import { bindValues, encodeParameter, makeConditions, maxPerPage, parseCount, valueFor } from './list.ts'
 import type { AggregateTemplate, BoundAggregate, ListTemplate } from './list-template.ts'
 import { suggestParameter } from './other-spellings.ts'
 import {
+  namesKey,
   type Parameter,
   parameterFault,
   parseQuery,
   refuseIn,
-  requireValue,
   unknownParameter,
 } from './query-string.ts'
-import { Conditions } from './related-filters.ts'
 import { parseNames } from './select.ts'
 
 /** Per kind of measure, in one request. */
@@ -34,7 +32,7 @@ export const maxMeasures = 10
 const maxSortKeys = 8
 
 /** The parameters that are not filters. */
-export const aggregateParameterNames: readonly string[] = [
+const aggregateParameterNames: readonly string[] = [
   ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q'],
 ]
 
@@ -59,13 +57,9 @@ export function parseAggregate(scope: ListScope, query: string): BoundAggregate 
 }
 
 function shapeKeyOf(parameter: Parameter): string {
-  const { name, value } = parameter
+  const { name } = parameter
   if (name === 'count') return `count=${isCounted(parameter)}`
-  if (!structural.has(name)) return JSON.stringify(name)
-  requireValue(parameter)
-  if (namesOnly.test(value)) return `${name}=${value}`
-  const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
-  throw parameterFault(name, 'wrong_type', message)
+  return structural.has(name) ? namesKey(parameter, namesOnly) : JSON.stringify(name)
 }
 
 /** Also true without a value, as in `?count`. */
@@ -78,7 +72,9 @@ function isCounted({ value }: Parameter): boolean {
 function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): AggregateTemplate {
   const view = scope.target
   const first = scope.within ? 1 : 0
-  const { filter, search, values } = makeConditions(view, parameters, first)
+  const { filter, search, values } = makeConditions(view, parameters, { next: first }, name =>
+    isCondition(view, name),
+  )
   const groups = parseGroups(view, valueFor(parameters, 'group_by'))
   const measures = parseMeasures(view, parameters)
   requireDistinctKeys(groups, measures)
@@ -102,30 +98,10 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
   }
 }
 
-function makeConditions(view: CollectionView, parameters: readonly Parameter[], first: Param) {
-  const conditions = new Conditions()
-  const values: ListTemplate['values'][number][] = []
-  let search: Param | undefined
-  parameters.forEach(({ name }, index) => {
-    if (structural.has(name) || name === 'count') return
-    const param = first + values.length
-    if (name === 'q') {
-      if (view.searched.length === 0) throw unknownParameter('q')
-      search = param
-      values.push({ index, filter: undefined })
-      return
-    }
-    requireBrackets(view, name)
-    const filter = parseFilterName(view, name)
-    conditions.add(name, filter, param)
-    values.push({ index, filter })
-  })
-  return { filter: conditions.filter, search, values }
-}
-
-/** Names without brackets are always parameters, even if a field has the name. */
-function requireBrackets(view: CollectionView, name: string): void {
-  if (name.endsWith(']')) return
+/** Throws BAD_REQUEST for a name without brackets: it is always a parameter, even if a field has the name. */
+function isCondition(view: CollectionView, name: string): boolean {
+  if (structural.has(name) || name === 'count') return false
+  if (name === 'q' || name.endsWith(']')) return true
   const suggestion = suggestParameter(view, name)
   if (suggestion === undefined) throw unknownParameter(name, aggregateParameterNames)
   const write = suggestion === `\`${name}=…\`` ? `\`${name}[eq]=…\`` : suggestion

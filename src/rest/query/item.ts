@@ -2,24 +2,17 @@
 
 import { makePresentation } from '../reply/headers.ts'
 import { type CollectionView, createForms, type ItemTemplate } from './collection-view.ts'
-import { type Parameter, parseQuery, requireValue, unknownParameter } from './query-string.ts'
+import { filledValue, parseQuery, unknownParameter } from './query-string.ts'
 import { makeSelection } from './select.ts'
 
 /** In characters. Longer queries are parsed each time. */
 const maxCachedQueryLength = 400
-const parameterNames: readonly string[] = ['fields', 'include']
-
-/** The value of a parameter; undefined if it is missing. Throws BAD_REQUEST if it is empty. */
-function filledValue(parameters: readonly Parameter[], name: string): string | undefined {
-  const parameter = parameters.find(candidate => candidate.name === name)
-  if (parameter) requireValue(parameter)
-  return parameter?.value
-}
+export const itemParameters: readonly string[] = ['fields', 'include']
 
 function makeTemplate(view: CollectionView, query: string): ItemTemplate {
   const parameters = parseQuery(query)
   for (const { name } of parameters) {
-    if (!parameterNames.includes(name)) throw unknownParameter(name, parameterNames)
+    if (!itemParameters.includes(name)) throw unknownParameter(name, itemParameters)
   }
   let includes = false
   const selection = makeSelection(

@@ -8,21 +8,33 @@ import type { Field } from '../../model/model.ts'
 import { cursorsOf } from '../../plan/cursor.ts'
 import { namedField, quoted } from '../../plan/names.ts'
 import type { Sort } from '../../plan/order.ts'
-import { includedLimit, type ListShape, type Param, type TotalMode, totalModes } from '../../plan/plan.ts'
+import {
+  includedLimit,
+  type ListShape,
+  lastPage,
+  type Param,
+  type TotalMode,
+  totalModes,
+} from '../../plan/plan.ts'
 import { parseId } from '../path-id.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { parseFilterName, parseFilterValue, parseSearch } from './filter.ts'
 import type { BoundList, FilterTemplate, ListTemplate } from './list-template.ts'
-import { type Parameter, parameterFault, parseQuery, requireValue, unknownParameter } from './query-string.ts'
+import {
+  namesKey,
+  type Parameter,
+  parameterFault,
+  parseQuery,
+  requireValue,
+  unknownParameter,
+} from './query-string.ts'
 import { Conditions } from './related-filters.ts'
 import { makeSelection, type Selection } from './select.ts'
 import { parseSort } from './sort.ts'
 
 export const defaultPerPage = 20
 export const maxPerPage = 100
-/** Keeps the offset well within 2^53. */
-export const lastPage = 1_000_000_000
 
 /** Parameters whose values, not only their names, determine the shape. */
 const structural = new Set(['sort', 'fields', 'include'])
@@ -72,11 +84,7 @@ function shapeKeyOf(parameter: Parameter): string {
   const { name, value } = parameter
   // If it is a filter, this creates up to three unnecessary shapes: one for each value that is the name of a mode.
   if (name === 'total' && totalModeNames.includes(value)) return `total=${value}`
-  if (!structural.has(name)) return JSON.stringify(name)
-  requireValue(parameter)
-  if (namesOnly.test(value)) return `${name}=${value}`
-  const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
-  throw parameterFault(name, 'wrong_type', message)
+  return structural.has(name) ? namesKey(parameter, namesOnly) : JSON.stringify(name)
 }
 
 export function valueFor(parameters: readonly Parameter[], name: string): string | undefined {
@@ -104,23 +112,24 @@ function makeWindow(
   return { kind: 'cursor', limit, after: kind === 'first' ? undefined : sort.map(() => nextParam(counter)) }
 }
 
-interface ListConditions {
+interface QueryConditions {
   readonly filter: ListShape['filter']
   readonly search: Param | undefined
   readonly values: ListTemplate['values']
 }
 
-/** `parameters`: without those of paging. */
-function makeConditions(
+/** `isCondition`: whether the parameter of this name is the search or a filter. */
+export function makeConditions(
   view: CollectionView,
   parameters: readonly Parameter[],
   counter: ParamCounter,
-): ListConditions {
+  isCondition: (name: string) => boolean,
+): QueryConditions {
   const conditions = new Conditions()
   const values: { index: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
   parameters.forEach(({ name }, index) => {
-    if (structural.has(name) || isTotal(view, name)) return
+    if (!isCondition(name)) return
     const param = nextParam(counter)
     if (name === 'q') {
       if (view.searched.length === 0) throw unknownParameter('q')
@@ -141,7 +150,8 @@ function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Param
   const counter: ParamCounter = { next: scope.within ? 1 : 0 }
   const total = totalOf(view, kind, parameters)
   const sort = parseSort(view, valueFor(parameters, 'sort'), valueFor(parameters, 'q') !== undefined)
-  const { filter, search, values } = makeConditions(view, parameters, counter)
+  const isCondition = (name: string) => !structural.has(name) && !isTotal(view, name)
+  const { filter, search, values } = makeConditions(view, parameters, counter, isCondition)
   const window = makeWindow(kind, total, sort, counter)
   let included: Param | undefined
   const selection = makeSelection(

@@ -22,6 +22,18 @@ export function refuseIn(parameter: string): Refuse {
   return ({ code, message }) => parameterFault(parameter, code, `The parameter "${parameter}" ${message}`)
 }
 
+/**
+ * The key of a parameter whose value determines the shape. Throws BAD_REQUEST for a value without names, or with characters
+ * that `form` does not allow.
+ */
+export function namesKey(parameter: Parameter, form: RegExp): string {
+  const { name, value } = parameter
+  requireValue(parameter)
+  if (form.test(value)) return `${name}=${value}`
+  const message = `The parameter "${name}" must be names separated by commas, not ${quoted(value)}.`
+  throw parameterFault(name, 'wrong_type', message)
+}
+
 /** For an unknown parameter. The message is the same for a hidden field. `known`: the parameters that exist for this caller. */
 export function unknownParameter(
   name: string,
@@ -71,6 +83,13 @@ export function parseQuery(query: string): readonly Parameter[] {
     throw new ApiError('BAD_REQUEST', `A query may have at most ${maxParameters} parameters.`)
   }
   return parameters
+}
+
+/** The value of a parameter; undefined if it is missing. Throws BAD_REQUEST if it is empty. */
+export function filledValue(parameters: readonly Parameter[], name: string): string | undefined {
+  const parameter = parameters.find(candidate => candidate.name === name)
+  if (parameter) requireValue(parameter)
+  return parameter?.value
 }
 
 /** Throws BAD_REQUEST for an empty value. */

@@ -1,7 +1,7 @@
 /** Filters along relations, `author.role=admin`: the path to the field, and the conditions of all paths as one filter. */
 import type { Deprecation, Relation } from '../../model/model.ts'
 import { findRelation, quoted, type Refuse } from '../../plan/names.ts'
-import type { Filter, Param } from '../../plan/plan.ts'
+import { allOf, type Filter, type Param } from '../../plan/plan.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import type { FilterTemplate } from './list-template.ts'
 import { parameterFault } from './query-string.ts'
@@ -9,9 +9,9 @@ import { parameterFault } from './query-string.ts'
 /** In one parameter's name. */
 export const maxRelationsDeep = 3
 /** In one parameter's name: each multiplies the number of rows that a condition reads. */
-export const maxToManyRelations = 2
+const maxToManyRelations = 2
 /** In one request: each is a subquery. Conditions on the same related item share one. */
-export const maxRelatedConditions = 10
+const maxRelatedConditions = 10
 
 /** The end of a path of relations. */
 interface PathEnd {
@@ -145,9 +145,4 @@ function filtersOf({ filters, related }: Branch): readonly Filter[] {
     ([relation, branch]): Filter => ({ kind: 'related', relation, filter: allOf(filtersOf(branch)) }),
   )
   return [...filters, ...relatedFilters]
-}
-
-function allOf(filters: readonly Filter[]): Filter {
-  const [only] = filters
-  return filters.length === 1 && only ? only : { kind: 'and', filters }
 }

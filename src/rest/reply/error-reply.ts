@@ -1,17 +1,12 @@
 /** Errors → responses, as JSON or as problem details. */
 import type { Call, Reply } from '../../call.ts'
-import { ApiError, type ErrorCode } from '../../errors.ts'
+import { type ApiError, type ErrorCode, toApiError } from '../../errors.ts'
 import { readAccept } from '../accept.ts'
 import { vary } from './headers.ts'
 
 const realm = 'realm="api"'
 
 const retryAfter: Partial<Record<ErrorCode, string>> = { RATE_LIMITED: '60', UNAVAILABLE: '1' }
-
-/** The error that clients get for a thrown value. */
-function toApiError(error: unknown): ApiError {
-  return error instanceof ApiError ? error : new ApiError('INTERNAL_ERROR', undefined, { cause: error })
-}
 
 function jsonBody(error: ApiError): string {
   const { code, message, details, explain } = error

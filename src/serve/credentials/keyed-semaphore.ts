@@ -1,3 +1,5 @@
+import { type Release, releaseOnce } from '../../events/quota.ts'
+
 interface KeyState {
   running: number
   readonly waiting: (() => void)[]
@@ -15,18 +17,13 @@ export class KeyedSemaphore {
   }
 
   /** Resolves with a function that releases the permit, which may be called repeatedly; undefined if too many wait. */
-  async acquire(key: string): Promise<(() => void) | undefined> {
+  async acquire(key: string): Promise<Release | undefined> {
     const state = this.#byKey.get(key) ?? { running: 0, waiting: [] }
     this.#byKey.set(key, state)
     if (state.running < this.#permits) state.running++
     else if (state.waiting.length >= this.#maxWaiting) return undefined
     else await new Promise<void>(resolve => state.waiting.push(resolve))
-    let isReleased = false
-    return () => {
-      if (isReleased) return
-      isReleased = true
-      this.#release(key)
-    }
+    return releaseOnce(() => this.#release(key))
   }
 
   /** Passes the permit to the first in the queue, ahead of new callers. */

@@ -42,7 +42,7 @@ export interface Attempts {
 const maxConcurrent = 8
 const maxWaiting = 1000
 
-export function createAttempts({ limits, tokenLimits, tokenLimit }: TokenAttemptParts): Attempts {
+function createAttempts({ limits, tokenLimits, tokenLimit }: TokenAttemptParts): Attempts {
   const share = tokenLimit === 'off' ? maxConcurrent : Math.floor(tokenLimit / 4)
   const semaphore = new KeyedSemaphore(Math.max(1, Math.min(maxConcurrent, share)), maxWaiting)
   const acquire = async ({ budgetKey }: Principal): Promise<() => void> => {

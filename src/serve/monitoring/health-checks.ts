@@ -10,8 +10,8 @@ import { Readiness } from './readiness.ts'
 
 export type HealthChecks = ReadonlyMap<string, (exchange: Exchange) => Awaitable<Reply>>
 
-function textReply(status: number, type: string, body: string): Reply {
-  return { status, headers: ['Content-Type', type, 'Cache-Control', 'no-store'], body }
+function textReply(type: string, body: string): Reply {
+  return { status: 200, headers: ['Content-Type', type, 'Cache-Control', 'no-store'], body }
 }
 
 const json = 'application/json'
@@ -32,13 +32,13 @@ export function healthChecks({ store, cluster, metricsText, state }: HealthCheck
     const troubles = [store.trouble(), cluster.trouble(), replicaTrouble(store)].filter(
       trouble => trouble !== undefined,
     )
-    if (troubles.length === 0) return textReply(200, json, '{"status":"ok"}')
-    return textReply(200, json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))
+    if (troubles.length === 0) return textReply(json, '{"status":"ok"}')
+    return textReply(json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))
   }
   const handlers = {
-    '/healthz': () => textReply(200, json, '{"status":"ok"}'),
+    '/healthz': () => textReply(json, '{"status":"ok"}'),
     '/readyz': ready,
-    '/metrics': async () => textReply(200, 'text/plain; version=0.0.4; charset=utf-8', await metricsText()),
+    '/metrics': async () => textReply('text/plain; version=0.0.4; charset=utf-8', await metricsText()),
   }
   return new Map(Object.entries(handlers).map(([path, handler]) => [path, getOnly(handler)]))
 }

@@ -3,7 +3,7 @@
  * nothing if `debug` is off.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isKey, keyHash } from '../../auth/key.ts'
+import { isKey, keyHash } from '../../auth/keys/key.ts'
 import { ApiError, type ErrorCode } from '../../errors.ts'
 import { ruleOf } from '../../explain/rule-reasons.ts'
 import { ruleSource } from '../../explain/rule-source.ts'

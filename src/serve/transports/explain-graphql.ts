@@ -8,7 +8,7 @@ import { Documents } from '../../graphql/documents/stored-documents.ts'
 import type { BoundOperation, Engine, RequestErrorResult } from '../../graphql/engine.ts'
 import { createEngine } from '../../graphql/execute/create-engine.ts'
 import { parseRequest, queryRequest } from '../../graphql/request.ts'
-import { errorFromEngine, RequestFailed, toRequestError } from '../../graphql/request-error.ts'
+import { engineFailure, toRequestError } from '../../graphql/request-error.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Model } from '../../model/model.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
@@ -73,8 +73,7 @@ function bindOperation(engine: Engine, settings: Settings, call: Call, body: unk
 }
 
 function requireAccepted<T extends { readonly outcome: string }>(prepared: T | RequestErrorResult): T {
-  if (prepared.outcome === 'request error')
-    throw new RequestFailed(errorFromEngine(prepared as RequestErrorResult))
+  if (prepared.outcome === 'request error') throw engineFailure(prepared as RequestErrorResult)
   return prepared as T
 }
 

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream'
 import type { Reply } from '../../call.ts'
 import { budgetAddress, type RateLimited, type RateLimits } from '../../cluster/rate-limits.ts'
+import { documentLimits } from '../../config/document-limits.ts'
 import { type Settings, SettingsError } from '../../config.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { type Manifest, readManifest } from '../../graphql/documents/manifest.ts'
@@ -40,14 +41,10 @@ export interface LazyGraphqlParts {
   readonly refusals: RefusalLog | undefined
 }
 
-export interface LazyGraphql {
+/** GraphQL, which is loaded at its first use. Until then it has no metrics. */
+export interface LazyGraphql extends Pick<Graphql, 'endIdle' | 'metrics' | 'close'> {
   answer(exchange: Exchange, principal: Principal): Awaitable<Reply>
   upgrade(exchange: Exchange, principal: Principal, socket: Duplex, head: Buffer): Awaitable<void>
-  /** Closes up to `count` idle WebSockets, and returns how many. */
-  endIdle(count: number): number
-  /** The text for `/metrics`; empty before the first use. */
-  metrics(): string
-  close(): void
 }
 
 export function createLazyGraphql(parts: LazyGraphqlParts): LazyGraphql {
@@ -143,13 +140,7 @@ export function engineOptions({
     hooks,
     logic,
     introspection: settings['graphql.introspection'],
-    limits: {
-      depth: settings['graphql.maxDepth'],
-      cost: settings['graphql.maxCost'],
-      aliases: settings['graphql.maxAliases'],
-      tokens: settings['graphql.maxTokens'],
-      listBound: settings['graphql.maxListSize'],
-    },
+    limits: documentLimits(settings),
   }
 }
 

@@ -14,7 +14,7 @@ import {
 } from '../schema/postgres/ddl.ts'
 import { planPostgres, storePostgresSchema } from '../schema/postgres/migrate.ts'
 import { fillSearchTable } from '../schema/postgres/search.ts'
-import { connect, tryLock } from '../schema/postgres/session.ts'
+import { connect, inTransaction, tryLock } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
@@ -33,8 +33,9 @@ import {
   outdatedSourceError,
   requireSame,
   type TargetState,
+  unfitSourceError,
 } from './sides.ts'
-import { type CopyRow, type CopyTable, type CopyValue, RowBatch } from './tables.ts'
+import { type CopyRow, type CopyTable, type CopyValue, keyColumns, RowBatch, selectSql } from './tables.ts'
 
 /** Rows per FETCH: each of them may be long. */
 const rowsPerFetch = 100
@@ -66,17 +67,6 @@ async function readOne(client: pg.Client, text: string, values: readonly unknown
   return (await readRows(client, text, values))[0]?.[0] ?? null
 }
 
-function select({ name, columns }: CopyTable): string {
-  return `SELECT ${columns.map(column => ident(column.name)).join(', ')} FROM ${ident(name)}`
-}
-
-function keyOf({ columns, key }: CopyTable): string {
-  return columns
-    .slice(0, key)
-    .map(column => ident(column.name))
-    .join(', ')
-}
-
 /** The condition that a key is after one row's and not after another's, and its values. */
 function range(
   table: CopyTable,
@@ -91,8 +81,8 @@ function range(
     return `(${placeholders.join(', ')})`
   }
   const parts = [
-    ...(after ? [`(${keyOf(table)}) > ${keyOfRow(after)}`] : []),
-    ...(last ? [`(${keyOf(table)}) <= ${keyOfRow(last)}`] : []),
+    ...(after ? [`(${keyColumns(table)}) > ${keyOfRow(after)}`] : []),
+    ...(last ? [`(${keyColumns(table)}) <= ${keyOfRow(last)}`] : []),
   ]
   return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
 }
@@ -110,7 +100,7 @@ async function openSide<S>(url: string, open: (client: pg.Client) => Promise<S>)
 
 /** Within a transaction. */
 async function* batchesOf(client: pg.Client, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
-  const text = `${select(table)} ORDER BY ${keyOf(table)}`
+  const text = `${selectSql(table)} ORDER BY ${keyColumns(table)}`
   await client.query(`DECLARE "copied" NO SCROLL CURSOR FOR ${text}`)
   const batch = new RowBatch()
   for (let rows: readonly CopyRow[] | undefined; rows?.length !== 0; ) {
@@ -145,9 +135,7 @@ export class PostgresSource implements CopySource {
   }
 
   static async open(url: string, model: Model): Promise<PostgresSource> {
-    if ((await planPostgres(url, model)).length > 0) {
-      throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
-    }
+    if ((await planPostgres(url, model)).length > 0) throw unfitSourceError()
     return openSide(url, async client => {
       if (!hasOwnTables(await readCatalog(client))) throw outdatedSourceError()
       await client.query(beginSnapshot)
@@ -227,7 +215,7 @@ export class PostgresTarget implements CopyTarget {
 
   claim(mark: CopyMark, model: Model): Promise<TargetState> {
     const client = this.#client
-    return this.#transaction(async () => {
+    return inTransaction(this.#client, async () => {
       const tables = await readRows(
         client,
         `SELECT "relname" FROM pg_class WHERE "relnamespace" = current_schema()::regnamespace AND "relkind" IN ('r', 'p', 'v', 'm', 'f')`,
@@ -258,7 +246,7 @@ export class PostgresTarget implements CopyTarget {
     last: CopyRow | undefined,
   ): Promise<readonly CopyRow[]> {
     const [where, values] = range(table, after, last)
-    return readRows(this.#client, `${select(table)}${where} ORDER BY ${keyOf(table)}`, values)
+    return readRows(this.#client, `${selectSql(table)}${where} ORDER BY ${keyColumns(table)}`, values)
   }
 
   async replace(
@@ -271,7 +259,7 @@ export class PostgresTarget implements CopyTarget {
     const names = table.columns.map(column => ident(column.name))
     const lists = table.columns.map((_, index) => `$${index + 1}::text[]`)
     const converted = table.columns.map(({ name, type }) => `${ident(name)}::${type}`)
-    await this.#transaction(async () => {
+    await inTransaction(this.#client, async () => {
       await this.#client.query(`DELETE FROM ${ident(table.name)}${where}`, [...values])
       if (rows.length === 0) return
       await this.#client.query(
@@ -291,7 +279,7 @@ export class PostgresTarget implements CopyTarget {
     const client = this.#client
     const schema = schemaOf(model)
     await client.query('SET synchronous_commit = on')
-    await this.#transaction(async () => {
+    await inTransaction(this.#client, async () => {
       await client.query(allOwnStatements.join(';\n'))
       for (const table of schema.tables) await this.#complete(table)
       for (const table of schema.tables) {
@@ -332,17 +320,5 @@ export class PostgresTarget implements CopyTarget {
     await client.query(createSearch(table).join(';\n'))
     const sources = search.map(column => ({ column, expression: ident(column), text: '' }))
     await fillSearchTable(client, name, searchTable(name), sources)
-  }
-
-  async #transaction<T>(work: () => Promise<T>): Promise<T> {
-    await this.#client.query('BEGIN')
-    try {
-      const result = await work()
-      await this.#client.query('COMMIT')
-      return result
-    } catch (error) {
-      await this.#client.query('ROLLBACK').catch(() => {})
-      throw error
-    }
   }
 }

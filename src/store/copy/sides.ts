@@ -88,6 +88,10 @@ export function alreadyFinishedError(): CopyError {
   return new CopyError('Another process has finished this copy. Nothing more was changed.')
 }
 
+export function unfitSourceError(): CopyError {
+  return new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
+}
+
 export function outdatedSourceError(): CopyError {
   return new CopyError(
     'An earlier version created the source. Migrate it with `portico migrate --apply` first.',

@@ -32,8 +32,9 @@ import {
   outdatedSourceError,
   requireSame,
   type TargetState,
+  unfitSourceError,
 } from './sides.ts'
-import { type CopyRow, type CopyTable, RowBatch } from './tables.ts'
+import { type CopyRow, type CopyTable, keyColumns, RowBatch, selectSql } from './tables.ts'
 
 function open(file: string): DatabaseSync {
   return openDatabase({ file, busyTimeoutMs: 5000 })
@@ -45,37 +46,23 @@ function rowOf(row: unknown): CopyRow {
   )
 }
 
-function select({ name, columns }: CopyTable): string {
-  return `SELECT ${columns.map(column => ident(column.name)).join(', ')} FROM ${ident(name)}`
-}
-
-/** The columns of the key as a row value, and a row value of as many placeholders. */
-function keyOf({ columns, key }: CopyTable): readonly [names: string, marks: string] {
-  const names = columns.slice(0, key).map(column => ident(column.name))
-  return [`(${names.join(', ')})`, `(${names.map(() => '?').join(', ')})`]
-}
-
-function keyColumns(table: CopyTable): string {
-  return keyOf(table)[0].slice(1, -1)
-}
-
 /** The condition that a key is after one row's and not after another's, and its values. */
 function range(
   table: CopyTable,
   after: CopyRow | undefined,
   last: CopyRow | undefined,
 ): readonly [string, CopyRow] {
-  const [names, placeholders] = keyOf(table)
+  const placeholders = Array(table.key).fill('?').join(', ')
   const parts = [
-    ...(after ? [`${names} > ${placeholders}`] : []),
-    ...(last ? [`${names} <= ${placeholders}`] : []),
+    ...(after ? [`(${keyColumns(table)}) > (${placeholders})`] : []),
+    ...(last ? [`(${keyColumns(table)}) <= (${placeholders})`] : []),
   ]
   const values = [after, last].flatMap(row => row?.slice(0, table.key) ?? [])
   return [parts.length === 0 ? '' : ` WHERE ${parts.join(' AND ')}`, values]
 }
 
 async function* batchesOf(database: DatabaseSync, table: CopyTable): AsyncGenerator<readonly CopyRow[]> {
-  const statement = database.prepare(`${select(table)} ORDER BY ${keyColumns(table)}`)
+  const statement = database.prepare(`${selectSql(table)} ORDER BY ${keyColumns(table)}`)
   statement.setReturnArrays(true)
   const batch = new RowBatch()
   for (const row of statement.iterate()) {
@@ -100,9 +87,7 @@ export class SqliteSource implements CopySource {
 
   static async open(file: string, model: Model): Promise<SqliteSource> {
     if (!existsSync(file)) throw new CopyError(`There is no database at ${file}.`)
-    if (planMigration(file, model).length > 0) {
-      throw new CopyError('The source does not fit the model. Migrate it with `portico migrate` first.')
-    }
+    if (planMigration(file, model).length > 0) throw unfitSourceError()
     const database = open(file)
     if (hasOwnTables(database)) return new SqliteSource(database)
     database.close()
@@ -178,7 +163,7 @@ export class SqliteTarget implements CopyTarget {
     last: CopyRow | undefined,
   ): Promise<readonly CopyRow[]> {
     const [where, values] = range(table, after, last)
-    const statement = this.#database.prepare(`${select(table)}${where} ORDER BY ${keyColumns(table)}`)
+    const statement = this.#database.prepare(`${selectSql(table)}${where} ORDER BY ${keyColumns(table)}`)
     statement.setReturnArrays(true)
     return statement.all(...values).map(rowOf)
   }

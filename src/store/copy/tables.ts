@@ -1,5 +1,6 @@
 /** The tables that are copied, each with a key whose order is the same on every database. */
 import { createHash, type Hash } from 'node:crypto'
+import { ident } from '../schema/quoted.ts'
 import type { Schema, Table } from '../schema/tables.ts'
 import { withoutCollation } from '../sql/postgres.ts'
 
@@ -20,6 +21,19 @@ export interface CopyTable {
   readonly key: number
   /** Whether a sequence generates the values of the first column. */
   readonly numbered: boolean
+}
+
+/** The statement that reads all rows of a table, without an order. */
+export function selectSql({ name, columns }: CopyTable): string {
+  return `SELECT ${namesOf(columns)} FROM ${ident(name)}`
+}
+
+export function keyColumns({ columns, key }: CopyTable): string {
+  return namesOf(columns.slice(0, key))
+}
+
+function namesOf(columns: readonly CopyColumn[]): string {
+  return columns.map(({ name }) => ident(name)).join(', ')
 }
 
 function columns(types: Readonly<Record<string, string>>): CopyColumn[] {

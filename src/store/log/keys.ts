@@ -21,7 +21,7 @@ export function holdKey(name: string): string {
 }
 
 /** The SQL condition that a key is one of `holdKey`. */
-export const isHold: Sql = sql`"key" >= ${textLiteral(holdPrefix)} AND "key" < ${textLiteral('events.hold/')}`
+const isHold: Sql = sql`"key" >= ${textLiteral(holdPrefix)} AND "key" < ${textLiteral('events.hold/')}`
 
 const number = sql`CAST("value" AS bigint)`
 

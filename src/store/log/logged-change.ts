@@ -5,7 +5,7 @@ import { slot, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
 /** In the order in which `loggedChange` reads them. */
-export const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth"`
+const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth"`
 
 /** The approximate size of a row without its texts: numbers, names, page and index entries. */
 const rowBytes = 150

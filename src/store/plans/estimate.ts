@@ -29,8 +29,6 @@ export interface PlanFacts {
   readonly take: number | undefined
   /** Whether scalar subqueries count rows. If not, they end at their first row. By default, yes. */
   readonly counts?: boolean
-  /** The number of values in a client's list (`IN (…)`). By default 100. */
-  readonly listSize?: number
 }
 
 export interface PlanEstimate {
@@ -53,7 +51,8 @@ export interface PlanEstimate {
 
 /** The fraction of a table that a search by equality finds, if nothing better is known. */
 const defaultKeySelectivity = 0.01
-const defaultListSize = 100
+/** The number of values in a client's list (`IN (…)`), which is not known. */
+const listSize = 100
 /** Matches are not evenly distributed: the average number of scanned rows per match is multiplied by this factor. */
 export const skewFactor = 2
 /** The size of a table about which nothing is known. */
@@ -181,7 +180,7 @@ function accessRows(access: PlanAccess, keys: Found, within: Calculation): Found
   if (access.access === 'constant') return { rows: 0, grows: false }
   if (access.access === 'virtual') {
     if (facts.rowsOf(access.table) === undefined) {
-      return { rows: facts.listSize ?? defaultListSize, grows: false }
+      return { rows: listSize, grows: false }
     }
     flags.searches = true
   }

@@ -51,7 +51,6 @@ export interface PlanBlock extends PlanBase {
 /** A temporary b-tree: it collects all rows before it returns the first. */
 export interface PlanTree extends PlanBase {
   readonly kind: 'tree'
-  readonly purpose: 'order' | 'group' | 'distinct' | 'union'
   /** For ORDER BY: the number of terms at the end that are sorted, if an index provides the order of those before. */
   readonly lastTerms: number | undefined
 }

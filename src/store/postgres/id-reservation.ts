@@ -1,6 +1,6 @@
 /** Keeps explicit ids of items apart from those that the database generates. */
 import type pg from 'pg'
-import { connect } from '../schema/postgres/session.ts'
+import { connect, inTransaction } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
 
 /** SQLite needs none: its next id is greater than every id that the table has had. */
@@ -22,19 +22,14 @@ export class IdReservation {
     if (lastId <= (this.#reserved.get(collection) ?? 0)) return
     const table = ident(collection)
     const sequence = `pg_get_serial_sequence(${literal(table)}, 'id')`
-    await this.#client.query('BEGIN')
-    try {
+    await inTransaction(this.#client, async () => {
       // It conflicts with the lock of an INSERT: no id is generated between the two statements.
       await this.#client.query(`LOCK TABLE ${table} IN SHARE ROW EXCLUSIVE MODE`)
       await this.#client.query(
         `SELECT setval(${sequence}, $1) WHERE coalesce(pg_sequence_last_value(${sequence}::regclass), 0) < $1`,
         [lastId],
       )
-      await this.#client.query('COMMIT')
-    } catch (cause) {
-      await this.#client.query('ROLLBACK').catch(() => {})
-      throw cause
-    }
+    })
     this.#reserved.set(collection, lastId)
   }
 

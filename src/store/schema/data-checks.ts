@@ -165,6 +165,17 @@ export function duplicatesSql(table: string, values: readonly string[]): string 
   return `SELECT sum("n") OVER () AS "n", "id", "other" FROM (${groups}) "g" ORDER BY "id" LIMIT 1`
 }
 
+/** Selects the number of rows that fulfil a condition, and the first of them. */
+export function countSql(table: string, where: string): string {
+  return `SELECT count(*) AS "n", min("id") AS "id" FROM ${ident(table)} WHERE ${where}`
+}
+
+/** `row`: the result of `duplicatesSql` or `countSql`. */
+export function invalidRowsIn(row: Readonly<Record<string, unknown>> | undefined): InvalidRows | undefined {
+  const count = Number(row?.n ?? 0)
+  return count === 0 ? undefined : { count, example: Number(row?.id), other: Number(row?.other ?? 0) }
+}
+
 const itemsText = (count: number) => (count === 1 ? '1 item' : `${count} items`)
 
 /** The message names the fault, an example, and the remedy. */

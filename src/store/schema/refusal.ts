@@ -6,6 +6,16 @@ export class MigrationError extends Error {
   override readonly name = 'MigrationError'
 }
 
+/** What `check` returns; false if it throws a `MigrationError`, perhaps because another process migrates the database. */
+export function falseIfRefused(check: () => boolean): boolean {
+  try {
+    return check()
+  } catch (error) {
+    if (error instanceof MigrationError) return false
+    throw error
+  }
+}
+
 type StepSentences = readonly Pick<MigrationStep, 'sentence' | 'parts'>[]
 
 export function dataLossError(steps: StepSentences): MigrationError {

@@ -1,4 +1,5 @@
 /** The tables of a model as plain data, which is stored in the database and compared by migrations. */
+import { managedCollections } from '../../model/builtin/managed.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import { storedEncoding } from '../../model/fields/encodings.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
@@ -115,14 +116,6 @@ function tableOf(collection: Collection, isJoin: boolean): Table {
   }
 }
 
-const ownCollections: ReadonlySet<string> = new Set([
-  'api_keys',
-  'oauth_apps',
-  'oauth_app_secrets',
-  'webhooks',
-  'webhook_deliveries',
-])
-
 function columnOf(field: Field, { name: collection }: Collection): Column {
   const { type, reference } = field
   return {
@@ -135,7 +128,7 @@ function columnOf(field: Field, { name: collection }: Collection): Column {
     unique: field.unique,
     reference: reference ? { table: reference.target, onDelete: reference.onDelete } : null,
     values: Array.isArray(type.schema.enum) ? type.schema.enum : null,
-    ...(ownCollections.has(collection) ? {} : { accepts: type.schema }),
+    ...(managedCollections.has(collection) ? {} : { accepts: type.schema }),
     initial: initialOf(field),
     renamedFrom: field.renamedFrom ?? null,
   }
@@ -177,6 +170,6 @@ function orderedIndex({ name, fields }: Collection, keys: readonly IndexKey[]): 
 /** Whether a stored schema has `accepts` for its columns: the schema of an earlier version does not. */
 export function hasValueSchemas({ tables }: Schema): boolean {
   return tables.every(
-    table => ownCollections.has(table.name) || table.columns.every(column => column.accepts),
+    table => managedCollections.has(table.name) || table.columns.every(column => column.accepts),
   )
 }

@@ -5,15 +5,16 @@
 import { booleanEncoding } from '../../model/fields/boolean.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type {
-  Condition,
-  ConditionOfKind,
-  ConditionOperator,
-  FieldPath,
-  Operand,
-  RelationPath,
-  Value,
-  VisibleField,
+import {
+  type Condition,
+  type ConditionOfKind,
+  type ConditionOperator,
+  type FieldPath,
+  isValue,
+  type Operand,
+  type RelationPath,
+  type Value,
+  type VisibleField,
 } from '../../plan/guarded-conditions.ts'
 import { beyondPrefix } from '../../plan/text-match.ts'
 import { addressRecord } from '../../records.ts'
@@ -178,10 +179,6 @@ function symbolOf(operator: ConditionOperator): Sql {
 }
 
 type Contextual = Exclude<Operand, Value>
-
-function isValue(operand: Operand): operand is Value {
-  return operand.kind === 'param' || operand.kind === 'literal' || operand.kind === 'userId'
-}
 
 /** The time of the request, or a property of its caller, as the other operand of a comparison. */
 function contextualSql(operand: Contextual, as: Encoding, row: RowAlias): Sql {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../errors.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { FieldDefault } from '../../model/model.ts'
+import type { Field, FieldDefault } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
 import { encode, type SqlValue } from '../values.ts'
 
@@ -41,6 +41,11 @@ function defaultValue(fieldDefault: FieldDefault, userId: number | null, now: st
   if (fieldDefault.kind === 'currentUser') return userId
   if (fieldDefault.kind === 'uuid') return randomUUID()
   return encoding.now?.(now)
+}
+
+/** An assignment of a value that the model's own code has set: only its slot contains the value. */
+export function assignedBySlot(field: Field): GuardedAssignment {
+  return { field, value: { kind: 'literal', value: null } }
 }
 
 /**

@@ -3,6 +3,7 @@ import { ApiError } from '../../errors.ts'
 import { wholeEncoding } from '../../model/fields/integer.ts'
 import type { Collection } from '../../model/model.ts'
 import type { GuardedLimit } from '../../plan/guarded.ts'
+import { compareCodeUnits } from '../../unicode.ts'
 import { conditionSql, whereClause } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { name, type Sql, slot, sql, textLiteral } from '../sql/writer.ts'
@@ -73,11 +74,7 @@ function requireWithinLimits<S>(
 
 /** All transactions lock the groups of one row in the same order. */
 function inLockOrder(limits: readonly GuardedLimit[]): readonly GuardedLimit[] {
-  return limits.toSorted((left, right) => compare(left.per?.name ?? '', right.per?.name ?? ''))
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
+  return limits.toSorted((left, right) => compareCodeUnits(left.per?.name ?? '', right.per?.name ?? ''))
 }
 
 function statementsOf<S>(

@@ -146,7 +146,7 @@ export function isReturnable({ select, rows, after }: GuardedCreate): boolean {
 }
 
 /** The id; the answer; the event, if its text is not that of the answer; the checks. */
-export function createdOutputs(shape: GuardedCreate, row: RowAlias): Sql[] {
+function createdOutputs(shape: GuardedCreate, row: RowAlias): Sql[] {
   const answer = answerSql(shape.select, shape.rows, row)
   const event = hasEventText(shape) ? [] : [eventSql(shape.collection, row)]
   return [row.column('id'), answer, ...event, ...checksSql(shape.after, row)]

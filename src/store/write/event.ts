@@ -1,9 +1,8 @@
 /** Changes as the event log keeps them. */
 import type { JsonObject } from '../../model/fields/type.ts'
+import type { ChangeKind } from '../../plan/change-feed.ts'
 import type { Principal } from '../../principal.ts'
 import type { SqlValue } from '../values.ts'
-
-export type EventKind = 'created' | 'updated' | 'deleted'
 
 /** Who makes a change: a user, an app, both or neither; and through how many reactions. */
 export type Author = Pick<Principal, 'userId' | 'appId' | 'depth'>
@@ -12,7 +11,7 @@ export type Author = Pick<Principal, 'userId' | 'appId' | 'depth'>
 export interface ItemChange {
   readonly collection: string
   readonly itemId: number
-  readonly kind: EventKind
+  readonly kind: ChangeKind
   /** The item after the change; before it, for a deletion. JSON. */
   readonly data: SqlValue
   /** The item before an update, as `data`; null for others. */

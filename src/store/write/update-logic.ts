@@ -6,7 +6,7 @@ import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/g
 import type { RowAlias } from '../sql/row-alias.ts'
 import type { Sql } from '../sql/writer.ts'
 import { encode, type SqlValue } from '../values.ts'
-import { jsonOf } from './assign.ts'
+import { assignedBySlot, jsonOf } from './assign.ts'
 import { type ChangeRow, realChanges, rowChangeOf } from './change.ts'
 import type { WriteDatabase } from './database.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from './logic.ts'
@@ -135,11 +135,9 @@ class UpdateStatements<S> {
     if (cached !== undefined) return cached
     if (this.#cached.size >= maxChanges) this.#cached.clear()
     const others = this.#shape.set.filter(({ field }) => !fields.includes(field))
-    const set = [...others, ...fields.map(field => ({ field, value: noValue }))]
+    const set = [...others, ...fields.map(assignedBySlot)]
     const change = { set, change: rowChangeOf({ ...this.#shape, set }, this.#database) }
     this.#cached.set(key, change)
     return change
   }
 }
-
-const noValue = { kind: 'literal', value: null } as const

@@ -13,6 +13,9 @@ import { memoryCounters } from '../../../src/cluster/memory-counters.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
+import type { Run } from '../../../src/plan/run.ts'
+import { updateShape } from '../../../src/plan/system-plans.ts'
+import { system } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import blog from '../../models/blog.ts'
@@ -115,4 +118,11 @@ export async function confirms(base: AccountBase, token: string, userId: number)
     address: '192.0.2.1',
   })
   return answer.kind === 'done'
+}
+
+const updateHash = updateShape('users', ['password_hash'])
+
+/** Replaces a password hash, whatever the present one is. */
+export async function storePasswordHash(run: Run, id: number, passwordHash: string): Promise<void> {
+  await run.write({ shape: updateHash, args: [id, passwordHash] }, system)
 }

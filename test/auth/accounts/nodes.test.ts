@@ -9,8 +9,8 @@ import {
   replacePasswordHash,
 } from '../../../src/auth/accounts/users.ts'
 import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
+import { keysOf } from '../../../src/auth/keys/user-keys.ts'
 import { Consents } from '../../../src/auth/server/consent/consents.ts'
-import { keysOf } from '../../../src/auth/user-keys.ts'
 import { pauseSessionWebhooks } from '../../../src/auth/webhooks/grants.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { createGuard } from '../../../src/plan/guard.ts'

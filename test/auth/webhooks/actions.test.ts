@@ -6,7 +6,7 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import { removeKey } from '../../../src/auth/user-keys.ts'
+import { removeKey } from '../../../src/auth/keys/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
 import {
   clientCredentials,

@@ -9,7 +9,7 @@ import { shareSetup } from './server.ts'
 shareSetup(rowSecurityNodes)
 
 describe(rowSecurityNodes.name, async () => {
-  await import('./deleted-user.test.ts')
-  await import('./jwt.test.ts')
-  await import('./revocation.test.ts')
+  await import('./sessions/deleted-user.test.ts')
+  await import('./tokens/jwt.test.ts')
+  await import('./tokens/revocation.test.ts')
 })

@@ -17,7 +17,7 @@ const scan: PlanAccess = {
   ...{ kind: 'access', access: 'scan', table: 't0', index: undefined, covering: false, automatic: false },
   ...{ exists: false, constraint: undefined, equal: [], ranged: [], detail: 'SCAN t0', steps: [] },
 }
-const sort: PlanTree = { kind: 'tree', purpose: 'order', lastTerms: undefined, detail: '', steps: [] }
+const sort: PlanTree = { kind: 'tree', lastTerms: undefined, detail: '', steps: [] }
 const explainer = {
   explain: () => ({ steps: [scan, sort], tables: new Map([['t0', 'posts']]) }),
   totals: () => ({ of: () => 100_000 }),

@@ -5,7 +5,7 @@ import type { Collection, Model } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
 import { admit } from '../../../plan/guard.ts'
 import type { DeleteShape, ItemShape, ListShape } from '../../../plan/plan.ts'
-import { type CreateHooks, type Creation, type Run, writeWith } from '../../../plan/run.ts'
+import { type CreateHooks, emptyCreation, type Run, writeWith } from '../../../plan/run.ts'
 import { createPlan, deleteShape, updateShape } from '../../../plan/system-plans.ts'
 import type { Principal } from '../../../principal.ts'
 
@@ -24,7 +24,6 @@ export interface CreatedItem {
   readonly revealed: Readonly<Record<string, JsonValue>>
 }
 
-const emptyCreation: Creation = { computed: {}, revealed: {} }
 const deletions = new Map<string, DeleteShape>()
 
 /** One shape per collection, because each shape is compiled once. */

@@ -1,22 +1,16 @@
 /** The fields of `users` that users may read and write on their own profile. */
+import { formTypes } from '../../../model/fields/field-type.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
 import { namesFor, staticRule } from '../../../plan/guard.ts'
 import type { AccessClass } from '../../../principal.ts'
-import { labelOf } from '../sign-up/sign-up-fields.ts'
+import { type AskedField, labelOf } from '../sign-up/sign-up-fields.ts'
 
 /** Fields that the page shows separately, or that users do not write. */
 const separateFields: ReadonlySet<string> = new Set(['name', 'email', 'role', 'disabled', 'password_hash'])
-const simpleTypes: ReadonlySet<unknown> = new Set(['string', 'integer', 'number', 'boolean'])
-
-export interface ProfileField {
-  readonly name: string
-  readonly label: string
-  readonly field: Field
-}
 
 /** One-line fields and choices, in the order of the model. Documents, lists and relations can be written by programs only. */
-export function profileFields(model: Model, access: AccessClass): readonly ProfileField[] {
+export function profileFields(model: Model, access: AccessClass): readonly AskedField[] {
   const users = model.collections.get('users')
   if (!users) return []
   const isEditable = (field: Field) =>
@@ -24,7 +18,7 @@ export function profileFields(model: Model, access: AccessClass): readonly Profi
     !field.immutable &&
     !field.internal &&
     field.reference === undefined &&
-    simpleTypes.has(field.type.schema.type) &&
+    formTypes.has(field.type.schema.type) &&
     staticRule(model, users, field.access.write, access) !== 'never'
   return [...namesFor(model, users, access).fields.values()]
     .filter(field => !separateFields.has(field.name) && isEditable(field))
@@ -35,18 +29,4 @@ export function profileFields(model: Model, access: AccessClass): readonly Profi
 export function textOf(value: JsonValue | undefined): string {
   if (value === null || value === undefined || value === false) return ''
   return value === true ? 'yes' : String(value)
-}
-
-/** The entered texts as values. A text that is not a valid value is passed on, so that the model reports it. */
-export function profileValues(fields: readonly ProfileField[], answers: ReadonlyMap<string, string>) {
-  const values: Record<string, JsonValue> = {}
-  const missing = new Map<string, string>()
-  for (const { name, label, field } of fields) {
-    const text = answers.get(name)?.trim() ?? ''
-    if (field.type.schema.type === 'boolean') values[name] = text !== ''
-    else if (text !== '') values[name] = field.type.fromText(text) ?? text
-    else if (field.optional) values[name] = null
-    else missing.set(name, `${label} is required.`)
-  }
-  return { values, missing }
 }

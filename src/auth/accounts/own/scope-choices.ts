@@ -1,6 +1,7 @@
 /** The scopes of the model for forms and lists, by collection, each with a description. */
+import { managedCollections } from '../../../model/builtin/managed.ts'
 import { openidScopes } from '../../../model/builtin.ts'
-import type { Collection, Model } from '../../../model/model.ts'
+import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
 import { staticRule } from '../../../plan/guard.ts'
 import type { AccessClass } from '../../../principal.ts'
 import { readableName } from '../sign-up/sign-up-fields.ts'
@@ -28,14 +29,7 @@ export interface ScopeChoices {
   readonly others: readonly (readonly [scope: string, sentence: string])[]
 }
 
-export const builtIn: ReadonlySet<string> = new Set([
-  'users',
-  'api_keys',
-  'oauth_apps',
-  'oauth_app_secrets',
-  'webhooks',
-  'webhook_deliveries',
-])
+export const builtIn: ReadonlySet<string> = new Set(['users', ...managedCollections])
 
 const titles: ReadonlyMap<string, string> = new Map([
   ['users', 'Accounts'],
@@ -62,7 +56,7 @@ function levelsOf(
   const { singular } = collection
   const levels = (['read', 'write'] as const).filter(level => model.scopes.has(`${level}:${singular}`))
   if (access === undefined) return levels
-  const isPossible = (operation: keyof Collection['access']) =>
+  const isPossible = (operation: CrudOperation) =>
     staticRule(model, collection, collection.access[operation], access) !== 'never'
   const writes =
     (['create', 'update', 'delete'] as const).some(isPossible) ||

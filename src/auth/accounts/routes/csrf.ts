@@ -1,15 +1,13 @@
 /** Protects against cross-site request forgery by a token that only our pages know, and by the origin of requests. */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { cameFrom } from '../../same-origin.ts'
-import { isSame } from '../../server/secret.ts'
+import { isRandomSecret, isSame, randomSecret } from '../../server/secret.ts'
 import { cookieOf, hostCookieName, setHostCookie } from './cookie.ts'
 
 const cookie = 'portico_form'
-const secretBytes = 32
-const secretPattern = /^[A-Za-z0-9_-]{43}$/
 
 export interface Csrf {
   /** The token for the forms of a page. Sets the cookie to which the token belongs, if there is none. */
@@ -22,7 +20,7 @@ export interface Csrf {
 
 function secretOf(call: Call, name: string): string | undefined {
   const value = cookieOf(call, name)
-  return value !== undefined && secretPattern.test(value) ? value : undefined
+  return value !== undefined && isRandomSecret(value) ? value : undefined
 }
 
 function tokenOf(secret: string): string {
@@ -41,7 +39,7 @@ export function createCsrf(issuer: string): Csrf {
     token(call, res) {
       const existing = secretOf(call, name)
       if (existing !== undefined) return tokenOf(existing)
-      const secret = randomBytes(secretBytes).toString('base64url')
+      const secret = randomSecret()
       setHostCookie(res, issuer, { name: cookie, value: secret })
       return tokenOf(secret)
     },

@@ -42,6 +42,27 @@ export function postedForm({ csrf }: RouteParts, visit: Visit): FormBody {
   return form
 }
 
+/** Shows a form that needs a recent sign-in, or handles it once it was posted. */
+export async function protectedForm(
+  parts: RouteParts,
+  visit: Visit,
+  viewer: Viewer,
+  show: () => Reply | Promise<Reply>,
+  submit: (form: FormBody) => Promise<Reply>,
+): Promise<Reply> {
+  const redirection = signInRedirect(parts, visit, viewer)
+  if (visit.method !== 'POST') return redirection ?? show()
+  const form = postedForm(parts, visit)
+  return redirection ?? submit(form)
+}
+
+/** The one of a page's changes that the form names. Throws BAD_REQUEST for an unknown name. */
+export function changeIn<Change>(form: FormBody, changes: ReadonlyMap<string, Change>): Change {
+  const change = changes.get(form.text('change'))
+  if (change === undefined) throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
+  return change
+}
+
 /**
  * Calls `undo` and throws UNAUTHORIZED if the session has ended: nothing that an intruder creates while the owner recovers the
  * account may outlive the recovery.

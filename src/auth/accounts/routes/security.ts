@@ -1,12 +1,12 @@
 /** `/account/security` and `/account/passkeys/…`. */
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
+import { keysOf } from '../../keys/user-keys.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/account/security.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { drawing } from '../../pages/components/html.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
-import { keysOf } from '../../user-keys.ts'
 import { identityKind } from '../identities.ts'
 import { notifyOfProtection } from '../notifications.ts'
 import { changePassword, setFirstPassword } from '../recovery/reset.ts'
@@ -24,7 +24,7 @@ import {
   type Viewer,
   type Visit,
 } from './context.ts'
-import { type FormRoute, hasRecentSignIn, postedForm } from './own.ts'
+import { changeIn, type FormRoute, hasRecentSignIn, postedForm } from './own.ts'
 import { requesterOf } from './requester.ts'
 import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { providerOf, startFlow } from './sign-in/provider-flow.ts'
@@ -47,7 +47,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: For
     identities: await base.identities.list(id),
   })
   const leadsTo = parts.providersLeadTo
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
+  return pageReply(theme, page, { leadsTo })
 }
 
 async function showTotp(
@@ -59,7 +59,7 @@ async function showTotp(
   const { default: encodeQR } = await import('qr')
   const qr = drawing(encodeQR(enrolment.uri, 'svg', { border: 2 }))
   const page = totpPage({ menu: viewer.menu, faults, qr, secret: enrolment.secret })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(parts.theme, page)
 }
 
 const password: FormRoute = async (parts, visit, viewer, form) => {
@@ -210,11 +210,9 @@ const changes: ReadonlyMap<string, FormRoute> = new Map([
 export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, noFaults)
   const form = postedForm(parts, visit)
-  const name = form.text('change')
-  const change = changes.get(name)
-  if (!change) throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
+  const change = changeIn(form, changes)
   // A change of the password requires the old one instead.
-  if (name !== 'password' && !hasRecentSignIn(parts, viewer))
+  if (change !== password && !hasRecentSignIn(parts, viewer))
     return redirect(`/account/sign-in?confirm=yes&next=${path}`)
   return change(parts, visit, viewer, form)
 }

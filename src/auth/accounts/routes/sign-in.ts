@@ -16,7 +16,7 @@ import {
   signInByPasskey,
   signInByPassword,
 } from '../sign-in.ts'
-import { type SignUpField, signUpFields } from '../sign-up/sign-up-fields.ts'
+import { type AskedField, signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { findViewer, type RouteParts, redirect, safeNext, tooMany, type Visit } from './context.ts'
 import { type FormBody, readQuery } from './form-body.ts'
@@ -100,7 +100,7 @@ export function showSignIn(
     providers: buttonsOf(parts, csrf, context),
   })
   const leadsTo = withProviders(parts, context.leadsTo)
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo })
+  return pageReply(theme, page, { leadsTo })
 }
 
 function showSecondFactor(
@@ -112,7 +112,7 @@ function showSecondFactor(
 ): Reply {
   const csrf = parts.csrf.token(visit, visit.res)
   const page = secondFactorPage({ action: context.action, csrf, faults, token, next: context.next })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
+  return pageReply(parts.theme, page, { leadsTo: context.leadsTo })
 }
 
 async function handleCode(
@@ -261,13 +261,13 @@ interface SignUpInput {
 }
 
 /** The faults by the names of the form's fields. */
-function renameFaults(faults: FormFaults, fields: readonly SignUpField[]): FormFaults {
+function renameFaults(faults: FormFaults, fields: readonly AskedField[]): FormFaults {
   const names = new Set(fields.map(({ name }) => name))
   return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
 }
 
 /** The default as the text of a form. */
-function defaultText({ field }: SignUpField): string | undefined {
+function defaultText({ field }: AskedField): string | undefined {
   if (field.default?.kind !== 'value') return undefined
   // Any text but an empty one checks a checkbox.
   return field.default.value === false ? '' : String(field.default.value)
@@ -298,10 +298,7 @@ export function showSignUp(
     modelFields: inputs,
     providers,
   })
-  return pageReply(parts.theme, page, {
-    status: faults.size > 0 ? 400 : 200,
-    leadsTo: withProviders(parts, leadsTo),
-  })
+  return pageReply(parts.theme, page, { leadsTo: withProviders(parts, leadsTo) })
 }
 
 /** The inputs of the model's further fields, and a function that renames faults of fields to faults of inputs. */

@@ -2,8 +2,9 @@
  * Browsers in which a user has signed in before. Each has its own budget of attempts for that account, so that failed attempts of
  * strangers do not lock the owner out.
  */
-import { hash, randomBytes } from 'node:crypto'
+import { hash } from 'node:crypto'
 import type { Records, StoredRecord } from '../../../records.ts'
+import { isRandomSecret, randomSecret } from '../../server/secret.ts'
 
 const recordKind = 'KnownDevice'
 const dayMs = 24 * 60 * 60 * 1000
@@ -13,8 +14,6 @@ const renewalThresholdMs = 370 * dayMs
 const maxDevices = 20
 /** The secrets in one cookie: each account that has signed in with the browser has its own. */
 const maxSecrets = 5
-const secretBytes = 32
-const secretPattern = /^[A-Za-z0-9_-]{43}$/
 
 interface StoredDevice {
   /** Milliseconds since 1970. */
@@ -33,7 +32,7 @@ export interface Devices {
 /** The secrets in the value of a cookie. Clients can send anything in it. */
 export function secretsIn(value: string | undefined): readonly string[] {
   const parts = value === undefined || value.length > maxSecrets * 44 ? [] : value.split('.')
-  return [...new Set(parts.filter(part => secretPattern.test(part)))].slice(0, maxSecrets)
+  return [...new Set(parts.filter(isRandomSecret))].slice(0, maxSecrets)
 }
 
 function idOf(secret: string): string {
@@ -77,7 +76,7 @@ export function createDevices(records: Records, now: () => number = Date.now): D
         return secrets
       }
       // Always a new secret: an attacker may have planted the one that the browser sent.
-      const secret = randomBytes(secretBytes).toString('base64url')
+      const secret = randomSecret()
       await store(idOf(secret), userId)
       // Afterwards, so that concurrent sign-ins count each other's devices.
       await removeOldest(userId)

@@ -30,6 +30,7 @@ export interface Passkey {
   /** A hash of the credential's id, which forms may contain. */
   readonly id: string
   readonly name: string
+  /** Milliseconds since 1970. */
   readonly createdAt: number
 }
 

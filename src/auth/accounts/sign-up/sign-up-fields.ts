@@ -4,7 +4,8 @@ import type { Field, Model } from '../../../model/model.ts'
 import type { Run } from '../../../plan/run.ts'
 import { listShape, readFirst, where } from '../../../plan/system-plans.ts'
 
-export interface SignUpField {
+/** A field of `users` in a form. */
+export interface AskedField {
   /** The field's name in the model. */
   readonly name: string
   readonly label: string
@@ -23,22 +24,29 @@ export function labelOf({ name, description }: Pick<Field, 'name' | 'description
 }
 
 /** The fields that a sign-up asks for, in the order of the model. */
-export function signUpFields(model: Pick<Model, 'collections'>): readonly SignUpField[] {
+export function signUpFields(model: Pick<Model, 'collections'>): readonly AskedField[] {
   const fields = [...(model.collections.get('users')?.fields.values() ?? [])]
   return fields
     .filter(({ signUp }) => signUp)
     .map(field => ({ name: field.name, label: labelOf(field), field }))
 }
 
-/** The entered texts as values. A text that is not a valid value is passed on, so that the model reports it. */
-export function valuesOf(fields: readonly SignUpField[], answers: ReadonlyMap<string, string>) {
+/**
+ * The entered texts as values. A text that is not a valid value is passed on, so that the model reports it. `mayBeEmpty`:
+ * whether a field may be left empty, so that its value is null.
+ */
+export function valuesOf(
+  fields: readonly AskedField[],
+  answers: ReadonlyMap<string, string>,
+  mayBeEmpty: (field: Field) => boolean = () => false,
+) {
   const values: Record<string, JsonValue> = {}
   const missing = new Map<string, string>()
   for (const { name, label, field } of fields) {
     const text = answers.get(name)?.trim() ?? ''
-    const isFlag = field.type.schema.type === 'boolean'
-    if (isFlag) values[name] = text !== ''
+    if (field.type.schema.type === 'boolean') values[name] = text !== ''
     else if (text !== '') values[name] = field.type.fromText(text) ?? text
+    else if (mayBeEmpty(field)) values[name] = null
     else missing.set(name, `${label} is required.`)
   }
   return { values, missing }

@@ -2,7 +2,7 @@
 import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
 import { button, type FormFaults, field, form, otherField, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
-import { group, linkButton, radio } from '../components/parts.ts'
+import { group, linkButton, radio, selectField } from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 
@@ -87,8 +87,8 @@ function scopeGroup({ entered, choices, faults }: AppFormPage): Html {
 }
 
 function defaultsGroup({ entered, faults }: AppFormPage): Html {
-  const choice = (value: string, label: string, hint?: string) =>
-    radio({ name: 'defaults', value, label, hint, checked: entered.defaults === value })
+  const choice = (value: string, label: string) =>
+    radio({ name: 'defaults', value, label, checked: entered.defaults === value })
   const content = html`${choice('none', 'Refuse it')}
 ${choice('all', 'Ask for all that is chosen above')}
 ${choice('some', 'Ask for these scopes:')}
@@ -103,21 +103,6 @@ const separatorNames: ReadonlyMap<string, string> = new Map([
 ])
 
 const formatNames = { opaque: 'opaque', jwt: 'a JWT' }
-
-interface Select {
-  readonly name: string
-  readonly label: string
-  readonly hint: string
-  readonly chosen: string
-  readonly options: readonly (readonly [value: string, label: string])[]
-}
-
-function selectField({ name, label, hint, chosen, options }: Select, faults: FormFaults): Html {
-  const listed = options.map(
-    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
-  )
-  return otherField({ name, label, hint, input: tied => html`<select${tied}>${listed}</select>` }, faults)
-}
 
 function tokenFields({ entered, service, faults }: AppFormPage): Html {
   const format = selectField(

@@ -1,7 +1,7 @@
 /** A user's OAuth apps: the list, an app with its secrets and first requests, and confirmations before something ends. */
 import type { App } from '../../server/server.ts'
 import { duration } from '../components/duration.ts'
-import { button, type FormFaults, form } from '../components/form.ts'
+import { button, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { appLinks, confirmPage, copied, copiedCode, linkButton, ownHeading } from '../components/parts.ts'
 import { appTile } from '../components/tile.ts'
@@ -176,12 +176,12 @@ ${requests(page, scope)}</section>
   return { title: app.name, content, menu, script: true }
 }
 
-export function deleteAppPage(menu: Menu, app: Pick<OwnApp, 'id' | 'name'>, faults: FormFaults): Page {
+export function deleteAppPage(menu: Menu, app: Pick<OwnApp, 'id' | 'name'>): Page {
   const content = html`<p>Everyone who has connected ${named(app.name)} is disconnected: its tokens stop working at once. Its secrets and webhooks go with it. This cannot be undone.</p>`
   const action = `${path}/${app.id}/delete`
   const title = html`Delete ${named(app.name)}?`
   return confirmPage({
-    ...{ menu, title, content, action, faults },
+    ...{ menu, title, content, action },
     name: 'Delete an app',
     label: 'Delete the app',
     back: `${path}/${app.id}`,
@@ -194,13 +194,13 @@ export interface EndSecretPage {
   readonly secret: OwnSecret
   /** Whether no other secret of the app works. */
   readonly isLast: boolean
-  readonly faults: FormFaults
 }
 
-export function endSecretPage({ menu, app, secret, isLast, faults }: EndSecretPage): Page {
+export function endSecretPage({ menu, app, secret, isLast }: EndSecretPage): Page {
   const content = html`<p>The secret that begins with <code>${secret.prefix}…</code> stops working at once, wherever ${named(app.name)} uses it.${isLast && html` <strong>It is the only one that works:</strong> until the app has another, it gets no tokens.`} This cannot be undone.</p>`
   return confirmPage({
-    ...{ menu, content, faults },
+    menu,
+    content,
     title: html`End a secret of ${named(app.name)}?`,
     name: 'End a secret',
     action: `${path}/${app.id}/secrets/${secret.id}/end`,

@@ -1,8 +1,17 @@
 /** A user's API keys: the list, the form for a new key, the key itself, and the confirmation before one is revoked. */
 import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
-import { button, type FormFaults, field, form, otherField, summary } from '../components/form.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
-import { confirmPage, copied, copiedCode, group, linkButton, ownHeading, radio } from '../components/parts.ts'
+import {
+  confirmPage,
+  copied,
+  copiedCode,
+  group,
+  linkButton,
+  ownHeading,
+  radio,
+  selectField,
+} from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
 import { dayText, time } from '../components/time.ts'
 import type { Menu, Page } from '../frame/layout.ts'
@@ -87,22 +96,17 @@ function endField({ entered, ends, faults }: NewKeyPage): Html {
     value,
     `In ${value} days, on ${dayText(at)}`,
   ])
-  const options = [
-    ...days,
-    ['date', 'On a date of my choice'],
-    ['never', 'Never: only for programs whose key nobody can replace'],
-  ] as const
-  const optionElements = options.map(
-    ([value, label]) =>
-      html`<option value="${value}"${value === entered.end && html` selected`}>${label}</option>`,
-  )
-  const hint = 'A key that expires does less harm if it is lost.'
-  return otherField(
+  return selectField(
     {
       name: 'end',
       label: 'Expires',
-      hint,
-      input: inputAttributes => html`<select${inputAttributes}>${optionElements}</select>`,
+      hint: 'A key that expires does less harm if it is lost.',
+      chosen: entered.end,
+      options: [
+        ...days,
+        ['date', 'On a date of my choice'],
+        ['never', 'Never: only for programs whose key nobody can replace'],
+      ],
     },
     faults,
   )
@@ -170,17 +174,15 @@ function keyDetails({ name, may, expiresAt }: ShownKey): Html {
 export interface RevokeKeyPage {
   readonly menu: Menu
   readonly key: ShownKey
-  readonly faults: FormFaults
 }
 
-export function revokeKeyPage({ menu, key, faults }: RevokeKeyPage): Page {
+export function revokeKeyPage({ menu, key }: RevokeKeyPage): Page {
   const { id, name, prefix } = key
   const used =
     key.usedAt !== undefined && html` It was last used on ${time(key.usedAt)}, or within the hour after.`
   const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that were created with it are paused.${used} This cannot be undone.</p>`
   return confirmPage({
     menu,
-    faults,
     title: html`Revoke ${named(name)}?`,
     name: 'Revoke a key',
     content,

@@ -1,27 +1,22 @@
 /** Passwords, passkeys and one-time codes of an account. */
 import type { Identity } from '../../accounts/identities.ts'
+import type { Passkey } from '../../accounts/sign-in/passkeys.ts'
 import { maxPasswordCharacters } from '../../password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import { icon } from '../components/icons.ts'
+import { checkbox } from '../components/parts.ts'
 import { day } from '../components/time.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 import { firstPasswordForm, type ProviderName, providerSection } from '../sign-in/providers.ts'
 import { newPassword } from '../sign-in/sign-up.ts'
 import { note } from './account.ts'
 
-export interface PasskeyRow {
-  readonly id: string
-  readonly name: string
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
-}
-
 export interface SecurityPage {
   readonly menu: Menu
   readonly faults: FormFaults
   readonly note: string | undefined
-  readonly passkeys: readonly PasskeyRow[]
+  readonly passkeys: readonly Passkey[]
   readonly totp: boolean
   /** How many recovery codes are left. */
   readonly recoveryCodes: number
@@ -37,7 +32,7 @@ const action = '/account/security'
 /** Ticked by default: users who suspect an intruder might forget their keys. */
 function keysChoice(keys: number): Html {
   const label = keys === 1 ? 'Revoke my API key too' : `Revoke my ${keys} API keys too`
-  return html`<div class="choice"><input type="checkbox" id="keys" name="keys" value="yes" checked><label for="keys">${label}</label></div>`
+  return html`<div class="choice">${checkbox({ id: 'keys', label, checked: true })}</div>`
 }
 
 function passwordSection({ menu: { csrf }, faults, keys, hasPassword }: SecurityPage): Html {
@@ -57,7 +52,7 @@ ${keys > 0 && keysChoice(keys)}
 )}</section>`
 }
 
-function passkeyRow({ id, name, createdAt }: PasskeyRow, csrf: string): Html {
+function passkeyRow({ id, name, createdAt }: Passkey, csrf: string): Html {
   return html`<li><span class="icon">${icon('key')}</span><div><h3>${named(name)}</h3><p class="faint">Added on ${day(createdAt)}</p></div>
 ${form({ action, csrf, hidden: { change: 'remove-passkey', passkey: id } }, button('Remove', 'danger', { 'aria-label': `Remove ${name}` }))}</li>`
 }

@@ -4,6 +4,7 @@ import { browserName, deviceIcon } from '../components/device-name.ts'
 import { button, form } from '../components/form.ts'
 import { type Html, html, type Part } from '../components/html.ts'
 import { icon } from '../components/icons.ts'
+import { checkbox } from '../components/parts.ts'
 import { ago, day } from '../components/time.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 import { note } from './account.ts'
@@ -51,7 +52,7 @@ function signOutSection({ csrf }: Menu): Html {
 <p>Do this if you have lost a device, or if you see a browser that is not yours; then <a href="/account/security">change your password</a>. Connected apps and API keys keep their access: see <a href="/account/apps">Connected apps</a> and <a href="/account/keys">API keys</a>.</p>
 ${form(
   { action: path, csrf, hidden: { session: 'others' } },
-  html`<div class="choice"><input type="checkbox" id="this" name="this" value="yes"><label for="this">This browser too</label></div>
+  html`<div class="choice">${checkbox({ id: 'this', label: 'This browser too', checked: false })}</div>
 <div class="buttons">${button('Sign out everywhere', 'danger')}</div>`,
 )}</section>`
 }

@@ -1,7 +1,7 @@
 /** The form to add or edit a webhook. */
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html } from '../components/html.ts'
-import { group, linkButton, radio } from '../components/parts.ts'
+import { checkbox, group, linkButton, radio } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 
 /** The events of one collection. */
@@ -32,7 +32,7 @@ export interface WebhookFormPage {
 
 function tick(name: string, value: string, label: string, checked: boolean): Html {
   const id = `${name}-${value}`.replaceAll(/[^\w-]/g, m => (m === '*' ? 'all' : '-'))
-  return html`<span><input type="checkbox" id="${id}" name="${name}" value="${value}"${checked && html` checked`}><label for="${id}">${label}</label></span>`
+  return html`<span>${checkbox({ id, name, value, label, checked })}</span>`
 }
 
 function typesOf({ title, types }: EventGroup, { types: ticked }: WebhookForm): Html {

@@ -181,10 +181,11 @@ ${deliveries.map(shown => delivery(page, shown))}</section>`
   return { title: 'Webhook', content, menu, script: true, faulty: faults.size > 0 }
 }
 
-export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook, faults: FormFaults): Page {
+export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook): Page {
   const content = html`<p><code>${url}</code> gets no more events, not even those that are waiting, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.</p>`
   return confirmPage({
-    ...{ menu, content, faults },
+    menu,
+    content,
     title: 'Delete this webhook?',
     name: 'Delete a webhook',
     action: `${path}/${id}/delete`,

@@ -99,11 +99,10 @@ export interface FormOptions {
   readonly action: string
   readonly csrf?: string
   readonly hidden?: Readonly<Record<string, string | undefined>>
-  readonly id?: string
 }
 
-export function form({ action, csrf, hidden: values = {}, id }: FormOptions, content: Part): Html {
-  return html`<form${attributes({ method: 'post', action, id })}>
+export function form({ action, csrf, hidden: values = {} }: FormOptions, content: Part): Html {
+  return html`<form${attributes({ method: 'post', action })}>
 ${hidden({ csrf, ...values })}${content}
 </form>`
 }

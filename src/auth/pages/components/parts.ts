@@ -2,7 +2,7 @@
 import type { App } from '../../server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'
-import { button, describedBy, type FormFaults, field, form, hintAndFault, summary } from './form.ts'
+import { button, describedBy, type FormFaults, field, form, hintAndFault, otherField } from './form.ts'
 import { attributes, type Html, html, type Part } from './html.ts'
 
 /** A link that looks like a button. */
@@ -17,7 +17,7 @@ export function linkButton(
 }
 
 /** A link to an address that a user has chosen. */
-export function foreignLink(address: string): Html {
+function foreignLink(address: string): Html {
   return html`<a href="${address}" rel="noopener noreferrer nofollow">${address}</a>`
 }
 
@@ -55,22 +55,42 @@ export interface Radio {
   readonly label: Part
   readonly hint?: Part
   readonly checked: boolean
-  /** Set for the first option of a group, to which the summary of faults links. */
-  readonly id?: string
 }
 
 /** One of several options. Screen readers read its `hint` with it. */
-export function radio({
-  name,
-  value,
-  label,
-  hint,
-  checked,
-  id = `${name}-${value}`.replaceAll(/[^\w-]/g, '-'),
-}: Radio): Html {
+export function radio({ name, value, label, hint, checked }: Radio): Html {
+  const id = `${name}-${value}`.replaceAll(/[^\w-]/g, '-')
   const described = hint !== undefined && `${id}-hint`
   const input = attributes({ type: 'radio', id, name, value, checked, 'aria-describedby': described })
   return html`<div class="choice"><input${input}><div><label for="${id}">${label}</label>${hint !== undefined && html`<span class="hint" id="${id}-hint">${hint}</span>`}</div></div>`
+}
+
+export interface Checkbox {
+  readonly id: string
+  readonly name?: string
+  readonly value?: string
+  readonly label: Part
+  readonly checked: boolean
+}
+
+/** A box to tick, with its label. */
+export function checkbox({ id, name = id, value = 'yes', label, checked }: Checkbox): Html {
+  return html`<input${attributes({ type: 'checkbox', id, name, value, checked })}><label for="${id}">${label}</label>`
+}
+
+export interface Select {
+  readonly name: string
+  readonly label: string
+  readonly hint: string
+  readonly chosen: string
+  readonly options: readonly (readonly [value: string, label: string])[]
+}
+
+export function selectField({ name, label, hint, chosen, options }: Select, faults: FormFaults): Html {
+  const listed = options.map(
+    ([value, text]) => html`<option value="${value}"${value === chosen && html` selected`}>${text}</option>`,
+  )
+  return otherField({ name, label, hint, input: tied => html`<select${tied}>${listed}</select>` }, faults)
 }
 
 export interface FieldGroup {
@@ -101,32 +121,19 @@ export interface ConfirmPage {
   readonly name: string
   readonly content: Part
   readonly action: string
-  readonly hidden?: Readonly<Record<string, string>>
   readonly label: string
   readonly back: string
-  readonly faults: FormFaults
 }
 
 /** Asks for confirmation before something is deleted or ended. */
-export function confirmPage({
-  menu,
-  title,
-  name,
-  content,
-  action,
-  hidden,
-  label,
-  back,
-  faults,
-}: ConfirmPage): Page {
+export function confirmPage({ menu, title, name, content, action, label, back }: ConfirmPage): Page {
   const page = html`<h1>${title}</h1>
-${summary(faults)}
 ${form(
-  { action, csrf: menu.csrf, ...(hidden && { hidden }) },
+  { action, csrf: menu.csrf },
   html`${content}
 <div class="buttons">${button(label, 'danger')}${linkButton(back, 'Cancel', 'plain')}</div>`,
 )}`
-  return { title: name, content: page, menu, faulty: faults.size > 0 }
+  return { title: name, content: page, menu }
 }
 
 /** The top of a page that lists a user's own items. */

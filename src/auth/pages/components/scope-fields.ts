@@ -7,6 +7,7 @@ import {
   type ScopeChoices,
 } from '../../accounts/own/scope-choices.ts'
 import { type Html, html, type Part } from './html.ts'
+import { checkbox } from './parts.ts'
 
 const levelNames: readonly (readonly [Level, string])[] = [
   ['none', 'Nothing'],
@@ -38,9 +39,13 @@ function collectionSection(
 ${collections.map(collection => levels(collection, chosen.levels.get(collection.type) ?? 'none'))}`
 }
 
-function scopeCheckbox([scope, sentence]: readonly [string, string], chosen: ChosenScopes): Html {
+export function scopeBox(scope: string, label: Part, checked: boolean): Html {
   const id = `scope-${scope.replace(/[^\w-]/g, '-')}`
-  return html`<div class="choice"><input type="checkbox" id="${id}" name="scope" value="${scope}"${chosen.others.has(scope) && html` checked`}><label for="${id}">${sentence}</label></div>`
+  return checkbox({ id, name: 'scope', value: scope, label, checked })
+}
+
+function scopeCheckbox([scope, sentence]: readonly [string, string], chosen: ChosenScopes): Html {
+  return html`<div class="choice">${scopeBox(scope, sentence, chosen.others.has(scope))}</div>`
 }
 
 function scopeSection(title: string, scopes: ScopeChoices['others'], chosen: ChosenScopes): Part {

@@ -52,7 +52,7 @@ export function brandTile({ logo, name }: Theme, size?: TileSize): Html {
   return tile(['logo', size], image(logo, name))
 }
 
-/** The service's picture and name, as a link. */
-export function brand(theme: Theme, href: string): Html {
-  return html`<a class="brand" href="${href}">${brandTile(theme, 'small')}<span>${theme.name}</span></a>`
+/** The service's picture and name, as a link to its first page. */
+export function brand(theme: Theme): Html {
+  return html`<a class="brand" href="/">${brandTile(theme, 'small')}<span>${theme.name}</span></a>`
 }

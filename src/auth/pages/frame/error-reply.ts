@@ -1,6 +1,6 @@
 /** Errors of the service as pages: what happened, what to do, and details for the people who investigate. */
 import type { Call, Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
+import { type ApiError, toApiError } from '../../../errors.ts'
 import type { Icon } from '../components/icons.ts'
 import { faultPage, type MessageLink } from './message.ts'
 import { pageReply } from './reply.ts'
@@ -65,7 +65,7 @@ export function errorPageReply(
   { requestId, path }: Pick<Call, 'requestId' | 'path'>,
   now = Date.now(),
 ): Reply {
-  const error = thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR')
+  const error = toApiError(thrown)
   const pageWords = wordsOf(error, path)
   const { title, icon } = pageWords
   const page = faultPage({

@@ -101,7 +101,7 @@ ${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } },
 }
 
 function accountFrame(theme: Theme, menu: Menu, content: Part): Html {
-  return html`<header class="bar">${brand(theme, '/')}
+  return html`<header class="bar">${brand(theme)}
 <a class="quiet" href="/docs">Docs</a>
 <button type="button" class="plain open" popovertarget="menu">${icon('lines')}Menu</button></header>
 <div class="account">
@@ -114,7 +114,7 @@ ${content}
 }
 
 function centredFrame(theme: Theme, content: Part): Html {
-  return html`<header>${brand(theme, '/')}</header>
+  return html`<header>${brand(theme)}</header>
 <main id="content">
 ${content}
 </main>`

@@ -4,6 +4,7 @@ import { layout, type Page } from './layout.ts'
 import type { Theme } from './theme.ts'
 
 interface PageReplyOptions {
+  /** By default 200, and 400 for a page with faults. */
   readonly status?: number
   readonly headers?: readonly string[]
   /** Where the response to a form may redirect besides our own pages, as a source of a policy, e.g. `https:`. */
@@ -47,7 +48,7 @@ function pageHeaders(images: readonly (string | undefined)[], leadsTo: string | 
 }
 
 export function pageReply(theme: Theme, page: Page, options: PageReplyOptions = {}): Reply {
-  const { status = 200, headers = [], leadsTo, images = [] } = options
+  const { status = page.faulty ? 400 : 200, headers = [], leadsTo, images = [] } = options
   return {
     status,
     headers: [...pageHeaders([theme.logo, ...images], leadsTo), ...headers],

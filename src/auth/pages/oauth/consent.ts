@@ -10,6 +10,7 @@ import { button, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { icon } from '../components/icons.ts'
 import { appLinks } from '../components/parts.ts'
+import { scopeBox } from '../components/scope-fields.ts'
 import { appTile, brandTile, personTile } from '../components/tile.ts'
 import { day } from '../components/time.ts'
 import type { Page } from '../frame/layout.ts'
@@ -80,10 +81,6 @@ function details({ scope, narrower, access }: ScopeChoice): Part {
   return html`<details><summary>Details</summary><dl>${rows}<dt>Scope</dt><dd><code>${scopes.join(' ')}</code></dd></dl></details>`
 }
 
-function idOf(scope: string): string {
-  return `scope-${scope.replace(/[^\w-]/g, '-')}`
-}
-
 function marks({ isNew, access }: ScopeChoice): Part {
   const deletes = access?.writes === true && access.reach.delete !== 'none'
   return html`${isNew && html` <span class="new">New</span>`}${deletes && html` <span class="state danger">Can delete</span>`}`
@@ -93,18 +90,18 @@ function marks({ isNew, access }: ScopeChoice): Part {
 function narrowerChoice({ narrower }: ScopeChoice): Part {
   if (narrower === undefined) return null
   const { scope, sentence } = narrower
-  const id = idOf(scope)
-  return html`<div class="choice left"><input type="checkbox" id="${id}" name="scope" value="${scope}" checked><label for="${id}">Only this: ${sentence.charAt(0).toLowerCase() + sentence.slice(1)}</label></div>`
+  const label = `Only this: ${sentence.charAt(0).toLowerCase() + sentence.slice(1)}`
+  return html`<div class="choice left">${scopeBox(scope, label, true)}</div>`
 }
 
 function permit(choice: ScopeChoice): Html {
   const { scope, sentence, fixed, access } = choice
-  const id = idOf(scope)
   if (fixed) {
     return html`<div class="permit"><div class="choice"><input type="hidden" name="scope" value="${scope}"><span class="good">${icon('check')}</span><span>${sentence}${marks(choice)}</span></div></div>`
   }
   const hint = access && html`<span class="hint">${reachInWords(access.reach, access.writes)}</span>`
-  return html`<div class="permit"><div class="choice"><input type="checkbox" id="${id}" name="scope" value="${scope}" checked><label for="${id}">${sentence}${marks(choice)}${hint}</label></div>
+  const label = html`${sentence}${marks(choice)}${hint}`
+  return html`<div class="permit"><div class="choice">${scopeBox(scope, label, true)}</div>
 ${narrowerChoice(choice)}${details(choice)}</div>`
 }
 

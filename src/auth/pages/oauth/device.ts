@@ -1,19 +1,10 @@
 /** The pages of the device flow (RFC 8628, 3.3). */
-import type { App } from '../../server/server.ts'
+import type { App, DeviceCodePage, DeviceConfirmPage } from '../../server/server.ts'
 import { button, type FormFaults, field, form, noFaults, summary } from '../components/form.ts'
 import { html, named } from '../components/html.ts'
 import { appTile } from '../components/tile.ts'
 import type { Page } from '../frame/layout.ts'
 import { messagePage } from '../frame/message.ts'
-
-export interface DeviceCodePage {
-  readonly action: string
-  readonly hidden: Readonly<Record<string, string>>
-  readonly entered: string | undefined
-  readonly fault: string | undefined
-  /** Whether the user has just refused the device. */
-  readonly isStopped: boolean
-}
 
 function stoppedPage(action: string): Page {
   return messagePage({
@@ -36,13 +27,6 @@ ${field({ name: 'user_code', label: 'Code', hint: 'The code that your device sho
 <div class="buttons">${button('Continue')}</div>`,
 )}`
   return { title: 'Connect a device', content, faulty: faults.size > 0 }
-}
-
-export interface DeviceConfirmPage {
-  readonly action: string
-  readonly hidden: Readonly<Record<string, string>>
-  readonly app: App
-  readonly userCode: string
 }
 
 /** RFC 8628, 5.4: users who follow somebody else's link must see what they would connect. */

@@ -8,17 +8,16 @@ import { newPassword } from './sign-up.ts'
 interface RequestPage {
   readonly csrf: string
   readonly faults: FormFaults
-  readonly email: string | undefined
 }
 
-export function resetRequestPage({ csrf, faults, email }: RequestPage): Page {
+export function resetRequestPage({ csrf, faults }: RequestPage): Page {
   const content = html`<h1>Forgotten your password?</h1>
 ${summary(faults)}
 <p>We send you a link to set a new one.</p>
 ${form(
   { action: '/account/reset', csrf },
   html`
-${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username', maxlength: 254 }, faults)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', maxlength: 254 }, faults)}
 <div class="buttons">${button('Send the link')}</div>`,
 )}
 <p class="foot"><a href="/account/sign-in">Back to sign-in</a></p>`

@@ -2,6 +2,7 @@
 import { maxPasswordCharacters } from '../../password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { html, named, type Part } from '../components/html.ts'
+import { checkbox } from '../components/parts.ts'
 import type { Page } from '../frame/layout.ts'
 import { or, type ProviderButtons, providerButtons } from './providers.ts'
 
@@ -48,7 +49,7 @@ ${form(
   html`
 ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', maxlength: 254 }, faults)}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
-<div class="between"><div class="choice"><input type="checkbox" id="remember" name="remember" value="yes"${remember && html` checked`}><label for="remember">Stay signed in</label></div>
+<div class="between"><div class="choice">${checkbox({ id: 'remember', label: 'Stay signed in', checked: remember })}</div>
 <a href="/account/reset">Forgotten your password?</a></div>
 <div class="buttons">${button('Sign in')}</div>`,
 )}

@@ -1,13 +1,13 @@
 /** The scopes of a consent request as its page shows them: in groups, reading folded into writing, with their reach. */
 import { openidScopes } from '../../../model/builtin.ts'
-import type { Collection, CollectionAccess, Model } from '../../../model/model.ts'
+import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
 import { type Reach, reachOf } from '../../../plan/guard.ts'
 import { type AccessClass, user } from '../../../principal.ts'
 import { builtIn } from '../../accounts/own/scope-choices.ts'
 import type { Interaction, ScopeSentence } from '../server.ts'
 import { withCovered } from './scopes.ts'
 
-export type ReachOfOperations = Readonly<Record<keyof CollectionAccess, Reach>>
+export type ReachOfOperations = Readonly<Record<CrudOperation, Reach>>
 
 export interface ScopeChoice extends ScopeSentence {
   /** The user has not allowed it yet, but has allowed the app other scopes. */
@@ -37,7 +37,7 @@ export interface ScopeGroup {
 type RequestedScopes = Pick<Interaction, 'scopes' | 'allowedBefore'>
 
 /** The scopes without read scopes that a write scope covers. */
-export function widest<Scope extends { readonly scope: string }>(scopes: readonly Scope[]): readonly Scope[] {
+function widest<Scope extends { readonly scope: string }>(scopes: readonly Scope[]): readonly Scope[] {
   const all = new Set(scopes.map(({ scope }) => scope))
   return scopes.filter(({ scope }) => !(scope.startsWith('read:') && all.has(writeScopeOf(scope))))
 }
@@ -93,8 +93,7 @@ export function scopeGroups(
 }
 
 function accessOf(model: Model, collection: Collection, access: AccessClass) {
-  const reach = (operation: keyof CollectionAccess) =>
-    reachOf(model, collection, collection.access[operation], access)
+  const reach = (operation: CrudOperation) => reachOf(model, collection, collection.access[operation], access)
   return {
     collection: collection.name,
     reach: { read: reach('read'), create: reach('create'), update: reach('update'), delete: reach('delete') },

@@ -1,6 +1,6 @@
 /** Our own errors at the endpoints that apps call, in OAuth's format. */
 import type { Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
+import { toApiError } from '../../../errors.ts'
 
 /** OAuth's error codes by status (RFC 6749, 4.1.2.1 and 5.2). Every other refusal is `invalid_request`. */
 const names: Readonly<Record<number, string>> = {
@@ -12,7 +12,7 @@ const names: Readonly<Record<number, string>> = {
 
 /** The reply to an error, with a body as in RFC 6749, 5.2, RFC 7009, 2.2.1, and RFC 7591, 3.2.2. */
 export function asOauthError(reply: Reply, thrown: unknown): Reply {
-  const { message } = thrown instanceof ApiError ? thrown : new ApiError('INTERNAL_ERROR')
+  const { message } = toApiError(thrown)
   const headers = [...reply.headers]
   headers[headers.indexOf('Content-Type') + 1] = 'application/json'
   const body = JSON.stringify({

@@ -1,4 +1,5 @@
 /** The token response as apps expect it. */
+import { mediaRanges } from '../../../media-ranges.ts'
 import { formText } from '../requests/form.ts'
 
 /** `scope` joined by the separator, and `token_type` in lower case (RFC 6749, 5.1: it is case-insensitive). */
@@ -14,7 +15,7 @@ export function tokenResponse(body: Record<string, unknown>, separator: ',' | ' 
 /** Whether the client accepts a form and does not name JSON. */
 export function acceptsOnlyForm(accept: string | undefined): boolean {
   if (accept === undefined) return false
-  const types = accept.split(',').map(part => part.split(';')[0]?.trim().toLowerCase())
+  const types = mediaRanges(accept).map(({ type }) => type)
   return types.includes('application/x-www-form-urlencoded') && !types.includes('application/json')
 }
 

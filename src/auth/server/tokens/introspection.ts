@@ -4,10 +4,10 @@ import type { Records, StoredRecord } from '../../../records.ts'
 import type { AppRow } from '../clients/apps.ts'
 import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { storedGrant } from '../consent/stored-grant.ts'
-import { secretHash } from '../secret.ts'
+import { isRandomSecret, secretHash } from '../secret.ts'
 import type { HasAccount } from '../server.ts'
 import { looksLikeJwt, type TokenSigner } from './jwt.ts'
-import { opaqueToken, type StoredToken } from './stored-token.ts'
+import type { StoredToken } from './stored-token.ts'
 
 export interface IntrospectionParts {
   readonly issuer: string
@@ -40,7 +40,7 @@ export class Introspection {
   /** The response to an authenticated app; undefined if the text is not one of our tokens. */
   async answer(app: AppRow, token: string, signer: TokenSigner): Promise<Reply | undefined> {
     const isJwt = looksLikeJwt(token)
-    if (!isJwt && !opaqueToken.test(token)) return undefined
+    if (!isJwt && !isRandomSecret(token)) return undefined
     const jti = isJwt ? signer.verify(token, this.#parts.issuer, Date.now())?.jti : undefined
     if (isJwt && jti === undefined) return inactive
     const record = await this.#find(jti ?? secretHash(token))

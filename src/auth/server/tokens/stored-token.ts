@@ -1,8 +1,3 @@
-/** Tokens of oidc-provider: their format, and their stored payload. */
-
-/** 256 random bits, as oidc-provider encodes them. */
-export const opaqueToken = /^[A-Za-z0-9_-]{43}$/
-
 /** The payload of the record of an access or refresh token. */
 export interface StoredToken {
   readonly clientId: string

@@ -7,6 +7,7 @@ import type pg from 'pg'
 import { basesKey, identityKey, prunedKey, restoredKey } from '../../log/keys.ts'
 import { parseBases } from '../../log/pruning.ts'
 import { baseAbove, withBase } from '../../log/restored.ts'
+import { inTransaction } from '../../schema/postgres/session.ts'
 import { literal } from '../../schema/quoted.ts'
 import { MigrationError } from '../../schema/refusal.ts'
 import { noInputs } from '../../values.ts'
@@ -47,7 +48,7 @@ interface StoredLogState {
 export async function openLog(client: pg.Client, now: () => number): Promise<void> {
   const state = await logState(client)
   if (isOpen(state)) return
-  await transact(client, async () => {
+  await inTransaction(client, async () => {
     await lockBounds(client)
     const { identity, stored, isRestored } = await logStateBy(client, state.text)
     if (isRestored || (stored !== null && !isSame(stored, identity))) await raise(client, now())
@@ -58,7 +59,7 @@ export async function openLog(client: pg.Client, now: () => number): Promise<voi
 /** The log continues far above its present numbers, and no reader may resume from one of them. */
 export async function raiseLog(client: pg.Client, now: () => number): Promise<void> {
   const { identity } = await logState(client)
-  await transact(client, async () => {
+  await inTransaction(client, async () => {
     await lockBounds(client)
     await raise(client, now())
     await store(client, identityKey, identity)
@@ -167,15 +168,4 @@ async function rows(client: pg.Client, text: string): Promise<readonly (readonly
 
 function textOf(value: unknown): string | null {
   return value === null || value === undefined ? null : String(value)
-}
-
-async function transact(client: pg.Client, work: () => Promise<void>): Promise<void> {
-  await client.query('BEGIN')
-  try {
-    await work()
-    await client.query('COMMIT')
-  } catch (error) {
-    await client.query('ROLLBACK').catch(() => {})
-    throw error
-  }
 }

@@ -148,7 +148,7 @@ function sorted(node: Node, inner: readonly Node[], tables: Tables): readonly Pl
   const keys = Array.isArray(node['Sort Key']) ? node['Sort Key'].length : 1
   const presorted = Array.isArray(node['Presorted Key']) ? node['Presorted Key'].length : 0
   const lastTerms = presorted === 0 ? undefined : keys - presorted
-  const tree: PlanTree = { kind: 'tree', purpose: 'order', lastTerms, detail: 'Sort', steps: [] }
+  const tree: PlanTree = { kind: 'tree', lastTerms, detail: 'Sort', steps: [] }
   return [...inner.flatMap(child => stepsOf(child, tables)), tree]
 }
 

@@ -3,6 +3,7 @@
  * transaction. Each write succeeds or fails as a whole, and is answered only after the COMMIT that contains it.
  */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { tooManyChangesError } from '../../refusals.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'
 import { failureOf, isLockTimeout, isTransient } from '../connections/failure.ts'
@@ -82,9 +83,7 @@ export class CommitQueue<T> {
 
   #refusal(): ApiError | undefined {
     if (this.#isClosed) return stoppingRefusal()
-    if (this.#queues.count >= this.#options.maxWaiting) {
-      return temporaryRefusal('Too many changes are waiting to be stored.')
-    }
+    if (this.#queues.count >= this.#options.maxWaiting) return tooManyChangesError()
     return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }
 

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../../errors.ts'
 import { unconfirmedWriteError } from '../../refusals.ts'
-import { slot, sql } from '../../sql/writer.ts'
+import { sql } from '../../sql/writer.ts'
 import { noInputs, slotInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionLost, failureOf, isLockTimeout, isTransient, NotSent } from '../connections/failure.ts'
@@ -10,7 +10,7 @@ import { type Statement, statementOf } from '../connections/statement.ts'
 import { Transaction } from '../connections/transaction.ts'
 import type { CacheLease } from '../versions/lease.ts'
 import { inLockOrder, runConcurrently, type WriteOrder } from './lock-order.ts'
-import { type Moment, Scope } from './scope.ts'
+import { limitLockWait, type Moment, Scope } from './scope.ts'
 
 /** How many groups use savepoints from the start, after one that needed them. */
 const savepointGroups = 20
@@ -58,7 +58,6 @@ const rollback = statementOf(sql`ROLLBACK`)
 const savepoint = statementOf(sql`SAVEPOINT "one_write"`)
 const release = statementOf(sql`RELEASE "one_write"`)
 const rollbackTo = statementOf(sql`ROLLBACK TO "one_write"`)
-const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
 
 /**
  * How long a transaction waits for the lock of a table while it may hold others, in milliseconds: less than PostgreSQL's

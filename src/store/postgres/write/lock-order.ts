@@ -1,5 +1,6 @@
 /** The order in which the writes of one group run. */
 import type { GuardedCreate, GuardedWrite } from '../../../plan/guarded.ts'
+import { compareCodeUnits } from '../../../unicode.ts'
 import { assignedValue } from '../../write/assign.ts'
 
 /** The properties of a write that decide when it runs within its group. */
@@ -21,12 +22,8 @@ export function inLockOrder<W extends OrderedWrite>(group: readonly W[]): readon
   const keyed = group.filter(({ job }) => job.key !== undefined && !job.runsAlone)
   const alone = group.filter(({ job }) => job.runsAlone)
   const others = group.filter(({ job }) => job.key === undefined && !job.runsAlone)
-  const order = (left: W, right: W) => compare(left.job.key ?? '', right.job.key ?? '')
+  const order = (left: W, right: W) => compareCodeUnits(left.job.key ?? '', right.job.key ?? '')
   return [...keyed.toSorted(order), ...others, ...alone.toSorted(order)]
-}
-
-function compare(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0
 }
 
 /** Runs writes with the same key one after the other, and the writes that must run alone at the end. */

@@ -13,7 +13,7 @@ const rollbackTo = statementOf(sql`ROLLBACK TO "one_step"`)
 
 /** How long to wait for the lock of a table while other locks are held, in milliseconds. */
 const heldLockMs = 50
-const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
+export const limitLockWait = statementOf(sql`SELECT set_config('lock_timeout', ${slot(0)}, true)`)
 
 /** How many statements are sent together. All of them must be answered within the time limit of one answer. */
 const maxStatementsAtOnce = 1000

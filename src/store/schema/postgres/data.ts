@@ -4,9 +4,11 @@ import type { Model } from '../../../model/model.ts'
 import { withoutCollation } from '../../sql/postgres.ts'
 import { isConverted } from '../changes.ts'
 import {
+  countSql,
   type DataCheck,
   duplicatesSql,
   type InvalidRows,
+  invalidRowsIn,
   invalidRowsMessage,
   type TableChecks,
   ValueChecker,
@@ -40,7 +42,10 @@ async function invalidRowsOf(
 ): Promise<InvalidRows | undefined> {
   switch (check.kind) {
     case 'present':
-      return countRows(client, from, check.oldColumn ? `${ident(check.oldColumn.name)} IS NULL` : 'true')
+      return findInvalid(
+        client,
+        countSql(from, check.oldColumn ? `${ident(check.oldColumn.name)} IS NULL` : 'true'),
+      )
     case 'values': {
       const checker = ValueChecker.of(model, to, check.newColumn)
       return (
@@ -55,18 +60,17 @@ async function invalidRowsOf(
         )
       )
         return undefined
-      return invalidRowsIn(
-        await client.query(
-          duplicatesSql(
-            from,
-            check.columns.map(([oldColumn, newColumn]) => newValue(oldColumn, newColumn)),
-          ),
+      return findInvalid(
+        client,
+        duplicatesSql(
+          from,
+          check.columns.map(([oldColumn, newColumn]) => newValue(oldColumn, newColumn)),
         ),
       )
     }
     case 'target':
       return withConversion(client, check, value =>
-        countRows(client, from, danglingCondition(value, check.target)),
+        findInvalid(client, countSql(from, danglingCondition(value, check.target))),
       )
   }
 }
@@ -87,15 +91,9 @@ function newValue(oldColumn: Column | undefined, newColumn: Column): string {
     : value
 }
 
-async function countRows(client: pg.Client, table: string, where: string): Promise<InvalidRows | undefined> {
-  return invalidRowsIn(
-    await client.query(`SELECT count(*) AS "n", min("id") AS "id" FROM ${ident(table)} WHERE ${where}`),
-  )
-}
-
-function invalidRowsIn({ rows: [row] }: pg.QueryResult): InvalidRows | undefined {
-  const count = Number(row?.n ?? 0)
-  return count === 0 ? undefined : { count, example: Number(row.id), other: Number(row.other ?? 0) }
+async function findInvalid(client: pg.Client, text: string): Promise<InvalidRows | undefined> {
+  const { rows } = await client.query(text)
+  return invalidRowsIn(rows[0])
 }
 
 const conversion = 'pg_temp."_portico_converted"'

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { searchTable } from '../../sql/dialect.ts'
 import { allTermsColumn } from '../../sql/postgres.ts'
 import { ident, literal } from '../quoted.ts'
+import { recordIndexes } from '../record-indexes.ts'
 import type { Column, Schema, Table, TableIndex } from '../tables.ts'
 
 /** https://www.postgresql.org/docs/15/limits.html: longer names are cut off. */
@@ -83,16 +84,7 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "owner" ${text},
   PRIMARY KEY ("kind", "id")
 )`,
-    indexes: {
-      _records__expires_at:
-        'CREATE INDEX IF NOT EXISTS "_records__expires_at" ON "_records" ("expires_at") WHERE "expires_at" IS NOT NULL',
-      _records__grant_id:
-        'CREATE INDEX IF NOT EXISTS "_records__grant_id" ON "_records" ("grant_id") WHERE "grant_id" IS NOT NULL',
-      _records__alias:
-        'CREATE UNIQUE INDEX IF NOT EXISTS "_records__alias" ON "_records" ("kind", "alias") WHERE "alias" IS NOT NULL',
-      _records__owner:
-        'CREATE INDEX IF NOT EXISTS "_records__owner" ON "_records" ("kind", "owner") WHERE "owner" IS NOT NULL',
-    },
+    indexes: recordIndexes,
   },
 }
 

@@ -4,7 +4,7 @@ import type { Pool } from '../../postgres/connections/pool.ts'
 import { statementOf } from '../../postgres/connections/statement.ts'
 import { sql } from '../../sql/writer.ts'
 import { noInputs } from '../../values.ts'
-import { MigrationError } from '../refusal.ts'
+import { falseIfRefused } from '../refusal.ts'
 import { mayStartWithoutSteps } from '../start.ts'
 import { planFor, stateOf } from './plan.ts'
 import { withConnection } from './session.ts'
@@ -49,12 +49,9 @@ export class PostgresFit {
 
   async #check(): Promise<boolean> {
     const state = await withConnection(this.#url, stateOf)
-    try {
+    return falseIfRefused(() => {
       const { steps } = planFor(state, { model: this.#model, rowSecurity: undefined })
       return mayStartWithoutSteps(steps, { autoMigrate: false })
-    } catch (error) {
-      if (error instanceof MigrationError) return false
-      throw error
-    }
+    })
   }
 }

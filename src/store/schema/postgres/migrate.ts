@@ -4,7 +4,13 @@ import type { Model } from '../../../model/model.ts'
 import { requireRestrained, securitySql } from '../../postgres/row-security/migration.ts'
 import { checksAfter, type TableChecks } from '../data-checks.ts'
 import type { MigrationStep } from '../diff.ts'
-import { concurrentRowsError, dataLossError, invalidRowsError, MigrationError } from '../refusal.ts'
+import {
+  concurrentRowsError,
+  dataLossError,
+  falseIfRefused,
+  invalidRowsError,
+  MigrationError,
+} from '../refusal.ts'
 import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
 import { hasValueSchemas, type Schema, schemaOf, schemaText } from '../tables.ts'
 import {
@@ -28,7 +34,13 @@ import {
 } from './plan.ts'
 import { lockTimeoutMs, reasonOf, runStep, runWithRetries, withRetries } from './retries.ts'
 import { catchUp, type FilledSearch, fillSearch } from './search.ts'
-import { announceWriter, tryWithMigrationLock, withConnection, withMigrationLock } from './session.ts'
+import {
+  announceWriter,
+  inTransaction,
+  tryWithMigrationLock,
+  withConnection,
+  withMigrationLock,
+} from './session.ts'
 import type { Preparation } from './sql.ts'
 
 /** The statements that create the model's tables in an empty PostgreSQL database. */
@@ -106,7 +118,7 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
 
 /** Whether no step is needed. */
 function isPrepared(state: DatabaseState, aim: MigrationTarget, start: Start): boolean {
-  try {
+  return falseIfRefused(() => {
     const plan = planFor(state, aim)
     const { stored } = state
     if (start.autoMigrate && stored !== undefined && !hasValueSchemas(stored)) return false
@@ -114,10 +126,7 @@ function isPrepared(state: DatabaseState, aim: MigrationTarget, start: Start): b
       isUpToDate(state, { unfinished: [], steps: [] }) &&
       mayStartWithoutSteps([...plan.unfinished.map(unfinishedStep), ...plan.steps], start)
     )
-  } catch (error) {
-    if (error instanceof MigrationError) return false
-    throw error
-  }
+  })
 }
 
 type CheckSteps = (steps: readonly Omit<MigrationStep, 'sql'>[], isNew: boolean) => void
@@ -219,23 +228,18 @@ async function transact(
   client: pg.Client,
   { own, filledSearches, steps, schema }: MigrationTransaction,
 ): Promise<void> {
-  await withRetries(async () => {
-    try {
-      await client.query(`BEGIN; SET LOCAL lock_timeout = ${lockTimeoutMs}`)
-      await runStep('Create the tables of Portico itself.', () => client.query(own.join(';\n')))
-      for (const search of filledSearches) await catchUp(client, search)
-      for (const part of ['before', 'alter', 'after'] as const) {
-        for (const { sentence, sql } of steps) {
-          if (sql[part].length > 0) await runStep(sentence, () => client.query(sql[part].join(';\n')))
-        }
+  const work = async () => {
+    await client.query(`SET LOCAL lock_timeout = ${lockTimeoutMs}`)
+    await runStep('Create the tables of Portico itself.', () => client.query(own.join(';\n')))
+    for (const search of filledSearches) await catchUp(client, search)
+    for (const part of ['before', 'alter', 'after'] as const) {
+      for (const { sentence, sql } of steps) {
+        if (sql[part].length > 0) await runStep(sentence, () => client.query(sql[part].join(';\n')))
       }
-      await storePostgresSchema(client, schema)
-      await client.query('COMMIT')
-    } catch (error) {
-      await client.query('ROLLBACK').catch(() => {})
-      throw error
     }
-  }, 'Nothing was changed: ')
+    await storePostgresSchema(client, schema)
+  }
+  await withRetries(() => inTransaction(client, work), 'Nothing was changed: ')
 }
 
 /** Within the transaction. Invalidates the caches of all nodes: values of rows may have changed. */

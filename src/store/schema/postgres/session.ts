@@ -70,6 +70,19 @@ async function prepare(client: pg.Client): Promise<void> {
   }
 }
 
+/** Rolls back if `work` rejects. */
+export async function inTransaction<T>(client: pg.Client, work: () => Promise<T>): Promise<T> {
+  await client.query('BEGIN')
+  try {
+    const result = await work()
+    await client.query('COMMIT')
+    return result
+  } catch (error) {
+    await client.query('ROLLBACK').catch(() => {})
+    throw error
+  }
+}
+
 /** The advisory lock of a process that changes the tables. */
 const migrationLock = '20591, 1'
 /** The upper half of the key of a writer's lock; the lower half is the node's number, or 0 for migrations. */

@@ -5,17 +5,18 @@ import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
 import { isConverted } from '../changes.ts'
 import {
+  countSql,
   type DataCheck,
   duplicatesSql,
   type InvalidRows,
+  invalidRowsIn,
   invalidRowsMessage,
   type TableChecks,
   ValueChecker,
 } from '../data-checks.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
-import { convertedSql } from './conversion.ts'
-import { initialSql } from './ddl.ts'
+import { convertedSql, newValue } from './conversion.ts'
 
 /** The faults in the data, as sentences. */
 export function dataFaults(
@@ -39,7 +40,10 @@ function invalidRowsOf(
 ): InvalidRows | undefined {
   switch (check.kind) {
     case 'present':
-      return countRows(database, from, check.oldColumn ? `${ident(check.oldColumn.name)} IS NULL` : '1')
+      return findInvalid(
+        database,
+        countSql(from, check.oldColumn ? `${ident(check.oldColumn.name)} IS NULL` : '1'),
+      )
     case 'values': {
       const checker = ValueChecker.of(model, to, check.newColumn)
       if (checker === undefined) return undefined
@@ -47,16 +51,17 @@ function invalidRowsOf(
       return checker.invalid
     }
     case 'unique':
-      return duplicateRows(
+      return findInvalid(
         database,
-        from,
-        check.columns.map(([oldColumn, newColumn]) => newValue(oldColumn, newColumn)),
+        duplicatesSql(
+          from,
+          check.columns.map(([oldColumn, newColumn]) => newValue(oldColumn, newColumn)),
+        ),
       )
     case 'target':
-      return countRows(
+      return findInvalid(
         database,
-        from,
-        danglingCondition(newValue(check.oldColumn, check.newColumn), check.target),
+        countSql(from, danglingCondition(newValue(check.oldColumn, check.newColumn), check.target)),
       )
   }
 }
@@ -67,33 +72,8 @@ function danglingCondition(value: string, target: string | undefined): string {
   return `(${value}) IS NOT NULL AND NOT ${targetExists}`
 }
 
-/** The value of a new column in a row of the old table. */
-function newValue(oldColumn: Column | undefined, newColumn: Column): string {
-  if (oldColumn === undefined) return initialSql(newColumn)
-  const value = isConverted(oldColumn, newColumn) ? convertedSql(oldColumn, newColumn) : ident(oldColumn.name)
-  return oldColumn.optional && !newColumn.optional && newColumn.initial !== null
-    ? `coalesce(${value}, ${initialSql(newColumn)})`
-    : value
-}
-
-function countRows(database: DatabaseSync, table: string, where: string): InvalidRows | undefined {
-  const row = database
-    .prepare(`SELECT count(*) AS "n", min("id") AS "id" FROM ${ident(table)} WHERE ${where}`)
-    .get()
-  return invalidRowsIn(row)
-}
-
-function invalidRowsIn(row: Readonly<Record<string, unknown>> | undefined): InvalidRows | undefined {
-  const count = Number(row?.n ?? 0)
-  return count === 0 ? undefined : { count, example: Number(row?.id), other: Number(row?.other ?? 0) }
-}
-
-function duplicateRows(
-  database: DatabaseSync,
-  table: string,
-  values: readonly string[],
-): InvalidRows | undefined {
-  return invalidRowsIn(database.prepare(duplicatesSql(table, values)).get())
+function findInvalid(database: DatabaseSync, text: string): InvalidRows | undefined {
+  return invalidRowsIn(database.prepare(text).get())
 }
 
 /** Every value that is not null, converted; undefined if it cannot be converted. */

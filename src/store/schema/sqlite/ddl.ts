@@ -1,6 +1,7 @@
 /** Tables as SQLite statements. */
 import { searchTable } from '../../sql/dialect.ts'
 import { ident, literal } from '../quoted.ts'
+import { recordIndexes } from '../record-indexes.ts'
 import type { Column, Schema, Table, TableIndex } from '../tables.ts'
 
 /** Portico's own tables: the stored schema, totals, the event log and the records. */
@@ -32,10 +33,7 @@ export const ownTables: readonly string[] = [
   "owner" TEXT,
   PRIMARY KEY ("kind", "id")
 ) STRICT`,
-  'CREATE INDEX IF NOT EXISTS "_records__expires_at" ON "_records" ("expires_at") WHERE "expires_at" IS NOT NULL',
-  'CREATE INDEX IF NOT EXISTS "_records__grant_id" ON "_records" ("grant_id") WHERE "grant_id" IS NOT NULL',
-  'CREATE UNIQUE INDEX IF NOT EXISTS "_records__alias" ON "_records" ("kind", "alias") WHERE "alias" IS NOT NULL',
-  'CREATE INDEX IF NOT EXISTS "_records__owner" ON "_records" ("kind", "owner") WHERE "owner" IS NOT NULL',
+  ...Object.values(recordIndexes),
 ]
 
 /** Columns of Portico's own tables that databases of earlier versions lack, by table. */

@@ -1,7 +1,7 @@
 /** Checks whether the tables still fit the model: other processes may migrate them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Model } from '../../../model/model.ts'
-import { MigrationError } from '../refusal.ts'
+import { falseIfRefused } from '../refusal.ts'
 import { mayStartWithoutSteps } from '../start.ts'
 import { stepsFor } from './migrate.ts'
 
@@ -31,12 +31,9 @@ export class SqliteFit {
   }
 
   #check(): boolean {
-    try {
-      return mayStartWithoutSteps(stepsFor(this.#database, this.#model), { autoMigrate: false })
-    } catch (error) {
-      if (error instanceof MigrationError) return false
-      throw error
-    }
+    return falseIfRefused(() =>
+      mayStartWithoutSteps(stepsFor(this.#database, this.#model), { autoMigrate: false }),
+    )
   }
 
   #readVersion(): unknown {

@@ -14,6 +14,7 @@ import { diff, type MigrationStep } from '../diff.ts'
 import { ident } from '../quoted.ts'
 import {
   dataLossError,
+  falseIfRefused,
   invalidRowsError,
   MigrationError,
   missingColumnsError,
@@ -101,17 +102,12 @@ export function prepareDatabase(database: DatabaseSync, model: Model, start: Sta
   })
 }
 
-/** Whether no step is needed. False if the database looks inconsistent, perhaps because another process migrates it. */
+/** Whether no step is needed. */
 function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean {
   const stored = storedSchema(database)
   if (stored === undefined || (start.autoMigrate && !hasValueSchemas(stored)) || !hasOwnTables(database))
     return false
-  try {
-    return mayStartWithoutSteps(stepsFor(database, model), start)
-  } catch (error) {
-    if (error instanceof MigrationError) return false
-    throw error
-  }
+  return falseIfRefused(() => mayStartWithoutSteps(stepsFor(database, model), start))
 }
 
 /** Whether Portico's own tables are complete: in a database of an earlier version, some tables or columns may be missing. */

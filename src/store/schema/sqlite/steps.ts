@@ -1,9 +1,9 @@
 /** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
-import { type ColumnChange, columnsByName, isConverted, predecessor } from '../changes.ts'
+import { type ColumnChange, columnsByName, predecessor } from '../changes.ts'
 import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Table, TableIndex } from '../tables.ts'
-import { convertedSql } from './conversion.ts'
+import { newValue } from './conversion.ts'
 import {
   columnDefinition,
   createIndex,
@@ -12,7 +12,6 @@ import {
   createTotalsAndSearch,
   dropTotalsAndSearch,
   indexedColumns,
-  initialSql,
 } from './ddl.ts'
 
 /** `fillsDefault`: tables that an earlier version created have no defaults. */
@@ -91,7 +90,7 @@ function rebuild(from: Table, to: Table): string[] {
   const rebuilt = `_new_${to.name}`
   const oldColumns = columnsByName(from)
   const columns = to.columns.map(column => ident(column.name)).join(', ')
-  const values = to.columns.map(column => copiedValue(predecessor(column, oldColumns), column)).join(', ')
+  const values = to.columns.map(column => newValue(predecessor(column, oldColumns), column)).join(', ')
   const sequence = `(SELECT "seq" FROM "sqlite_sequence" WHERE "name" = ${literal(to.name)})`
   return [
     // The rename is first, so that other tables' references follow it.
@@ -104,12 +103,4 @@ function rebuild(from: Table, to: Table): string[] {
     `DROP TABLE ${ident(to.name)}`,
     `ALTER TABLE ${ident(rebuilt)} RENAME TO ${ident(to.name)}`,
   ]
-}
-
-function copiedValue(oldColumn: Column | undefined, newColumn: Column): string {
-  if (oldColumn === undefined) return initialSql(newColumn)
-  const value = isConverted(oldColumn, newColumn) ? convertedSql(oldColumn, newColumn) : ident(oldColumn.name)
-  if (oldColumn.optional && !newColumn.optional && newColumn.initial !== null)
-    return `coalesce(${value}, ${initialSql(newColumn)})`
-  return value
 }

@@ -1,8 +1,9 @@
 /** Prepares a log for writing: stores its bounds, and continues above the numbers of a log that a backup has replaced. */
-import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite'
+import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import { basesKey, prunedKey, restoredKey } from '../../log/keys.ts'
 import { parseBases } from '../../log/pruning.ts'
 import { baseAbove, withBase } from '../../log/restored.ts'
+import { storedValue } from '../../schema/sqlite/migrate.ts'
 import { commitOrUndo } from '../file/empty-commit.ts'
 
 /** The database must have Portico's own tables. `now`: in milliseconds. */
@@ -54,17 +55,8 @@ function oldestOf(database: DatabaseSync): number | undefined {
   return id === null || id === undefined ? undefined : Number(id)
 }
 
-function storedValue(database: DatabaseSync, key: string): string | undefined {
-  const value = firstValue(database, 'SELECT "value" FROM "_portico" WHERE "key" = ?', key)
-  return value === undefined ? undefined : String(value)
-}
-
-function firstValue(
-  database: DatabaseSync,
-  text: string,
-  ...values: SQLInputValue[]
-): SQLOutputValue | undefined {
-  const row = database.prepare(text).get(...values)
+function firstValue(database: DatabaseSync, text: string): SQLOutputValue | undefined {
+  const row = database.prepare(text).get()
   return row && Object.values(row)[0]
 }
 

@@ -96,15 +96,13 @@ function parseBlock(base: PlanBase): PlanBlock | undefined {
 }
 
 const treePattern =
-  /^USE TEMP B-TREE FOR (?:LAST (?:(?<last>\d+) TERMS|TERM) OF )?(?:(?<purpose>ORDER BY|GROUP BY|DISTINCT|UNION)|\w+\(DISTINCT\))$/
+  /^USE TEMP B-TREE FOR (?:LAST (?:(?<last>\d+) TERMS|TERM) OF )?(?:(?:ORDER BY|GROUP BY|DISTINCT|UNION)|\w+\(DISTINCT\))$/
 
 function parseTree(base: PlanBase): PlanTree | undefined {
   const groups = treePattern.exec(base.detail)?.groups
   if (groups === undefined) return undefined
-  const purposes = { 'ORDER BY': 'order', 'GROUP BY': 'group', UNION: 'union' } as const
-  const purpose = purposes[groups.purpose as keyof typeof purposes] ?? 'distinct'
   const lastTerms = base.detail.includes(' LAST ') ? Number(groups.last ?? 1) : undefined
-  return { ...base, kind: 'tree', purpose, lastTerms }
+  return { ...base, kind: 'tree', lastTerms }
 }
 
 /** A subquery that has already run, a Bloom filter of a join, an index that serves as the list of an IN operator. */

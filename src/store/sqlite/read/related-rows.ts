@@ -96,7 +96,7 @@ export function followsRelations(condition: Condition): boolean {
  * Whether building the sets of ids reads no more rows than the list has: because an index leads to them, or because their
  * collections are no larger.
  */
-export function prefersSets(
+function prefersSets(
   { collection, rows }: WholeList,
   { totals, walkedRows }: Pick<InlineContext, 'totals' | 'walkedRows'>,
 ): boolean {

@@ -21,10 +21,9 @@ import { countSql, itemSql, listSql, parentSql } from '../../sql/read.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import { arg, type Sql } from '../../sql/writer.ts'
 import type { Inputs } from '../../values.ts'
-import type { Connection } from '../connection.ts'
+import type { InlineContext } from './inline-statement.ts'
 import { parsePlan, tablesByAlias } from './query-plan.ts'
 import { relatedForm } from './related-rows.ts'
-import type { Totals } from './totals.ts'
 
 /** `budgeted`: on the event loop until its time budget is spent. */
 export type Route = 'inline' | 'budgeted' | 'pool'
@@ -95,12 +94,6 @@ function selectOf(shape: Exclude<GuardedReadShape, GuardedComposite>): readonly 
 
 type PlannedRoute = () => Route
 
-interface RouteContext {
-  readonly connection: Connection
-  readonly totals: Totals
-  readonly walkedRows: number
-}
-
 type CountKind = boolean | 'groups'
 
 interface StatementPlan {
@@ -111,7 +104,7 @@ interface StatementPlan {
 }
 
 /** Reads the query plans once. A scan of a whole table matters only while the table is large. */
-export function plannedRoute(shape: GuardedReadShape, context: RouteContext): PlannedRoute {
+export function plannedRoute(shape: GuardedReadShape, context: InlineContext): PlannedRoute {
   const plans = statementsOf(shape, context).map(({ fragment, counts }) => planOf(fragment, counts, context))
   const filtered = () => isFiltered(shape)
   const isBounded = plans.every(({ steps, rowsOf, counts }) => {
@@ -131,7 +124,7 @@ export function plannedRoute(shape: GuardedReadShape, context: RouteContext): Pl
   return () => (scanSizes.some(rows => rows() > wholeTableRows) ? 'pool' : 'budgeted')
 }
 
-function planOf(fragment: Sql, counts: CountKind, { connection, totals }: RouteContext): StatementPlan {
+function planOf(fragment: Sql, counts: CountKind, { connection, totals }: InlineContext): StatementPlan {
   const { text, rows } = connection.explain(fragment)
   const tables = tablesByAlias(text)
   const rowsOf = (table: string): number | undefined => {
@@ -160,7 +153,7 @@ function isScan(step: PlanStep): step is PlanAccess {
 
 function statementsOf(
   shape: GuardedReadShape,
-  context: RouteContext,
+  context: InlineContext,
 ): readonly { readonly fragment: Sql; readonly counts: CountKind }[] {
   const withoutCount = (fragment: Sql) => ({ fragment, counts: false })
   if (shape.kind === 'item') return [withoutCount(itemSql(shape, sqlite))]
@@ -194,7 +187,7 @@ function statementsOf(
   return statements
 }
 
-function groupsOf(shape: GuardedAggregate, context: RouteContext) {
+function groupsOf(shape: GuardedAggregate, context: InlineContext) {
   return { fragment: aggregateSql(shape, sqlite, relatedForm(shape, context)), counts: 'groups' as const }
 }
 

@@ -2,8 +2,8 @@
  * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each write succeeds or
  * fails as a whole, and is answered only once the commit that contains it is on disk.
  */
-import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
-import { unconfirmedWriteError } from '../../refusals.ts'
+import { ApiError, stoppingRefusal } from '../../../errors.ts'
+import { tooManyChangesError, unconfirmedWriteError } from '../../refusals.ts'
 import { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
 import { failureOf, isBusy, isCertainlyUndone, isForeignKeyFailure, storageTrouble } from '../failure.ts'
@@ -92,9 +92,7 @@ export class CommitQueue<T, A> {
    * whether the job is likely to fail after a change.
    */
   add(job: () => T, hasSteps = false): Promise<A> {
-    if (this.#waiting.length >= this.#options.maxWaiting) {
-      return Promise.reject(temporaryRefusal('Too many changes are waiting to be stored.'))
-    }
+    if (this.#waiting.length >= this.#options.maxWaiting) return Promise.reject(tooManyChangesError())
     if (this.#logTail.failure !== undefined) return Promise.reject(this.#unsettledError())
     const { promise, resolve, reject } = Promise.withResolvers<A>()
     this.#waiting.push({ job, hasSteps, addedAt: this.#clock(), resolve, reject })

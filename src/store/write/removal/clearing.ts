@@ -12,6 +12,7 @@ import { RowAlias } from '../../sql/row-alias.ts'
 import { eventSql, logicItemSql, returningRow, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'
 import { encode, type SqlValue, slotInputs } from '../../values.ts'
+import { assignedBySlot } from '../assign.ts'
 import { cardinalityLimits } from '../cardinality-limit.ts'
 import type { WriteDatabase } from '../database.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
@@ -119,7 +120,7 @@ function clearRowOf<S>(collection: Collection, database: WriteDatabase<S>): Clea
     return statement
   }
   return function* change(id, values, scope) {
-    const set = [...values.keys()].map(field => ({ field, value: noValue }))
+    const set = [...values.keys()].map(assignedBySlot)
     const slots = [...values].map(([{ type }, value]) => encode(value, type.encoding))
     const update = { statement: statementFor(set), inputs: slotInputs([...slots, id]) }
     let outputs: readonly SqlValue[] | undefined
@@ -137,4 +138,3 @@ function clearRowOf<S>(collection: Collection, database: WriteDatabase<S>): Clea
 }
 
 const maxStatements = 64
-const noValue = { kind: 'literal', value: null } as const

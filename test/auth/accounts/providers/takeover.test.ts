@@ -11,7 +11,7 @@ import { system } from '../../../../src/principal.ts'
 import type { Answer, Page } from '../../../conformance/oauth/browser.ts'
 import { consentOf } from '../../../conformance/oauth/server.ts'
 import { call } from '../../../serve/service.ts'
-import { type SoftPasskey, softPasskey } from '../soft-authenticator.ts'
+import { type SoftPasskey, softPasskey } from '../sign-in/soft-authenticator.ts'
 import {
   type Fixture,
   formTo,

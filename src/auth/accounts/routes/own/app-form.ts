@@ -17,7 +17,7 @@ import {
 } from '../../own/scope-choices.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, postedForm, signInRedirect } from '../own.ts'
+import { createAndShow, ownItems, protectedForm } from '../own.ts'
 import { appRow } from './developer.ts'
 
 const collection = 'oauth_apps'
@@ -60,7 +60,7 @@ function show(
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(theme, page)
 }
 
 function readAppForm({ base }: RouteParts, form: FormBody): AppForm {
@@ -171,14 +171,14 @@ async function saveForm(
   }
 }
 
-export async function newAppRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST') return redirection ?? show(parts, viewer, undefined, newAppForm, noFaults)
-  const entered = readAppForm(parts, postedForm(parts, visit))
-  if (redirection) return redirection
-  return saveForm(parts, viewer, undefined, entered, () => {
-    const body = { ...bodyOf(entered, viewer), type: entered.type }
-    return createAndShow(parts, visit, viewer, collection, body, ({ id }) => `${path}/${id}`)
+export function newAppRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  const showNew = () => show(parts, viewer, undefined, newAppForm, noFaults)
+  return protectedForm(parts, visit, viewer, showNew, form => {
+    const entered = readAppForm(parts, form)
+    return saveForm(parts, viewer, undefined, entered, () => {
+      const body = { ...bodyOf(entered, viewer), type: entered.type }
+      return createAndShow(parts, visit, viewer, collection, body, ({ id }) => `${path}/${id}`)
+    })
   })
 }
 
@@ -216,12 +216,12 @@ export async function editAppRoute(
   id: number,
 ): Promise<Reply> {
   const app = await appRow(parts, viewer, id)
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST') return redirection ?? show(parts, viewer, app, formOf(parts, app), noFaults)
-  const entered = readAppForm(parts, postedForm(parts, visit))
-  if (redirection) return redirection
-  return saveForm(parts, viewer, app, entered, async () => {
-    await ownItems(parts, viewer).update(collection, id, bodyOf(entered, viewer))
-    return redirect(`${path}/${id}?done=saved`)
+  const showStored = () => show(parts, viewer, app, formOf(parts, app), noFaults)
+  return protectedForm(parts, visit, viewer, showStored, form => {
+    const entered = readAppForm(parts, form)
+    return saveForm(parts, viewer, app, entered, async () => {
+      await ownItems(parts, viewer).update(collection, id, bodyOf(entered, viewer))
+      return redirect(`${path}/${id}?done=saved`)
+    })
   })
 }

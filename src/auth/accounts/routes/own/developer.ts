@@ -11,13 +11,12 @@ import {
   type OwnApp,
   type OwnSecret,
 } from '../../../pages/account/developer.ts'
-import { noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { type AppItem, appFields } from '../../../server/clients/apps.ts'
 import { sentencesOf } from '../../own/scope-choices.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
-import { createAndShow, ownItems, postedForm, signInRedirect } from '../own.ts'
+import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from '../own.ts'
 
 const collection = 'oauth_apps'
 const secretCollection = 'oauth_app_secrets'
@@ -133,13 +132,11 @@ export async function deleteAppRoute(
   id: number,
 ): Promise<Reply> {
   const app = await appRow(parts, viewer, id)
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST')
-    return redirection ?? pageReply(parts.theme, deleteAppPage(viewer.menu, app, noFaults))
-  postedForm(parts, visit)
-  if (redirection) return redirection
-  await ownItems(parts, viewer).remove(collection, id)
-  return redirect(`${path}?done=app-deleted`)
+  const askFirst = () => pageReply(parts.theme, deleteAppPage(viewer.menu, app))
+  return protectedForm(parts, visit, viewer, askFirst, async () => {
+    await ownItems(parts, viewer).remove(collection, id)
+    return redirect(`${path}?done=app-deleted`)
+  })
 }
 
 export async function endSecretRoute(
@@ -155,7 +152,7 @@ export async function endSecretRoute(
   if (!secret) throw new ApiError('NOT_FOUND', 'The app does not have this secret.')
   if (visit.method !== 'POST') {
     const isLast = secrets.every(({ id: other, ended }) => other === secretId || ended)
-    return pageReply(parts.theme, endSecretPage({ menu: viewer.menu, app, secret, isLast, faults: noFaults }))
+    return pageReply(parts.theme, endSecretPage({ menu: viewer.menu, app, secret, isLast }))
   }
   postedForm(parts, visit)
   await ownItems(parts, viewer).remove(secretCollection, secretId)

@@ -22,7 +22,7 @@ import { noScopes, readChosenScopes, scopeChoices, scopesIn, sentencesOf } from 
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, postedForm, signInRedirect } from '../own.ts'
+import { createAndShow, ownItems, postedForm, protectedForm } from '../own.ts'
 
 const collection = 'api_keys'
 const path = '/account/keys'
@@ -84,7 +84,7 @@ function showForm(parts: RouteParts, viewer: Viewer, entered: KeyForm, faults: F
     choices: scopeChoices(base.model, sessionPrincipal(viewer.user).access),
     ends: new Map(days.map(count => [count, base.now() + Number(count) * dayMs])),
   })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(theme, page)
 }
 
 function readKeyForm({ base }: RouteParts, { user }: Viewer, form: FormBody): KeyForm {
@@ -128,11 +128,15 @@ const formFields: ReadonlyMap<string, string> = new Map([
   ['scopes', 'access'],
 ])
 
-export async function newKeyRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST') return redirection ?? showForm(parts, viewer, newKeyForm, noFaults)
-  const entered = readKeyForm(parts, viewer, postedForm(parts, visit))
-  if (redirection) return redirection
+export function newKeyRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  const showNew = () => showForm(parts, viewer, newKeyForm, noFaults)
+  return protectedForm(parts, visit, viewer, showNew, form =>
+    saveKey(parts, visit, viewer, readKeyForm(parts, viewer, form)),
+  )
+}
+
+/** Shows the form again if it has faults, or if the key is refused. */
+async function saveKey(parts: RouteParts, visit: Visit, viewer: Viewer, entered: KeyForm): Promise<Reply> {
   const end = expiryOf(entered, parts.base.now())
   const scopes = entered.access === 'all' ? ['*'] : scopesIn(entered.chosen)
   const faults = faultsIn(entered, end, scopes)
@@ -188,8 +192,7 @@ export async function revokeKeyRoute(
   id: number,
 ): Promise<Reply> {
   const key = await keyOf(parts, viewer, id)
-  if (visit.method !== 'POST')
-    return pageReply(parts.theme, revokeKeyPage({ menu: viewer.menu, key, faults: noFaults }))
+  if (visit.method !== 'POST') return pageReply(parts.theme, revokeKeyPage({ menu: viewer.menu, key }))
   postedForm(parts, visit)
   await ownItems(parts, viewer).remove(collection, id)
   return redirect(`${path}?done=key-revoked`)

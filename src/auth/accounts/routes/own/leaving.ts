@@ -12,7 +12,7 @@ import { blockersOf, deleteAccount } from '../../own/deletion.ts'
 import { deletionPlan } from '../../own/own-data.ts'
 import { titleOf } from '../../own/scope-choices.ts'
 import { type RouteParts, tooMany, type Viewer, type Visit } from '../context.ts'
-import { postedForm, signInRedirect } from '../own.ts'
+import { protectedForm } from '../own.ts'
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
 
@@ -85,18 +85,17 @@ async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promis
   return { status: 200, headers, body }
 }
 
-export async function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const { base, theme } = parts
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST') {
+  const showExport = () => {
     const { access } = sessionPrincipal(viewer.user)
     const collections = exportedCollections(base.model, access).map(({ name }) => inSentence(name))
-    return redirection ?? pageReply(theme, exportPage({ menu: viewer.menu, collections }))
+    return pageReply(theme, exportPage({ menu: viewer.menu, collections }))
   }
-  postedForm(parts, visit)
-  if (redirection) return redirection
-  const seconds = await base.exports.take(`user:${viewer.user.id}`, parts.throttleAddress(visit.address))
-  return seconds === undefined ? download(parts, visit, viewer) : tooMany(theme, seconds)
+  return protectedForm(parts, visit, viewer, showExport, async () => {
+    const seconds = await base.exports.take(`user:${viewer.user.id}`, parts.throttleAddress(visit.address))
+    return seconds === undefined ? download(parts, visit, viewer) : tooMany(theme, seconds)
+  })
 }
 
 async function showDeletion({ base, theme }: RouteParts, viewer: Viewer, faults: FormFaults): Promise<Reply> {
@@ -106,7 +105,7 @@ async function showDeletion({ base, theme }: RouteParts, viewer: Viewer, faults:
     plan: deletionPlan(base.model),
     blocking: [...new Set(blockers.map(({ collection }) => titleOf(collection)))],
   })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(theme, page)
 }
 
 async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
@@ -129,12 +128,10 @@ async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer)
 export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   if (!parts.own.selfDeletion)
     throw new ApiError('NOT_FOUND', 'Users of this service cannot delete their accounts.')
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST') return redirection ?? showDeletion(parts, viewer, noFaults)
-  const address = postedForm(parts, visit).text('address')
-  if (redirection) return redirection
-  if (address.trim().toLowerCase() !== viewer.user.email) {
+  const showPage = () => showDeletion(parts, viewer, noFaults)
+  return protectedForm(parts, visit, viewer, showPage, form => {
+    if (form.text('address').trim().toLowerCase() === viewer.user.email)
+      return deleteAndSignOut(parts, visit, viewer)
     return showDeletion(parts, viewer, new Map([['address', 'This is not the address of your account.']]))
-  }
-  return deleteAndSignOut(parts, visit, viewer)
+  })
 }

@@ -1,6 +1,5 @@
 /** `/account/profile`: name, further fields and e-mail address. */
 import type { Reply } from '../../../../call.ts'
-import { ApiError } from '../../../../errors.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import { itemShape } from '../../../../plan/system-plans.ts'
 import { profilePage } from '../../../pages/account/profile.ts'
@@ -9,10 +8,11 @@ import { formName } from '../../../pages/components/model-field.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
-import { type ProfileField, profileFields, profileValues, textOf } from '../../own/profile-fields.ts'
+import { profileFields, textOf } from '../../own/profile-fields.ts'
+import { type AskedField, valuesOf } from '../../sign-up/sign-up-fields.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
-import { type FormRoute, ownItems, postedForm } from '../own.ts'
+import { changeIn, type FormRoute, ownItems, postedForm } from '../own.ts'
 
 const collection = 'users'
 const path = '/account/profile'
@@ -27,14 +27,14 @@ interface Entered {
   readonly answers?: ReadonlyMap<string, string>
 }
 
-function fieldsOf({ base }: RouteParts, { user }: Viewer): readonly ProfileField[] {
+function fieldsOf({ base }: RouteParts, { user }: Viewer): readonly AskedField[] {
   return profileFields(base.model, sessionPrincipal(user).access)
 }
 
 async function storedRow(
   parts: RouteParts,
   viewer: Viewer,
-  fields: readonly ProfileField[],
+  fields: readonly AskedField[],
 ): Promise<ProfileRow> {
   if (fields.length === 0) return {}
   return ownItems(parts, viewer).item<ProfileRow>(
@@ -68,7 +68,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: En
     newEmail: entered.email ?? '',
     deletion: parts.own.selfDeletion,
   })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(theme, page)
 }
 
 /** The values that differ from the stored ones: a rule may forbid writing a field, even with the same value. */
@@ -84,7 +84,7 @@ const details: FormRoute = async (parts, visit, viewer, form) => {
   const fields = fieldsOf(parts, viewer)
   const name = form.text('name')
   const answers = new Map(fields.map(field => [field.name, form.text(formName(field.name))]))
-  const { values, missing } = profileValues(fields, answers)
+  const { values, missing } = valuesOf(fields, answers, ({ optional }) => optional)
   const inputOf = (field: string) =>
     answers.has(field) ? formName(field) : field === 'name' ? field : undefined
   const faults = new Map([...missing].map(([field, message]) => [formName(field), message]))
@@ -123,7 +123,5 @@ const changes: ReadonlyMap<string, FormRoute> = new Map([
 export async function profileRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, { faults: noFaults })
   const form = postedForm(parts, visit)
-  const change = changes.get(form.text('change'))
-  if (!change) throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
-  return change(parts, visit, viewer, form)
+  return changeIn(form, changes)(parts, visit, viewer, form)
 }

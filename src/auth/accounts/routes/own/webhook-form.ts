@@ -12,7 +12,7 @@ import { faultsOf } from '../../own/own-items.ts'
 import { titleOf } from '../../own/scope-choices.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, postedForm, signInRedirect } from '../own.ts'
+import { createAndShow, ownItems, protectedForm } from '../own.ts'
 import { type OwnWebhook, webhookRow } from './webhooks.ts'
 
 const collection = 'webhooks'
@@ -66,7 +66,7 @@ function show(
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(parts.theme, page)
 }
 
 function readWebhookForm(form: FormBody): WebhookForm {
@@ -136,14 +136,14 @@ async function saveForm(
   }
 }
 
-export async function newWebhookRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST') return redirection ?? show(parts, viewer, undefined, newWebhookForm, noFaults)
-  const entered = readWebhookForm(postedForm(parts, visit))
-  if (redirection) return redirection
-  return saveForm(parts, viewer, undefined, entered, () =>
-    createAndShow(parts, visit, viewer, collection, bodyOf(entered), ({ id }) => `${path}/${id}`),
-  )
+export function newWebhookRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+  const showNew = () => show(parts, viewer, undefined, newWebhookForm, noFaults)
+  return protectedForm(parts, visit, viewer, showNew, form => {
+    const entered = readWebhookForm(form)
+    return saveForm(parts, viewer, undefined, entered, () =>
+      createAndShow(parts, visit, viewer, collection, bodyOf(entered), ({ id }) => `${path}/${id}`),
+    )
+  })
 }
 
 export async function editWebhookRoute(
@@ -153,12 +153,12 @@ export async function editWebhookRoute(
   id: number,
 ): Promise<Reply> {
   const row = await webhookRow(parts, viewer, id)
-  const redirection = signInRedirect(parts, visit, viewer)
-  if (visit.method !== 'POST') return redirection ?? show(parts, viewer, row, formOf(row), noFaults)
-  const entered = readWebhookForm(postedForm(parts, visit))
-  if (redirection) return redirection
-  return saveForm(parts, viewer, row, entered, async () => {
-    await ownItems(parts, viewer).update(collection, id, bodyOf(entered, row))
-    return redirect(`${path}/${id}?done=saved`)
+  const showStored = () => show(parts, viewer, row, formOf(row), noFaults)
+  return protectedForm(parts, visit, viewer, showStored, form => {
+    const entered = readWebhookForm(form)
+    return saveForm(parts, viewer, row, entered, async () => {
+      await ownItems(parts, viewer).update(collection, id, bodyOf(entered, row))
+      return redirect(`${path}/${id}?done=saved`)
+    })
   })
 }

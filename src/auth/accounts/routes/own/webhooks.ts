@@ -17,7 +17,7 @@ import { faultsOf } from '../../own/own-items.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { ownItems, postedForm, showOnce, signInRedirect } from '../own.ts'
+import { changeIn, ownItems, postedForm, showOnce, signInRedirect } from '../own.ts'
 
 const collection = 'webhooks'
 const path = '/account/webhooks'
@@ -148,7 +148,7 @@ async function show(
     revealed: shownSecrets?.secret,
     overlapSeconds: parts.own.webhookOverlapSeconds,
   })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(parts.theme, page)
 }
 
 interface Target {
@@ -227,8 +227,7 @@ export async function webhookRoute(
   const row = await webhookRow(parts, viewer, id)
   if (visit.method !== 'POST') return show(parts, visit, viewer, row, noFaults)
   const form = postedForm(parts, visit)
-  const change = changes.get(form.text('change'))
-  if (!change) throw new ApiError('BAD_REQUEST', 'The form names an unknown change.')
+  const change = changeIn(form, changes)
   try {
     return await change({ parts, visit, viewer, row }, form)
   } catch (error) {
@@ -249,8 +248,7 @@ export async function deleteWebhookRoute(
   id: number,
 ): Promise<Reply> {
   const webhook = toShownWebhook(await webhookRow(parts, viewer, id))
-  if (visit.method !== 'POST')
-    return pageReply(parts.theme, deleteWebhookPage(viewer.menu, webhook, noFaults))
+  if (visit.method !== 'POST') return pageReply(parts.theme, deleteWebhookPage(viewer.menu, webhook))
   postedForm(parts, visit)
   await ownItems(parts, viewer).remove(collection, id)
   return redirect(`${path}?done=webhook-deleted`)

@@ -1,10 +1,9 @@
 /** The state of a sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
-import { randomBytes } from 'node:crypto'
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
-import { isSame } from '../../../server/secret.ts'
+import { isSame, randomSecret } from '../../../server/secret.ts'
 import type { ProviderIdentity } from '../../identities.ts'
 import type { TokenKind } from '../../link-tokens.ts'
 import { type FaultReason, type FlowSecrets, type Provider, ProviderFault } from '../../providers/provider.ts'
@@ -52,7 +51,7 @@ type Cookie = 'portico_provider' | 'portico_link'
 const lifetimeSeconds: Readonly<Record<Cookie, number>> = { portico_provider: 600, portico_link: 1800 }
 
 /** An empty token deletes the cookie. */
-export function setTokenCookie(
+function setTokenCookie(
   { base: { issuer } }: RouteParts,
   { res }: Visit,
   cookie: Cookie,
@@ -64,10 +63,6 @@ export function setTokenCookie(
 
 function tokenIn({ base: { issuer } }: RouteParts, visit: Visit, cookie: Cookie): string | undefined {
   return cookieOf(visit, hostCookieName(issuer, cookie))
-}
-
-function randomSecret(): string {
-  return randomBytes(32).toString('base64url')
 }
 
 /** The redirect URI that is registered at the provider: `/account/sign-in/{id}` of this service. */

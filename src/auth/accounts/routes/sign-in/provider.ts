@@ -3,6 +3,7 @@ import type { Reply } from '../../../../call.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { completePage } from '../../../pages/sign-in/providers.ts'
+import { tokenForm } from '../../link-tokens.ts'
 import { interactionPrefix } from '../../paths.ts'
 import { nameFrom } from '../../providers/claims.ts'
 import { ProviderFault } from '../../providers/provider.ts'
@@ -56,7 +57,6 @@ export function isProviderPath(path: string): boolean {
 }
 
 const uidPattern = /^[A-Za-z0-9_-]{1,100}$/
-const tokenPattern = /^[A-Za-z0-9_-]{20,128}$/
 
 function validOrUndefined(pattern: RegExp, text: string | undefined): string | undefined {
   return text !== undefined && pattern.test(text) ? text : undefined
@@ -68,7 +68,7 @@ export async function providerRoute(parts: RouteParts, visit: Visit): Promise<Re
   if (callback !== undefined) return callbackRoute(parts, visit, id)
   if (visit.method !== 'POST') throw methodNotAllowed('POST')
   const form = postedForm(parts, visit)
-  const account = validOrUndefined(tokenPattern, form.optional('account'))
+  const account = validOrUndefined(tokenForm, form.optional('account'))
   const confirms = form.text('confirm') === 'yes'
   // The form alone is not decisive: a person at someone else's signed-in browser can edit it.
   const reauthenticates =
@@ -341,5 +341,5 @@ function showForm(
     app: context.app,
     modelFields: inputs,
   })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200, leadsTo: context.leadsTo })
+  return pageReply(parts.theme, page, { leadsTo: context.leadsTo })
 }

@@ -51,12 +51,12 @@ function resetExpiredReply(parts: RouteParts): Reply {
 
 function showReset({ theme, csrf }: RouteParts, visit: Visit, token: string, faults: FormFaults): Reply {
   const page = resetPage({ csrf: csrf.token(visit, visit.res), faults, token })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(theme, page)
 }
 
 function showRequest({ theme, csrf }: RouteParts, visit: Visit, faults: FormFaults): Reply {
-  const page = resetRequestPage({ csrf: csrf.token(visit, visit.res), faults, email: undefined })
-  return pageReply(theme, page, { status: faults.size > 0 ? 400 : 200 })
+  const page = resetRequestPage({ csrf: csrf.token(visit, visit.res), faults })
+  return pageReply(theme, page)
 }
 
 /** The reply is the same for every address. */
@@ -139,7 +139,7 @@ async function showConfirm(
   if (address.isNew && !asksPassword && !hasRecentSignIn(parts, viewer)) return signInAgain(token)
   const csrf = parts.csrf.token(visit, visit.res)
   const page = verifyPage({ csrf, token, ...address, asksPassword, faults })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(parts.theme, page)
 }
 
 /** For users without a password. */
@@ -165,7 +165,7 @@ function showPending(
   faults: FormFaults,
 ): Reply {
   const page = finishPage({ csrf: parts.csrf.token(visit, visit.res), account, email, faults })
-  return pageReply(parts.theme, page, { status: faults.size > 0 ? 400 : 200 })
+  return pageReply(parts.theme, page)
 }
 
 /** For an account without a password: the person who opens the link signs in with the provider again. */

@@ -1,0 +1,50 @@
+/** Creating an API key: its defaults, and its generated values. */
+import { ApiError } from '../../errors.ts'
+import { openidScopes } from '../../model/builtin.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { CreateHook, Creation } from '../../plan/run.ts'
+import { type AccessClass, hasScope, type Principal } from '../../principal.ts'
+import { generateKey, keyHash, keyPrefix } from './key.ts'
+
+/** The default scopes of a key: the creator's, without those that only tokens of apps can have. */
+function inheritableScopes({ scopes }: AccessClass): readonly string[] {
+  return scopes === 'all' ? ['*'] : [...scopes].filter(scope => !openidScopes.has(scope)).sort()
+}
+
+/** The default scopes and expiry of a key: those of the credential that creates it. */
+function inheritedValues(values: Readonly<Record<string, JsonValue>>, { access, expiresAt }: Principal) {
+  return {
+    ...(!Array.isArray(values.scopes) && { scopes: inheritableScopes(access) }),
+    ...(values.expires_at === undefined &&
+      Number.isFinite(expiresAt) && { expires_at: new Date(expiresAt).toISOString() }),
+  }
+}
+
+/** Throws FORBIDDEN if the caller's credential lacks one of the scopes. */
+function checkScopes(requested: readonly JsonValue[], { scopes }: AccessClass): void {
+  const missing = requested.filter(scope => !hasScope(scopes, String(scope)))
+  if (missing.length === 0) return
+  throw new ApiError(
+    'FORBIDDEN',
+    `A key cannot have more scopes than the credential that creates it: ${missing.join(', ')}.`,
+  )
+}
+
+/** The generated values of a key: the key itself, its hash and its prefix. */
+export function keyCreation(key = generateKey()): Creation {
+  return { computed: { prefix: keyPrefix(key), hash: keyHash(key) }, revealed: { key } }
+}
+
+/** For creates of `api_keys`: a user may have `maxKeysPerUser`. */
+export function newKeyHook(maxKeysPerUser: number): CreateHook {
+  const refusal = `You may have at most ${maxKeysPerUser} API keys. Revoke one first.`
+  const limit = { field: 'user_id', count: maxKeysPerUser, refusal }
+  return (values, principal) => {
+    if (principal.userId === null) throw new ApiError('UNAUTHORIZED')
+    const { scopes } = values
+    if (Array.isArray(scopes)) checkScopes(scopes, principal.access)
+    const { computed, revealed } = keyCreation()
+    const origin = principal.access.thirdParty ? { third_party: true } : {}
+    return { computed: { ...computed, ...origin, ...inheritedValues(values, principal) }, revealed, limit }
+  }
+}

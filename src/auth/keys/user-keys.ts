@@ -1,0 +1,55 @@
+/** The API keys of a user. */
+import { ApiError } from '../../errors.ts'
+import type { ReadAnswer } from '../../plan/answer.ts'
+import type { DeleteShape } from '../../plan/plan.ts'
+import type { Run } from '../../plan/run.ts'
+import { deleteShape, itemShape, listShape, readAllStored, where } from '../../plan/system-plans.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
+import { system } from '../../principal.ts'
+
+const keysOfUser = listShape('api_keys', ['id'], where('user_id'))
+const removal = deleteShape('api_keys')
+
+/** The owner of a key, and when the key expires: ISO 8601 UTC; null: never. */
+export interface KeyExpiry {
+  readonly user_id: number
+  readonly expires_at: string | null
+}
+
+/** Reads a `KeyExpiry`. */
+export const keyExpiryById = itemShape('api_keys', ['user_id', 'expires_at'])
+
+const pageSize = 1000
+
+/** The ids of all keys of a user. */
+export async function keysOf(run: Run, userId: number): Promise<readonly number[]> {
+  const keys = await readAllStored<{ readonly id: number }>(run, keysOfUser, userId)
+  return keys.map(({ id }) => id)
+}
+
+/** Deletes all keys of a user, as steps of a serial transaction that deletes from `api_keys`. */
+export function* removeKeysSteps(userId: number): ProgramSteps<void> {
+  for (;;) {
+    const { text } = (yield {
+      as: system,
+      plan: { shape: keysOfUser, args: [0, pageSize, userId] },
+    }) as ReadAnswer
+    const keys: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
+    for (const { id } of keys) yield { as: system, plan: { shape: removal, args: [id] } }
+    if (keys.length < pageSize) return
+  }
+}
+
+/** Deletes a key, unless it is deleted already. */
+export function removeKey(run: Run, id: number): Promise<void> {
+  return removeItem(run, removal, id)
+}
+
+/** Deletes an item as the service, unless it is deleted already. */
+export async function removeItem(run: Run, shape: DeleteShape, id: number): Promise<void> {
+  try {
+    await run.write({ shape, args: [id] }, system)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+  }
+}

@@ -1,0 +1,119 @@
+/** Removals of passkeys and identities, which never leave a user without a way to sign in. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { identityKind } from '../../../../src/auth/accounts/identities.ts'
+import type { Provider } from '../../../../src/auth/accounts/providers/provider.ts'
+import { passkeyKind } from '../../../../src/auth/accounts/sign-in/passkeys.ts'
+import { removeWay, type WayParts } from '../../../../src/auth/accounts/sign-in/ways-to-sign-in.ts'
+import { createUser } from '../../../../src/auth/bootstrap.ts'
+import { checkModel } from '../../../../src/model/check.ts'
+import { createGuard } from '../../../../src/plan/guard.ts'
+import { createRun } from '../../../../src/serve/store.ts'
+import blog from '../../../models/blog.ts'
+import { databaseKinds } from '../../../store/databases.ts'
+import { cheapHash } from '../../cheap-hash.ts'
+import { crashingRecords, untilCrash } from '../../crashing-records.ts'
+
+const model = checkModel(blog)
+const providers = new Map([['corp', {} as Provider]])
+const ways = [
+  { kind: passkeyKind, id: 'b', payload: JSON.stringify({ name: 'A phone' }) },
+  { kind: passkeyKind, id: 'c', payload: JSON.stringify({ name: 'A laptop' }) },
+  { kind: identityKind, id: 'a', payload: JSON.stringify({ provider: 'corp' }) },
+]
+
+interface Fixture {
+  /** The parts of each of two nodes. */
+  readonly nodes: readonly [WayParts, WayParts]
+  /** Creates a user with these ways to sign in. */
+  user(password: string | undefined, userWays: typeof ways): Promise<number>
+  left(userId: number): Promise<readonly string[]>
+}
+
+for (const { name, within } of databaseKinds) {
+  const withFixture = (use: (fixture: Fixture) => Promise<void>) =>
+    within(async database => {
+      const first = await database.open(model)
+      // Only one process may open a SQLite file.
+      const second = name === 'SQLite' ? first : await database.open(model)
+      const partsOf = (store: typeof first): WayParts => ({
+        base: { run: createRun(createGuard(model), store), records: store.records },
+        providers,
+      })
+      const nodes = [partsOf(first), partsOf(second)] as const
+      const { run, records } = nodes[0].base
+      try {
+        let count = 0
+        await use({
+          nodes,
+          async user(password, userWays) {
+            count += 1
+            const email = `user-${count}@example.com`
+            const id = await createUser(run, { name: 'Ada', email }, password ?? 'x', async () =>
+              password === undefined ? (null as never) : cheapHash(password),
+            )
+            for (const way of userWays)
+              await records.put({ ...way, id: idOf(id, way.id), expiresAt: null, owner: String(id) })
+            return id
+          },
+          async left(userId) {
+            const found = [passkeyKind, identityKind].map(kind => records.byOwner(kind, String(userId)))
+            return (await Promise.all(found)).flat().map(({ id }) => id.slice(id.indexOf(' ') + 1))
+          },
+        })
+      } finally {
+        for (const store of new Set([first, second])) await store.close()
+      }
+    })
+  const idOf = (userId: number, id: string) => `${userId} ${id}`
+
+  test(`of concurrent removals of all ways to sign in, exactly one is refused (${name})`, async () => {
+    await withFixture(async ({ nodes, user, left }) => {
+      for (let round = 0; round < 10; round++) {
+        const userWays = round % 2 === 0 ? ways : ways.slice(round % 3 === 0 ? 0 : 1).slice(0, 2)
+        const id = await user(undefined, userWays)
+        const answers = await Promise.all(
+          userWays.map((way, at) =>
+            removeWay(nodes[at % 2] ?? assert.fail(), id, { kind: way.kind, id: idOf(id, way.id) }),
+          ),
+        )
+        assert.deepEqual(answers.toSorted(), ['last', ...userWays.slice(1).map(() => 'removed')])
+        assert.equal((await left(id)).length, 1)
+      }
+    })
+  })
+
+  test(`a removal cannot be half done, and needs the owner and another way (${name})`, async () => {
+    await withFixture(async ({ nodes: [parts], user, left }) => {
+      const id = await user(undefined, ways.slice(0, 2))
+      const stranger = await user(undefined, ways)
+      const key = { kind: passkeyKind, id: idOf(id, 'b') }
+      assert.equal(await removeWay(parts, stranger, key), 'missing')
+      assert.equal(await removeWay(parts, id, { kind: passkeyKind, id: 'unknown' }), 'missing')
+
+      const { base } = parts
+      const died = crashingRecords(
+        base.records,
+        untilCrash(() => false),
+      )
+      assert.equal(await removeWay({ providers, base: { ...base, records: died } }, id, key), 'removed')
+      assert.deepEqual(await left(id), ['c'])
+      assert.equal(await removeWay(parts, id, { kind: passkeyKind, id: idOf(id, 'c') }), 'last')
+      assert.deepEqual(await left(id), ['c'])
+    })
+  })
+
+  test(`a password counts as another way; an identity of a provider that is not configured does not (${name})`, async () => {
+    await withFixture(async ({ nodes: [parts], user, left }) => {
+      const withPassword = await user('a password', ways.slice(0, 1))
+      const key = (id: number, way: string) => ({ kind: passkeyKind, id: idOf(id, way) })
+      assert.equal(await removeWay(parts, withPassword, key(withPassword, 'b')), 'removed')
+      assert.deepEqual(await left(withPassword), [])
+
+      const without = { ...parts, providers: new Map<string, Provider>() }
+      const id = await user(undefined, [ways[0] ?? assert.fail(), ways[2] ?? assert.fail()])
+      assert.equal(await removeWay(without, id, key(id, 'b')), 'last')
+      assert.equal(await removeWay(parts, id, key(id, 'b')), 'removed')
+    })
+  })
+}
