@@ -171,18 +171,30 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/read/in-flight',
-    ['store/postgres/read/reader', 'store/sqlite/read/slow-reads', 'store/write/races#PostgreSQL'],
+    ['store/read/in-flight', 'store/sqlite/read/slow-reads'],
     [
       [
         'an answer in flight is returned after a change',
-        'return read?.stamp === stamp && read.caller === caller',
-        'return read?.caller === caller',
+        'return reads?.stamp === stamp ? reads.byCaller.get(caller) : undefined',
+        'return reads?.byCaller.get(caller)',
       ],
       [
         'a read in flight is shared between callers',
-        'return read?.stamp === stamp && read.caller === caller',
-        'return read?.stamp === stamp',
+        'return reads?.stamp === stamp ? reads.byCaller.get(caller) : undefined',
+        'return reads?.stamp === stamp ? [...reads.byCaller.values()][0] : undefined',
       ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/read/joined-reads',
+    ['store/read/in-flight', 'store/postgres/read/reader', 'store/write/races#PostgreSQL'],
+    [
+      [
+        'an answer in flight is returned after a change',
+        'if (read?.stamp !== stamp) return undefined',
+        'if (read === undefined) return undefined',
+      ],
+      ['callers who join are not in the audience', 'read.audience.join(caller)', ''],
     ],
   ),
   ...mutantsOf(

@@ -1,5 +1,6 @@
 /** Connections that read. Reads of one turn of the event loop share a pipeline. */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { Audience } from '../../read/audience.ts'
 import type { Inputs } from '../../values.ts'
 import { LockedReads, type PendingRead } from '../read/locked-reads.ts'
 import { maxReadsPerPipeline, ReadQueue } from '../read/read-queue.ts'
@@ -33,8 +34,10 @@ export interface PoolOptions {
 export interface AskOptions {
   /** Sends the queries now, in a separate pipeline. */
   readonly isImmediate?: boolean
-  /** See `Principal.budgetKey`; omitted: Portico itself. */
-  readonly caller?: string
+  /** Omitted: Portico itself. */
+  readonly audience?: Audience
+  /** Until when it may wait, by `performance.now()`; omitted: as `PoolOptions.waitMs` says. */
+  readonly deadline?: number
 }
 
 const maxTries = 3
@@ -72,15 +75,16 @@ export class Pool {
   }
 
   /** Runs the queries in one snapshot. Rejects with an `ApiError`. */
-  ask(
-    queries: readonly BoundStatement[],
-    { isImmediate = false, caller = '' }: AskOptions = {},
-  ): Promise<readonly DataRows[]> {
-    const refusal = this.#refusalFor(caller)
+  ask(queries: readonly BoundStatement[], options: AskOptions = {}): Promise<readonly DataRows[]> {
+    const { isImmediate = false, audience = new Audience('') } = options
+    const { callers } = audience
+    const refusal = this.#refusalFor(callers)
     if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<readonly DataRows[]>()
-    const deadline = performance.now() + this.#waitMs
-    this.#queue.add({ queries, resolve, reject, caller, deadline, tries: 0 })
+    const deadline = options.deadline ?? performance.now() + this.#waitMs
+    this.#queue.add({ queries, resolve, reject, callers, deadline, tries: 0 })
+    // A read that must wait for others of its caller may be sent for the next one.
+    audience.onJoin = () => this.#schedule()
     if (isImmediate) this.#send()
     else this.#schedule()
     return promise
@@ -109,9 +113,9 @@ export class Pool {
     return this.#queue.length + this.#lockedReads.waiting
   }
 
-  #refusalFor(caller: string): ApiError | undefined {
+  #refusalFor(callers: ReadonlySet<string>): ApiError | undefined {
     if (this.#isClosed) return stoppingRefusal()
-    if (this.#queue.isFullFor(caller, this.#lockedReads))
+    if (this.#queue.isFullFor(callers, this.#lockedReads))
       return temporaryRefusal('Too many requests are waiting for the database.')
     return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }

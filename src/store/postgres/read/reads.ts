@@ -1,8 +1,11 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
 import type { Principal } from '../../../principal.ts'
 import type { Answers, GuardedReadShape } from '../../read/answers.ts'
+import { Audience } from '../../read/audience.ts'
 import { batched, type Freshness, type RunQueries } from '../../read/batched.ts'
 import type { ReadDatabase, RunRead, Snapshot, Statements } from '../../read/database.ts'
+import type { ReadsInFlight } from '../../read/in-flight.ts'
+import { JoinedReads } from '../../read/joined-reads.ts'
 import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
@@ -15,16 +18,15 @@ import { type Checks, isTouched } from '../versions/checks.ts'
 import { limited } from './limited.ts'
 import { isSearchedPage, searchedPageSql } from './searched-pages.ts'
 
-/**
- * Answers queries in one snapshot that has all changes of the collections `reads` which the versions count. `caller`: see
- * `Principal.budgetKey`; '': Portico itself.
- */
+export interface ReadOptions {
+  /** The collections that are read. */
+  readonly reads: readonly string[]
+  readonly audience: Audience
+}
+
+/** Answers queries in one snapshot that has all changes of the collections which the versions count. */
 export interface ReadSource {
-  ask(
-    queries: readonly BoundStatement[],
-    reads: readonly string[],
-    caller: string,
-  ): Promise<readonly DataRows[]>
+  ask(queries: readonly BoundStatement[], options: ReadOptions): Promise<readonly DataRows[]>
 }
 
 export interface PostgresReadsParts {
@@ -43,7 +45,6 @@ export interface PostgresReadsParts {
 export class PostgresReads implements ReadDatabase {
   readonly answers: Answers
   readonly versions: Versions
-  readonly queuesByCaller = false
   /** With row security, answers for one user are not cached for another, even if the guard had a fault. */
   readonly isPersonal: boolean
   readonly #parts: PostgresReadsParts
@@ -56,6 +57,10 @@ export class PostgresReads implements ReadDatabase {
     this.answers = answers
     this.versions = lists.versions
     this.isPersonal = security.isOn
+  }
+
+  readsInFlight(): ReadsInFlight {
+    return new JoinedReads()
   }
 
   hold(): void {}
@@ -79,13 +84,13 @@ export class PostgresReads implements ReadDatabase {
       isNewer: row => isTouched(row, reads),
     }
     return (inputs, { access, budgetKey }) =>
-      async () => {
+      async ({ audience = new Audience(budgetKey) }) => {
         // Volatile reads depend on the primary's clock, or on whether an address has just been confirmed.
         const from = access.system || volatile ? primary : source
-        const caller = access.system ? '' : budgetKey
+        const options = { reads, audience: access.system ? new Audience('') : audience }
         return run(
           inputs,
-          batchedQueries(queries => from.ask(queries, reads, caller), freshness),
+          batchedQueries(queries => from.ask(queries, options), freshness),
         )
       }
   }

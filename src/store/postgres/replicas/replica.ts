@@ -4,6 +4,7 @@ import { noInputs } from '../../values.ts'
 import type { Connection } from '../connections/connection.ts'
 import { Pool } from '../connections/pool.ts'
 import { type BoundStatement, type DataRow, type DataRows, statementOf } from '../connections/statement.ts'
+import type { ReadOptions } from '../read/reads.ts'
 import { isTouched } from '../versions/checks.ts'
 import type { Timeline } from './timeline.ts'
 
@@ -21,10 +22,10 @@ export interface ReplicaOptions {
   readonly onChange: (trouble: string | undefined) => void
 }
 
-interface ReplicaRead {
-  readonly reads: readonly string[]
+interface ReplicaRead extends ReadOptions {
   readonly requiredPosition: number
-  readonly caller: string
+  /** Until when it may wait for a connection, by `performance.now()`. */
+  readonly deadline: number
 }
 
 /** How often to poll the position, in milliseconds: normally, and while a read needs a later position. */
@@ -74,9 +75,9 @@ export class Replica {
    */
   async read(
     queries: readonly BoundStatement[],
-    { reads, requiredPosition, caller }: ReplicaRead,
+    { reads, requiredPosition, ...options }: ReplicaRead,
   ): Promise<readonly DataRows[] | undefined> {
-    const [, replayed, , newCommits, ...rows] = await this.#pool.ask(queries, { caller })
+    const [, replayed, , newCommits, ...rows] = await this.#pool.ask(queries, options)
     const position = positionIn(replayed?.[0])
     this.#position = this.isUp && position >= 0 ? Math.max(position, this.#position) : -1
     return position >= requiredPosition && !isTouched(newCommits?.[0], reads) ? rows : undefined

@@ -10,7 +10,7 @@ import type { Connector } from '../connections/connector.ts'
 import type { Pool } from '../connections/pool.ts'
 import type { PostgresSettings } from '../connections/settings.ts'
 import { type BoundStatement, type DataRow, type DataRows, statementOf } from '../connections/statement.ts'
-import type { ReadSource } from '../read/reads.ts'
+import type { ReadOptions, ReadSource } from '../read/reads.ts'
 import type { CheckObserver, Checks } from '../versions/checks.ts'
 import type { Writer } from '../write/writer.ts'
 import { Positions } from './positions.ts'
@@ -30,6 +30,7 @@ export interface StoreForReplicas {
 
 interface Open {
   readonly primary: Pool
+  readonly timeoutMs: number
   readonly timeline: Timeline
   readonly replicas: readonly Replica[]
 }
@@ -46,7 +47,7 @@ export class Replicas implements ReadSource, CheckObserver {
   #unfit = 0
 
   open({ settings, connector, primary, watch, writer, checks }: StoreForReplicas): void {
-    const { connections, maxWaiting } = settings
+    const { connections, maxWaiting, timeoutMs } = settings
     const timeline = new Timeline(watch, writer)
     const replicas = settings.replicas.map(
       ({ url, onChange = () => {} }) =>
@@ -60,21 +61,22 @@ export class Replicas implements ReadSource, CheckObserver {
           onChange,
         }),
     )
-    this.#open = { primary, timeline, replicas }
+    this.#open = { primary, timeoutMs, timeline, replicas }
   }
 
   /** Rejects with an `ApiError`. */
   async ask(
     queries: readonly BoundStatement[],
-    reads: readonly string[],
-    caller: string,
+    { reads, audience }: ReadOptions,
   ): Promise<readonly DataRows[]> {
-    const { primary } = this.#requireOpen()
+    const { primary, timeoutMs } = this.#requireOpen()
+    // One time for both: a read that has waited for the replica does not wait as long again for the primary.
+    const deadline = performance.now() + timeoutMs
     const requiredPosition = this.#positions.required(reads)
     const replica = this.#choose(requiredPosition)
     if (replica !== undefined) {
       const rows = await replica
-        .read(queries, { reads, requiredPosition, caller })
+        .read(queries, { reads, requiredPosition, audience, deadline })
         .catch(undefinedUnlessTimeout)
       if (rows !== undefined) {
         this.#answers++
@@ -82,7 +84,7 @@ export class Replicas implements ReadSource, CheckObserver {
       }
       this.#unfit++
     }
-    return primary.ask(queries, { caller })
+    return primary.ask(queries, { audience, deadline })
   }
 
   onSent(): void {
