@@ -151,13 +151,6 @@ export function withoutScopes(principal: Principal): Principal {
   return { ...principal, access: internAccess(role, 'all', signedIn, thirdParty) }
 }
 
-/** The same principal with a further scope. */
-export function withScope(principal: Principal, scope: string): Principal {
-  const { signedIn, role, scopes, system: isSystem, thirdParty } = principal.access
-  if (isSystem || scopes === 'all' || !signedIn || hasScope(scopes, scope)) return principal
-  return { ...principal, access: internAccess(role, new Set([...scopes, scope]), signedIn, thirdParty) }
-}
-
 /** The scopes of a list, e.g. of an API key; `'all'` without a list, or if it has `*`. */
 export function allowedScopes(scopes: readonly string[] | null | undefined): Scopes {
   return !scopes || scopes.includes('*') ? 'all' : new Set(scopes)

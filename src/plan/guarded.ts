@@ -99,6 +99,8 @@ export interface GuardedItemRoot {
   readonly event: Param | undefined
   readonly rows: Condition
   readonly select: readonly GuardedSelected[]
+  /** See `ItemShape`. */
+  readonly isOutput?: true
 }
 
 export interface GuardedListRoot {
@@ -152,6 +154,8 @@ export interface GuardedItem extends GuardedReadBase {
   readonly id: Param
   readonly rows: Condition
   readonly select: readonly GuardedSelected[]
+  /** See `ItemShape`. */
+  readonly isOutput?: true
 }
 
 export interface GuardedList extends GuardedReadBase {

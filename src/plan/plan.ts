@@ -33,6 +33,8 @@ export interface ItemShape {
   readonly select: readonly Selected[]
   /** A checked rule that must hold besides the collection's own. */
   readonly rule?: Rule
+  /** It is the output of an operation that the caller may run: only what is selected beside its own fields needs scopes. */
+  readonly isOutput?: true
 }
 
 /** The items of a collection; with `within`, those that a parent item reaches by a to-many relation. */
@@ -159,6 +161,8 @@ export interface ItemRoot {
   readonly filter?: Filter | undefined
   /** A checked rule that must hold besides the collection's own. */
   readonly rule?: Rule
+  /** See `ItemShape`. */
+  readonly isOutput?: true
   readonly select: readonly Selected[]
 }
 

@@ -37,7 +37,7 @@ export function completeStep(
   errors: GraphQLFormattedError[],
 ): unknown {
   const { refusalPlan } = write ?? {}
-  const refusals = refusalPlan ? parts.run.refusals(refusalPlan, write?.refusalPrincipal ?? principal) : []
+  const refusals = refusalPlan ? parts.run.refusals(refusalPlan, principal) : []
   const completion = new Completion(byPlace(refusals), refusalPlan?.args ?? [], context, errors)
   return completion.field(step.replyField, value, { parent: undefined, key: step.replyField.key })
 }

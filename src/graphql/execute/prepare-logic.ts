@@ -1,5 +1,5 @@
 /** A root field that is an action or a query of the model → the steps of its transaction, and the field's value. */
-import { admitOperation, readingOutput } from '../../logic/operations/access.ts'
+import { admitOperation } from '../../logic/operations/access.ts'
 import { type OperationParts, type OperationResult, qualifiedName } from '../../logic/operations/call.ts'
 import { checkedInput, inputShape, outputShape } from '../../logic/operations/input.ts'
 import { operationSteps } from '../../logic/operations/operation.ts'
@@ -30,7 +30,6 @@ export function prepareLogic(
   const input = checkedInput(operation, bodyOf(inputShape(operation), step.values, variables))
   const args = getters.map(getter => getter(variables))
   const call = { operation, id: id && Number(id(variables)), input, principal }
-  const reader = readingOutput(parts.model, operation, principal)
   return {
     asyncSteps: {
       places: [qualifiedName(operation)],
@@ -41,7 +40,7 @@ export function prepareLogic(
       const result = yield* operationSteps(parts, call)
       const filledArgs = withItemIds(step.items, args, result)
       const isEmpty = shape.roots.length === 0 || result.kind === 'absent'
-      const read = isEmpty ? {} : yield* readItems(step, filledArgs, reader)
+      const read = isEmpty ? {} : yield* readItems(step, filledArgs, principal)
       return {
         id: result.kind === 'item' ? result.id : 0,
         text: JSON.stringify(valueFrom(step, result, read)),
@@ -49,7 +48,6 @@ export function prepareLogic(
     },
     value: ({ text }) => (text === null ? null : JSON.parse(text)),
     refusalPlan: shape.roots.length === 0 ? undefined : { shape, args },
-    refusalPrincipal: reader,
   }
 }
 

@@ -35,8 +35,6 @@ export interface PreparedStep {
   readonly value: (answer: WriteAnswer) => unknown
   /** The plan that decides which fields of the value are refused; undefined if the value has no fields. */
   readonly refusalPlan: Plan<CreateShape | UpdateShape | CompositeShape> | undefined
-  /** The principal for whom it decides, by default the caller. */
-  readonly refusalPrincipal?: Principal
 }
 
 /** A write that is ready to run. */

@@ -105,7 +105,7 @@ function planItem(
   const id = context.parameters.placeholder()
   return {
     replyField: { ...base, kind: 'object', children: replyFields },
-    item: { root: { kind: 'item', key: base.source, collection: name, id, select }, value },
+    item: { root: { kind: 'item', key: base.source, collection: name, id, select, isOutput: true }, value },
     cost,
   }
 }

@@ -3,14 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
 import type { Rule } from '../../model/rule.ts'
 import { staticRule } from '../../plan/guard.ts'
-import {
-  type AccessClass,
-  hasScope,
-  isAnonymous,
-  type Principal,
-  withoutScopes,
-  withScope,
-} from '../../principal.ts'
+import { type AccessClass, hasScope, isAnonymous, type Principal, withoutScopes } from '../../principal.ts'
 import { isAction } from './call.ts'
 
 /** For operations without a collection: their rule depends on the caller alone, so any collection will do. */
@@ -59,18 +52,6 @@ export function staticAccess(model: Model, operation: Operation, access: AccessC
  */
 export function actingAs(principal: Principal): Principal {
   return withoutScopes(principal)
-}
-
-/**
- * The principal that reads the items of the answer. Their own fields come with the operation; what the client selects beyond
- * them, such as related items, needs the caller's scopes.
- */
-export function readingOutput(model: Model, { output }: Operation, principal: Principal): Principal {
-  const values = output.kind === 'values' ? [...output.values.values()] : [output]
-  return values.reduce<Principal>((reader, value) => {
-    const collection = value.kind === 'item' ? model.collections.get(value.collection) : undefined
-    return collection === undefined ? reader : withScope(reader, `read:${collection.singular}`)
-  }, principal)
 }
 
 /** The rule with its scopes replaced by whether the caller has them, since `actingAs` removes the caller's scopes. */

@@ -13,7 +13,7 @@ import {
   type Leniency,
   orRefused,
 } from './read.ts'
-import { requireReadable } from './refusals.ts'
+import { requireReadable, requireReadableItem } from './refusals.ts'
 
 export function guardComposite(shape: CompositeShape, view: ModelView): GuardedComposite {
   const refusals: Refusal[] = []
@@ -38,16 +38,16 @@ function guardRoot(root: Root, view: ModelView, leniency: Leniency): GuardedRoot
 }
 
 function guardItemRoot(root: ItemRoot, view: ModelView, leniency: Leniency): GuardedItemRoot {
-  const { kind, key, id, event } = root
+  const { kind, key, id, event, isOutput } = root
   const collection = view.collection(root.collection)
-  const readable = requireReadable(view, collection)
+  const readable = requireReadableItem(root, view, collection)
   const rows = and(
     readable,
     root.rule ? view.rule(root.rule, collection) : always,
     root.filter ? guardFilter(root.filter, collection, view) : always,
   )
   const select = guardSelect(root.select, collection, view, leniency)
-  return { kind, key, collection, id, event, rows, select }
+  return { kind, key, collection, id, event, rows, select, ...(isOutput && { isOutput }) }
 }
 
 function guardListRoot(root: ListRoot, view: ModelView, leniency: Leniency): GuardedListRoot {

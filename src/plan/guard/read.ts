@@ -39,18 +39,26 @@ import type {
 import { rankFault, rankField, rankKey } from '../rank.ts'
 import { computationOf } from './computed.ts'
 import type { ModelView, Reachable } from './model-view.ts'
-import { mayNotRead, noSearch, refuseName, requireReadable } from './refusals.ts'
+import { mayNotRead, noSearch, refuseName, requireReadable, requireReadableItem } from './refusals.ts'
 
 export function guardItem(shape: ItemShape, view: ModelView): GuardedItem {
   const collection = view.collection(shape.collection)
-  const readable = requireReadable(view, collection)
+  const readable = requireReadableItem(shape, view, collection)
   const rows = shape.rule === undefined ? readable : and(readable, view.rule(shape.rule, collection))
   const select = guardSelect(shape.select, collection, view)
   const dependencies = noDependencies()
   dependencies.collections.add(collection.name)
   addCondition(rows, dependencies)
   addSelect(select, dependencies)
-  return { kind: 'item', collection, id: shape.id, rows, select, ...conclude(dependencies) }
+  return {
+    kind: 'item',
+    collection,
+    id: shape.id,
+    rows,
+    select,
+    ...(shape.isOutput && { isOutput: true }),
+    ...conclude(dependencies),
+  }
 }
 
 export function guardList(shape: ListShape, view: ModelView): GuardedList {

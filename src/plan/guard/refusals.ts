@@ -5,6 +5,7 @@ import { hasScope, isAnonymous } from '../../principal.ts'
 import { never } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import { type NameFault, quoted } from '../names.ts'
+import type { ItemShape } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
 
 /** How the guard refuses a name. It does not know which part of the request contains the name. */
@@ -48,6 +49,19 @@ export function requirePossible(
 /** The rows of a collection that the caller may read. Throws when the scope is missing, or no row can be readable. */
 export function requireReadable(view: ModelView, collection: Collection): Condition {
   requireScope(view, 'read', collection)
+  return requireRows(view, collection)
+}
+
+/** As `requireReadable`, for an item that may be the output of an operation. */
+export function requireReadableItem(
+  { isOutput }: Pick<ItemShape, 'isOutput'>,
+  view: ModelView,
+  collection: Collection,
+): Condition {
+  return isOutput ? requireRows(view, collection) : requireReadable(view, collection)
+}
+
+function requireRows(view: ModelView, collection: Collection): Condition {
   const rows = view.readable(collection)
   requirePossible(view, rows, collection, 'read')
   return rows

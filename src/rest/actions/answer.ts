@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { KeyedAttempt, Replayable } from '../../idempotency.ts'
-import { admitOperation, readingOutput } from '../../logic/operations/access.ts'
+import { admitOperation } from '../../logic/operations/access.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
 import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
@@ -187,8 +187,7 @@ export function preparedRequest(
       : { id: route.id, input: bodyInput(operation, call), answerQuery: call.query }
   const { output } = operation
   const collection = output.kind === 'item' ? output.collection : undefined
-  const reader = readingOutput(services.model, operation, principal)
-  const template = templateOf(services, collection, answerQuery, reader)
+  const template = templateOf(services, collection, answerQuery, principal)
   const program = preparedOperation(services.logic, { operation, id, input, principal })
   return { program, answer: () => answerSteps(services, program.steps, operation, { template, principal }) }
 }
@@ -270,8 +269,8 @@ function* answerSteps(
     return { reply: { status: 200, headers: jsonHeaders, body: text }, short: '{}', items }
   }
   const args = template.includes ? [result.id, includedLimit] : [result.id]
-  const as = operation === undefined ? principal : readingOutput(model, operation, principal)
-  const { text } = (yield { as, plan: { shape: template.shape, args } }) as ReadAnswer
+  const shape = operation === undefined ? template.shape : outputShape(template)
+  const { text } = (yield { as: principal, plan: { shape, args } }) as ReadAnswer
   return itemReply(result, text, withRevealed(text ?? idBody(result.id), revealed), template)
 }
 
@@ -281,6 +280,15 @@ const absent: Replayable = {
   reply: { status: 200, headers: jsonHeaders, body: 'null' },
   short: 'null',
   items: [],
+}
+
+const outputShapes = new WeakMap<ItemTemplate, ItemShape>()
+
+/** One shape per template, because each shape is compiled once. */
+function outputShape(template: ItemTemplate): ItemShape {
+  const shape = outputShapes.get(template) ?? { ...template.shape, isOutput: true }
+  outputShapes.set(template, shape)
+  return shape
 }
 
 function itemReply(

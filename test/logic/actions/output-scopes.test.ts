@@ -1,6 +1,7 @@
 /** The scope of an action allows what the action does, and not what the client selects beside it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { GivenSettings } from '../../../src/config.ts'
 import {
   action,
   collection,
@@ -16,6 +17,7 @@ import {
   text,
 } from '../../../src/index.ts'
 import { testService } from '../../../src/testing.ts'
+import { withOrdinary } from '../../databases/ordinary.ts'
 
 const access = { read: signedIn, create: signedIn }
 const library = model(
@@ -59,8 +61,8 @@ const library = model(
   },
 )
 
-test('related items and computed fields of the answer need scopes of their own', async () => {
-  const service = await testService(library)
+async function requireScopesOfSelection(settings: GivenSettings = {}): Promise<void> {
+  const service = await testService(library, { settings })
   try {
     const ada = await service.users.create({ name: 'Ada' })
     const shelf = await service.asSystem.shelves.create({ name: 'Top' })
@@ -83,6 +85,8 @@ test('related items and computed fields of the answer need scopes of their own',
     assert.deepEqual(await lend('?fields=loans_count', alone), [403, 'This needs the scope read:loan.'])
     assert.deepEqual(await lend('?include=shelf', both), [200, `${plain},shelf`])
     assert.deepEqual(await lend('?fields=loans_count', both), [200, 'loans_count'])
+    // Other items of the same collection are not the output.
+    assert.deepEqual(await lend('?include=shelf.books', both), [403, 'This needs the scope read:book.'])
     const graphql = async (document: string, headers: Record<string, string>) => {
       const { body } = await service.request('POST /graphql', { headers, body: { query: document } })
       return body.errors?.[0].extensions.code ?? body.data
@@ -94,14 +98,24 @@ test('related items and computed fields of the answer need scopes of their own',
     assert.equal(await graphql('mutation { lend(id: 1) { loansCount } }', alone), code)
     assert.deepEqual(await graphql('{ latest { book { title } } }', alone), { latest: { book: title } })
     assert.equal(await graphql('{ latest { book { shelf { code } } } }', alone), code)
+    assert.equal(await graphql('mutation { lend(id: 1) { shelf { books { title } } } }', both), code)
+    assert.equal(await graphql('{ latest { book { shelf { books { title } } } } }', both), code)
     const shelved = { lend: { shelf: { code: 'x77' } } }
     assert.deepEqual(await graphql('mutation { lend(id: 1) { shelf { code } } }', both), shelved)
     // REST refuses before the action runs; in GraphQL a selection fails after it, as that of any mutation.
-    assert.equal(await service.asSystem.loans.count(), 7)
+    assert.equal(await service.asSystem.loans.count(), 8)
   } finally {
     await service.close()
   }
-})
+}
+
+test('related items and computed fields of the answer need scopes of their own', () =>
+  requireScopesOfSelection())
+
+test('related items and computed fields of the answer need scopes of their own, with row security', () =>
+  withOrdinary(({ url }) =>
+    requireScopesOfSelection({ database: url, rowSecurity: true, autoMigrate: true }),
+  ))
 
 const clocked = model(
   { notes: collection({ fields: { title: text() }, access }) },

@@ -2,6 +2,7 @@
  * On whose behalf a statement runs, as the policies of `policies.ts` read it: settings that end with the transaction. If
  * nothing is set, no row is visible.
  */
+import type { Collection } from '../../../model/model.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import { type Claims, isAnonymous, type Principal } from '../../../principal.ts'
 import type { Dialect } from '../../sql/dialect.ts'
@@ -14,7 +15,8 @@ export interface Security {
   /** Whether row security is on. */
   readonly isOn: boolean
   readonly dialect: Dialect
-  actor(principal: Principal): Actor | undefined
+  /** `outputs`: the collections of items that the principal may read as the output of an operation, without their scope. */
+  actor(principal: Principal, outputs?: readonly Collection[]): Actor | undefined
   /** The inputs of a write's statements. */
   inputsOf(plan: GuardedWrite): (ask: StepQuery<Statement>) => Inputs
 }
@@ -36,7 +38,8 @@ export const unlocked: Security = {
 
 /** `clock`: the value of `now` in rules; omitted: the database's own clock. */
 export function lockedBy(clock?: () => number): Security {
-  const actor = (principal: Principal) => actorOf(principal, clock?.())
+  const actor = (principal: Principal, outputs: readonly Collection[] = []) =>
+    actorOf(principal, clock?.(), outputs)
   return {
     isOn: true,
     dialect: lockedPostgres,
@@ -61,12 +64,17 @@ function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: StepQuery<State
   }
 }
 
-function actorOf({ userId, access, claims }: Principal, now: number | undefined): Actor {
+function actorOf(
+  { userId, access, claims }: Principal,
+  now: number | undefined,
+  outputs: readonly Collection[],
+): Actor {
   const { system, signedIn, role, scopes, thirdParty } = access
   if (system) return serviceActor
   const kind = signedIn ? 'user' : isAnonymous(access) ? 'anonymous' : 'app'
   // Scopes are separated by spaces, and no known scope contains one.
-  const scopeList = scopes === 'all' ? '*' : [...scopes].filter(scope => !scope.includes(' ')).join(' ')
+  const known = scopes === 'all' ? ['*'] : [...scopes].filter(scope => !scope.includes(' '))
+  const scopeList = [...known, ...outputs.map(({ singular }) => `read:${singular}`)].join(' ')
   const id = userId === null ? '' : String(userId)
   const nowText = now === undefined ? '' : new Date(now).toISOString()
   const claimsJson = claims === undefined ? '' : claimsText(claims)

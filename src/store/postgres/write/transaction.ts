@@ -1,5 +1,6 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see the changes of earlier steps. */
 import { ApiError } from '../../../errors.ts'
+import type { Collection } from '../../../model/model.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
@@ -84,7 +85,7 @@ export class TransactionReads {
       // No cache could be older.
       { isNewer: () => false },
     )
-    const actor = this.#security.actor(principal)
+    const actor = this.#security.actor(principal, outputsOf(shape))
     const inputs = {
       args,
       userId: principal.userId,
@@ -101,6 +102,12 @@ export class TransactionReads {
   requireAnswer(plan: GuardedWrite): Awaitable<void> {
     if (plan.principal !== system) return this.#statistics?.requireAnswer(plan)
   }
+}
+
+/** The collections of which a read has items that are the output of an operation. */
+function outputsOf(shape: GuardedReadShape): readonly Collection[] {
+  const items = shape.kind === 'composite' ? shape.roots : [shape]
+  return items.flatMap(item => (item.kind === 'item' && item.isOutput ? [item.collection] : []))
 }
 
 export interface TransactionParts {
