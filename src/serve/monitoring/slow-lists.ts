@@ -43,9 +43,9 @@ function costOf({ runs, scannedRows }: Pick<StoredList, 'runs' | 'scannedRows'>)
 /** Undefined for a record of another version. */
 function parseList(payload: string): StoredList | undefined {
   const value: Partial<StoredList> = JSON.parse(payload)
-  return typeof value.request === 'string' && typeof value.runs === 'number'
-    ? (value as StoredList)
-    : undefined
+  const { request, runs, scannedRows } = value
+  const isKnown = typeof request === 'string' && typeof runs === 'number' && typeof scannedRows === 'number'
+  return isKnown ? (value as StoredList) : undefined
 }
 
 type SlowListRecords = Pick<Records, 'get' | 'add' | 'swap' | 'put' | 'all' | 'delete'>
