@@ -169,11 +169,11 @@ async function importWith(opened: OpenedDatabase, args: ParsedArgs, task: Task):
     const importer = importerOf(opened, args, task, ids, signal)
     const { input, reader } = task
     const position = await importer.run(splitRecords(input.all(), reader.format, bodyLimit))
-    warnAboutIgnored(reader)
     return args.flag('dry-run') ? dryRunText(task, position) : doneText(task, position)
   } catch (error) {
     throw importFailure(error)
   } finally {
+    warnAboutIgnored(task.reader)
     signal.end()
     await ids?.close()
   }
@@ -227,8 +227,10 @@ function stopSignal() {
 
 function warnAboutIgnored({ ignored }: RowReader): void {
   if (ignored.size === 0) return
-  const [are, were] = ignored.size === 1 ? ['is', 'was'] : ['are', 'were']
-  console.error(`${[...ignored].join(', ')} ${are} read-only and ${were} ignored; --keep-ids imports them.`)
+  const [are, were, them] = ignored.size === 1 ? ['is', 'was', 'it'] : ['are', 'were', 'them']
+  console.error(
+    `${[...ignored].join(', ')} ${are} read-only and ${were} ignored; --keep-ids imports ${them}.`,
+  )
 }
 
 function dryRunText({ faults }: Task, { imported, skipped }: ImportPosition): string {

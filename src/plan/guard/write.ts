@@ -37,7 +37,8 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   const unassigned = [...collection.fields.values()].filter(
     field => field.name !== 'id' && !assignedFields.has(field),
   )
-  requireValues(collection.prepare ? unassigned.filter(field => !isPrepared(field)) : unassigned)
+  const required = collection.prepare ? unassigned.filter(field => !isPrepared(field)) : unassigned
+  requireValues(required, view.access.system)
   const refusals: Refusal[] = []
   const assignments = [...set, ...unassigned.map(initialAssignment)]
   return {
@@ -211,10 +212,10 @@ function initialDefault(field: Field): FieldDefault | undefined {
   return field.name === 'created_at' || field.name === 'updated_at' ? { kind: 'now' } : field.default
 }
 
-/** Throws if one of these fields without a value needs one. */
-function requireValues(fields: readonly Field[]): void {
+/** Throws if one of these fields without a value needs one. `setsReadOnly`: whether the caller sets read-only fields, too. */
+function requireValues(fields: readonly Field[], setsReadOnly = false): void {
   const missing = fields.filter(field => !field.optional && !initialDefault(field))
-  const hidden = missing.find(field => field.internal || field.readOnly)
+  const hidden = missing.find(field => field.internal || (field.readOnly && !setsReadOnly))
   if (hidden) throw new Error(`nothing computes ${hidden.name}, which every item must have`)
   if (missing.length === 0) return
   const details = missing.map(field => ({

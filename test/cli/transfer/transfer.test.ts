@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -230,6 +230,28 @@ for (const kind of kinds) {
       'id=7',
     )
     assert.equal(out, 'created_at\r\n2020-01-01T00:00:00.000Z\r\n')
+  })
+
+  scenario('a row without a required field that is read-only is invalid', async ({ portico, write }) => {
+    const source = JSON.stringify(resolve(import.meta.dirname, '../../../src/index.ts'))
+    write(
+      'model.ts',
+      `import { anyone, collection, integer, model, nobody, text } from ${source}
+export default model({
+  scores: collection({
+    fields: { points: integer({ readOnly: true }), note: text() },
+    access: { read: anyone, create: nobody },
+  }),
+})
+`,
+    )
+    write('scores.csv', 'points,note\n7,good\n')
+    const without = await portico('import', 'scores', 'scores.csv')
+    assert.equal(without.code, 1)
+    assert.match(without.err, /^points is read-only and was ignored; --keep-ids imports it\.$/m)
+    assert.match(without.err, /^ {2}line 2: points: This field must have a value\.$/m)
+    const imported = await portico('import', 'scores', 'scores.csv', '--keep-ids')
+    assert.equal(imported.code, 0, imported.err)
   })
 
   scenario('a killed import resumes where it stopped, from a file and from standard input', async project => {
