@@ -278,8 +278,8 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'reads of locked tables are not counted as reads of their caller',
-        'return ofCaller + others.waitingOf(caller) >= this.#maxWaitingOfCaller',
-        'return ofCaller >= this.#maxWaitingOfCaller',
+        'this.#waitingOf(caller) + others.waitingOf(caller)',
+        'this.#waitingOf(caller)',
       ],
       ['a slow caller takes the last connection', '(next.length > 0 || isLast)', 'next.length > 0'],
       [
@@ -289,10 +289,9 @@ export const postgres: readonly Mutant[] = [
       ],
       [
         'the reads of a slow caller are sent with those of others',
-        'this.#waiting.filter(({ caller }) => !held.has(caller))',
+        'this.#waiting.filter(isFree)',
         'this.#waiting',
       ],
-      ['a read that is no longer needed is sent', 'if (index >= 0) this.#waiting.splice(index, 1)', ''],
       ['a read waits for busy connections forever', 'deadline <= now', 'deadline < 0'],
     ],
   ),

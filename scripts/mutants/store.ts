@@ -171,7 +171,7 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'store/read/in-flight',
-    ['store/postgres/read/reader', 'store/sqlite/read/slow-reads', 'store/write/races#PostgreSQL'],
+    ['store/read/in-flight', 'store/sqlite/read/slow-reads'],
     [
       [
         'an answer in flight is returned after a change',
@@ -183,6 +183,18 @@ const shared: readonly Mutant[] = [
         'return reads?.stamp === stamp ? reads.byCaller.get(caller) : undefined',
         'return reads?.stamp === stamp ? [...reads.byCaller.values()][0] : undefined',
       ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/read/joined-reads',
+    ['store/read/in-flight', 'store/postgres/read/reader', 'store/write/races#PostgreSQL'],
+    [
+      [
+        'an answer in flight is returned after a change',
+        'if (read?.stamp !== stamp) return undefined',
+        'if (read === undefined) return undefined',
+      ],
+      ['callers who join are not in the audience', 'read.audience.join(caller)', ''],
     ],
   ),
   ...mutantsOf(

@@ -17,8 +17,3 @@ export function tooManyChangesError(): ApiError {
 export function unconfirmedWriteError(cause: unknown): ApiError {
   return new ApiError('UNAVAILABLE', unconfirmedMessage, { isUnconfirmed: true, cause })
 }
-
-/** For a read in the queue whose answer another one has given. */
-export function abandonedRefusal(): ApiError {
-  return temporaryRefusal('The result of this read is no longer needed.')
-}

@@ -99,7 +99,7 @@ export function partsOf(model: Model, settings: PostgresSettings): StoreParts {
   listen(signals, { checks, changes, pool, writer, health })
   replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
   const answers = new Answers(settings.cacheBytes)
-  const primary: ReadSource = { ask: (queries, { caller, signal }) => pool.ask(queries, { caller, signal }) }
+  const primary: ReadSource = { ask: (queries, { audience }) => pool.ask(queries, { audience }) }
   const reads = new PostgresReads({
     ...{ answers, lists, checks, security, primary, clock },
     source: replicas ?? primary,

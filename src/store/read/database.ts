@@ -9,12 +9,14 @@ import type { Sql } from '../sql/writer.ts'
 import type { Actor, Inputs, ResultRow } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Answer, Answers, GuardedReadShape } from './answers.ts'
-import type { AnswerQuery } from './in-flight.ts'
+import type { AnswerQuery, ReadsInFlight } from './in-flight.ts'
 import type { Total } from './lists.ts'
 
 export interface ReadDatabase {
   readonly answers: Answers
   readonly versions: Versions
+  /** For the reads of one shape. */
+  readsInFlight(): ReadsInFlight
   /** Whether answers are never shared between users, whatever the shape says. */
   readonly isPersonal: boolean
   /** Begins a snapshot and makes the versions count its commits, where reads are synchronous. */

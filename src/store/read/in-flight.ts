@@ -1,8 +1,22 @@
 /** Reads in progress: an equal read with the same stamp shares the answer instead of querying the database again. */
 import type { Answer, AnswerKey } from './answers.ts'
+import type { Audience } from './audience.ts'
 
-/** Queries the database. `signal`: aborted when the answer is no longer needed. */
-export type AnswerQuery = (signal: AbortSignal | undefined) => Promise<Answer>
+interface Waiting {
+  /** Undefined: the caller alone. */
+  readonly audience?: Audience
+  /** Aborted when the answer is no longer needed. */
+  readonly signal?: AbortSignal
+}
+
+/** Queries the database. */
+export type AnswerQuery = (waiting: Waiting) => Promise<Answer>
+
+export interface ReadsInFlight {
+  get(key: AnswerKey, stamp: number, caller: string): Promise<Answer> | undefined
+  /** For a read that `get` does not find. */
+  add(key: AnswerKey, stamp: number, caller: string, query: AnswerQuery): Promise<Answer>
+}
 
 /** The reads with one stamp and one key. */
 interface RunningReads {
@@ -10,7 +24,8 @@ interface RunningReads {
   readonly byCaller: Map<string, Promise<Answer>>
 }
 
-export class InFlight {
+/** Each caller has its own query. */
+export class ReadsByCaller implements ReadsInFlight {
   readonly #reads = new Map<AnswerKey, RunningReads>()
 
   /** The answer to an equal read of the same caller. */
@@ -26,7 +41,7 @@ export class InFlight {
   add(key: AnswerKey, stamp: number, caller: string, query: AnswerQuery): Promise<Answer> {
     const reads = this.#readsWith(key, stamp)
     const [other] = reads.byCaller.values()
-    const answer = other === undefined ? query(undefined) : firstOf(query, other)
+    const answer = other === undefined ? query({}) : firstOf(query, other)
     reads.byCaller.set(caller, answer)
     const remove = (): void => {
       reads.byCaller.delete(caller)
@@ -47,7 +62,7 @@ export class InFlight {
 
 function firstOf(query: AnswerQuery, other: Promise<Answer>): Promise<Answer> {
   const obsolete = new AbortController()
-  const ownAnswer = query(obsolete.signal)
+  const ownAnswer = query({ signal: obsolete.signal })
   const answer = Promise.any([ownAnswer, other]).catch(() => ownAnswer)
   const abort = (): void => obsolete.abort()
   answer.then(abort, () => {})

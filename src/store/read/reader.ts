@@ -14,11 +14,11 @@ import {
   type ShapeAnswers,
 } from './answers.ts'
 import type { ReadDatabase, RunRead } from './database.ts'
-import { type AnswerQuery, InFlight } from './in-flight.ts'
+import type { AnswerQuery, ReadsInFlight } from './in-flight.ts'
 
 interface ShapeReader {
   readonly answers: ShapeAnswers
-  readonly inFlight: InFlight
+  readonly inFlight: ReadsInFlight
   readonly reads: readonly Version[]
   readonly isPersonal: boolean
   /** Whether answers are neither cached nor shared. */
@@ -37,7 +37,7 @@ export class Reader {
     const { answers, versions } = database
     this.#readerOf = memoised(shape => ({
       answers: answers.shape(),
-      inFlight: new InFlight(),
+      inFlight: database.readsInFlight(),
       reads: shape.reads.map(collection => versions.cell(collection)),
       isPersonal: shape.personal || database.isPersonal,
       isVolatile: shape.volatile,
@@ -83,7 +83,7 @@ export class Reader {
       ...{ now: database.now(), actor: database.actor(principal) },
     }
     const answer = run(inputs, principal)
-    return typeof answer === 'function' ? answer(undefined) : answer
+    return typeof answer === 'function' ? answer({}) : answer
   }
 }
 
@@ -94,8 +94,8 @@ function sharedAnswer(
   caller: string,
   query: AnswerQuery,
 ): Promise<Answer> {
-  return inFlight.add(key, stamp, caller, async signal => {
-    const answer = await query(signal)
+  return inFlight.add(key, stamp, caller, async waiting => {
+    const answer = await query(waiting)
     answers.set(key, stamp, answer)
     return answer
   })

@@ -1,6 +1,6 @@
 /** Connections that read. Reads of one turn of the event loop share a pipeline. */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
-import { abandonedRefusal } from '../../refusals.ts'
+import { Audience } from '../../read/audience.ts'
 import type { Inputs } from '../../values.ts'
 import { LockedReads, type PendingRead } from '../read/locked-reads.ts'
 import { maxReadsPerPipeline, ReadQueue } from '../read/read-queue.ts'
@@ -34,12 +34,10 @@ export interface PoolOptions {
 export interface AskOptions {
   /** Sends the queries now, in a separate pipeline. */
   readonly isImmediate?: boolean
-  /** See `Principal.budgetKey`; omitted: Portico itself. */
-  readonly caller?: string
+  /** Omitted: Portico itself. */
+  readonly audience?: Audience
   /** Until when it may wait, by `performance.now()`; omitted: as `PoolOptions.waitMs` says. */
   readonly deadline?: number
-  /** Aborting it removes the read from the queue; a read that was sent continues. */
-  readonly signal?: AbortSignal | undefined
 }
 
 const maxTries = 3
@@ -78,21 +76,18 @@ export class Pool {
 
   /** Runs the queries in one snapshot. Rejects with an `ApiError`. */
   ask(queries: readonly BoundStatement[], options: AskOptions = {}): Promise<readonly DataRows[]> {
-    const { isImmediate = false, caller = '', signal } = options
-    const refusal = signal?.aborted ? abandonedRefusal() : this.#refusalFor(caller)
+    const { isImmediate = false, audience = new Audience('') } = options
+    const { callers } = audience
+    const refusal = this.#refusalFor(callers)
     if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<readonly DataRows[]>()
     const deadline = options.deadline ?? performance.now() + this.#waitMs
-    const read = { queries, resolve, reject, caller, deadline, tries: 0 }
-    this.#queue.add(read)
-    signal?.addEventListener('abort', () => this.#abandon(read), { once: true })
+    this.#queue.add({ queries, resolve, reject, callers, deadline, tries: 0 })
+    // A read that must wait for others of its caller may be sent for the next one.
+    audience.onJoin = () => this.#schedule()
     if (isImmediate) this.#send()
     else this.#schedule()
     return promise
-  }
-
-  #abandon(read: PendingRead): void {
-    if (this.#queue.remove(read)) read.reject(abandonedRefusal())
   }
 
   /** See `ConnectionSet`. */
@@ -118,9 +113,9 @@ export class Pool {
     return this.#queue.length + this.#lockedReads.waiting
   }
 
-  #refusalFor(caller: string): ApiError | undefined {
+  #refusalFor(callers: ReadonlySet<string>): ApiError | undefined {
     if (this.#isClosed) return stoppingRefusal()
-    if (this.#queue.isFullFor(caller, this.#lockedReads))
+    if (this.#queue.isFullFor(callers, this.#lockedReads))
       return temporaryRefusal('Too many requests are waiting for the database.')
     return this.#connections.isUnreachable ? temporaryRefusal(unreachableMessage) : undefined
   }

@@ -11,8 +11,8 @@ export interface PendingRead {
   readonly queries: readonly BoundStatement[]
   readonly resolve: (rows: readonly DataRows[]) => void
   readonly reject: (error: ApiError) => void
-  /** See `Principal.budgetKey`; '': Portico itself. */
-  readonly caller: string
+  /** See `Audience`. */
+  readonly callers: ReadonlySet<string>
   /** Until when it may wait to be sent, by `performance.now()`. */
   readonly deadline: number
   tries: number
@@ -57,7 +57,7 @@ export class LockedReads {
   }
 
   waitingOf(caller: string): number {
-    return this.#waiting.filter(read => read.caller === caller).length
+    return this.#waiting.filter(({ callers }) => callers.has(caller)).length
   }
 
   get mayStart(): boolean {

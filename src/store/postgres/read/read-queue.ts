@@ -53,23 +53,21 @@ export class ReadQueue {
   }
 
   /** `others`: reads that wait elsewhere. Portico itself is the caller ''. */
-  isFullFor(caller: string, others: OtherReads): boolean {
+  isFullFor(callers: ReadonlySet<string>, others: OtherReads): boolean {
     const count = this.#waiting.length + others.waiting
     if (count >= this.#maxWaiting) return true
-    if (caller === '' || count < this.#maxWaitingOfCaller) return false
-    const ofCaller = this.#waiting.filter(read => read.caller === caller).length
-    return ofCaller + others.waitingOf(caller) >= this.#maxWaitingOfCaller
+    if (callers.has('') || count < this.#maxWaitingOfCaller) return false
+    return [...callers].every(
+      caller => this.#waitingOf(caller) + others.waitingOf(caller) >= this.#maxWaitingOfCaller,
+    )
+  }
+
+  #waitingOf(caller: string): number {
+    return this.#waiting.filter(({ callers }) => callers.has(caller)).length
   }
 
   add(read: PendingRead): void {
     this.#waiting.push(read)
-  }
-
-  /** Returns whether the read was waiting. */
-  remove(read: PendingRead): boolean {
-    const index = this.#waiting.indexOf(read)
-    if (index >= 0) this.#waiting.splice(index, 1)
-    return index >= 0
   }
 
   /** Replaces the reads that wait by those that `select` returns. */
@@ -78,12 +76,13 @@ export class ReadQueue {
   }
 
   /**
-   * The reads for the next pipeline: those of held callers only if no others wait, and never if `isLast`, i.e. no other
+   * The reads for the next pipeline: those of held callers alone only if no others wait, and never if `isLast`, i.e. no other
    * connection is idle.
    */
   take(isLast: boolean): readonly PendingRead[] {
     const held = this.#heldCallers(isLast)
-    const reads = held.size === 0 ? [] : this.#waiting.filter(({ caller }) => !held.has(caller))
+    const isFree = ({ callers }: PendingRead) => [...callers].some(caller => !held.has(caller))
+    const reads = held.size === 0 ? [] : this.#waiting.filter(isFree)
     const next = reads.slice(0, maxReadsPerPipeline)
     if (held.size > 0 && (next.length > 0 || isLast)) {
       const taken = new Set(next)
@@ -100,7 +99,10 @@ export class ReadQueue {
 
   /** The reads are sent. Returns a function to be called when they have been answered. */
   begin(reads: readonly PendingRead[]): () => void {
-    const pipeline = { callers: new Set(reads.map(({ caller }) => caller)), startedAt: performance.now() }
+    const pipeline = {
+      callers: new Set(reads.flatMap(({ callers }) => [...callers])),
+      startedAt: performance.now(),
+    }
     this.#running.add(pipeline)
     return () => this.#running.delete(pipeline)
   }

@@ -1,8 +1,11 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
 import type { Principal } from '../../../principal.ts'
 import type { Answers, GuardedReadShape } from '../../read/answers.ts'
+import { Audience } from '../../read/audience.ts'
 import { batched, type Freshness, type RunQueries } from '../../read/batched.ts'
 import type { ReadDatabase, RunRead, Snapshot, Statements } from '../../read/database.ts'
+import type { ReadsInFlight } from '../../read/in-flight.ts'
+import { JoinedReads } from '../../read/joined-reads.ts'
 import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { listSql } from '../../sql/read.ts'
@@ -18,10 +21,7 @@ import { isSearchedPage, searchedPageSql } from './searched-pages.ts'
 export interface ReadOptions {
   /** The collections that are read. */
   readonly reads: readonly string[]
-  /** See `Principal.budgetKey`; '': Portico itself. */
-  readonly caller: string
-  /** Aborted when the answer is no longer needed. */
-  readonly signal: AbortSignal | undefined
+  readonly audience: Audience
 }
 
 /** Answers queries in one snapshot that has all changes of the collections which the versions count. */
@@ -59,6 +59,10 @@ export class PostgresReads implements ReadDatabase {
     this.isPersonal = security.isOn
   }
 
+  readsInFlight(): ReadsInFlight {
+    return new JoinedReads()
+  }
+
   hold(): void {}
 
   now(): number | undefined {
@@ -80,13 +84,13 @@ export class PostgresReads implements ReadDatabase {
       isNewer: row => isTouched(row, reads),
     }
     return (inputs, { access, budgetKey }) =>
-      async signal => {
+      async ({ audience = new Audience(budgetKey) }) => {
         // Volatile reads depend on the primary's clock, or on whether an address has just been confirmed.
         const from = access.system || volatile ? primary : source
-        const caller = access.system ? '' : budgetKey
+        const options = { reads, audience: access.system ? new Audience('') : audience }
         return run(
           inputs,
-          batchedQueries(queries => from.ask(queries, { reads, caller, signal }), freshness),
+          batchedQueries(queries => from.ask(queries, options), freshness),
         )
       }
   }

@@ -2,7 +2,7 @@
 import type { Principal } from '../../../principal.ts'
 import type { Answer, Answers, GuardedReadShape } from '../../read/answers.ts'
 import type { ReadDatabase, RunRead } from '../../read/database.ts'
-import type { AnswerQuery } from '../../read/in-flight.ts'
+import { type AnswerQuery, ReadsByCaller, type ReadsInFlight } from '../../read/in-flight.ts'
 import { type ListCache, type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { Inputs } from '../../values.ts'
@@ -38,6 +38,10 @@ export class SqliteReads implements ReadDatabase {
     this.#parts = parts
     this.answers = parts.answers
     this.versions = parts.lists.versions
+  }
+
+  readsInFlight(): ReadsInFlight {
+    return new ReadsByCaller()
   }
 
   hold(): void {
@@ -86,7 +90,7 @@ function routedRun(
   const pooled = shapeRun(shape, pooledStatements(parts), lists)
   const runInPool =
     (inputs: Inputs, { budgetKey }: Principal): AnswerQuery =>
-    async signal => {
+    async ({ signal }) => {
       const snapshot = pooledSnapshot(async queries => {
         const { results, ms } = await pool.run(budgetKey, queries, signal)
         route.recordPoolRead(ms)

@@ -3,7 +3,6 @@
  * started on demand and ended when idle. See `decisions/slow-reads.md`.
  */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
-import { abandonedRefusal } from '../../refusals.ts'
 import type { SlowReadCounts } from '../../store.ts'
 import { failureOf } from '../failure.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -211,4 +210,8 @@ export class ReaderPool {
     }, restartPauseMs)
     this.#restartTimer.unref()
   }
+}
+
+function abandonedRefusal(): ApiError {
+  return temporaryRefusal('The result of this read is no longer needed.')
 }

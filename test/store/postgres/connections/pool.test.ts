@@ -9,6 +9,7 @@ import { ConnectionLost, Unreachable } from '../../../../src/store/postgres/conn
 import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
 import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { ReadQueue } from '../../../../src/store/postgres/read/read-queue.ts'
+import { Audience } from '../../../../src/store/read/audience.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
@@ -113,8 +114,8 @@ test('the slow reads of one caller leave a connection to the others, and delay n
     size: 3,
   })
   const sent = () => connections.flatMap(({ statements }) => statements)
-  const asSlow = () => pool.ask([slowRead.with(noInputs)], { caller: 'slow' })
-  const asOther = () => pool.ask([ask.with(noInputs)], { caller: 'other' })
+  const asSlow = () => pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') })
+  const asOther = () => pool.ask([ask.with(noInputs)], { audience: new Audience('other') })
   const slow: Promise<unknown>[] = []
   for (let count = 1; count <= 2; count++) {
     slow.push(asSlow())
@@ -140,34 +141,40 @@ test('reads of one caller never occupy all connections, however soon they follow
   const sent = () => connections.flatMap(({ statements }) => statements)
   const slow: Promise<unknown>[] = []
   for (let count = 1; count <= 2; count++) {
-    slow.push(pool.ask([slowRead.with(noInputs)], { caller: 'slow' }))
+    slow.push(pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') }))
     while (sent().length < count) await turn()
   }
-  slow.push(pool.ask([slowRead.with(noInputs)], { caller: 'slow' }))
+  slow.push(pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') }))
   for (let turns = 0; connections.length < 3 || turns < 20; turns++) await turn()
   assert.equal(sent().length, 2)
   for (const caller of ['other', '']) {
-    assert.deepEqual(await pool.ask([ask.with(noInputs)], { caller }), [[[1]]])
+    assert.deepEqual(await pool.ask([ask.with(noInputs)], { audience: new Audience(caller) }), [[[1]]])
   }
   assert.equal(sent().filter(text => text === slowRead.text).length, 2)
   answer.resolve([[7]])
   assert.equal((await Promise.all(slow)).length, 3)
 })
 
-test('a read that is no longer needed is not sent', async () => {
+test('a read that another caller joins is sent at once, however slow the reads of the first one are', async () => {
   const answer = Promise.withResolvers<readonly (readonly number[])[]>()
-  const { pool, connections } = stubPool(() => () => answer.promise)
-  const sent = pool.ask([slowRead.with(noInputs)])
-  while (connections[0]?.statements.length !== 1) await turn()
-  const [early, late] = [new AbortController(), new AbortController()]
-  const waiting = pool.ask([ask.with(noInputs)], { signal: late.signal })
-  early.abort()
-  await assert.rejects(pool.ask([ask.with(noInputs)], { signal: early.signal }), /no longer needed/)
-  late.abort()
-  await assert.rejects(waiting, /no longer needed/)
+  const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
+    size: 3,
+    maxWaiting: 100,
+  })
+  const sent = () => connections.flatMap(({ statements }) => statements)
+  const slow: Promise<unknown>[] = []
+  for (let count = 1; count <= 2; count++) {
+    slow.push(pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') }))
+    while (sent().length < count) await turn()
+  }
+  const audience = new Audience('slow')
+  const shared = pool.ask([ask.with(noInputs)], { audience })
+  for (let turns = 0; connections.length < 3 || turns < 20; turns++) await turn()
+  assert.equal(sent().length, 2)
+  audience.join('other')
+  assert.deepEqual(await shared, [[[1]]])
   answer.resolve([[7]])
-  assert.deepEqual(await sent, [[[7]]])
-  assert.deepEqual(connections[0]?.statements, [slowRead.text])
+  assert.equal((await Promise.all(slow)).length, 2)
 })
 
 test('a read is refused at its own deadline, if it has one', async () => {
@@ -190,10 +197,10 @@ test('one slow read does not delay the other reads of its caller', async () => {
   const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
     size: 2,
   })
-  const slow = pool.ask([slowRead.with(noInputs)], { caller: 'one' })
+  const slow = pool.ask([slowRead.with(noInputs)], { audience: new Audience('one') })
   while (connections[0]?.statements.length !== 1) await turn()
   await wait(300)
-  assert.deepEqual(await pool.ask([ask.with(noInputs)], { caller: 'one' }), [[[1]]])
+  assert.deepEqual(await pool.ask([ask.with(noInputs)], { audience: new Audience('one') }), [[[1]]])
   answer.resolve([[7]])
   assert.deepEqual(await slow, [[[7]]])
 })
@@ -201,7 +208,7 @@ test('one slow read does not delay the other reads of its caller', async () => {
 test('the reads of one caller occupy at most a quarter of the queue', async () => {
   const answer = Promise.withResolvers<readonly (readonly number[])[]>()
   const { pool, connections } = stubPool(() => () => answer.promise, { maxWaiting: 8 })
-  const asCaller = (caller: string) => pool.ask([ask.with(noInputs)], { caller })
+  const asCaller = (caller: string) => pool.ask([ask.with(noInputs)], { audience: new Audience(caller) })
   const reads = [asCaller('one')]
   while (connections[0]?.statements.length !== 1) await turn()
   reads.push(asCaller('one'), asCaller('one'))
@@ -219,10 +226,10 @@ test('reads of locked tables count as reads of their caller', () => {
   const queue = new ReadQueue({ size: 3, maxWaiting: 8 })
   const locked = { waiting: 3, waitingOf: (caller: string) => (caller === 'one' ? 2 : 1) }
   assert.deepEqual(
-    ['one', 'other', ''].map(caller => queue.isFullFor(caller, locked)),
+    ['one', 'other', ''].map(caller => queue.isFullFor(new Set([caller]), locked)),
     [true, false, false],
   )
-  assert.equal(queue.isFullFor('', { ...locked, waiting: 8 }), true)
+  assert.equal(queue.isFullFor(new Set(['']), { ...locked, waiting: 8 }), true)
 })
 
 test('a read in flight when the pool closes is refused and not sent on another connection', async () => {

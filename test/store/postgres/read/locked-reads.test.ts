@@ -15,7 +15,7 @@ function lockedReads(size: number, count: number): LockedReads {
       queries: [query],
       resolve,
       reject,
-      caller: '',
+      callers: new Set(['']),
       deadline: performance.now() + 60_000,
       tries: 0,
     }

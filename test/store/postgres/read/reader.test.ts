@@ -6,7 +6,7 @@ import { createGuard } from '../../../../src/plan/guard.ts'
 import type { ItemShape } from '../../../../src/plan/plan.ts'
 import { type Principal, user } from '../../../../src/principal.ts'
 import type { DataRows } from '../../../../src/store/postgres/connections/statement.ts'
-import { PostgresReads } from '../../../../src/store/postgres/read/reads.ts'
+import { PostgresReads, type ReadOptions } from '../../../../src/store/postgres/read/reads.ts'
 import {
   enforcedSecurity,
   noSecurity,
@@ -14,6 +14,7 @@ import {
 } from '../../../../src/store/postgres/row-security/security.ts'
 import type { Checks } from '../../../../src/store/postgres/versions/checks.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
+import type { Audience } from '../../../../src/store/read/audience.ts'
 import { listCacheOptions } from '../../../../src/store/read/list-cache.ts'
 import { Reader } from '../../../../src/store/read/reader.ts'
 import { Versions } from '../../../../src/store/versions.ts'
@@ -27,7 +28,9 @@ const [ann, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
 function open(security: Security = noSecurity) {
   const versions = new Versions()
   const questions: ((text: string) => void)[] = []
-  const ask = () => {
+  const audiences: Audience[] = []
+  const ask = (_: unknown, { audience }: ReadOptions) => {
+    audiences.push(audience)
     const { promise, resolve } = Promise.withResolvers<readonly DataRows[]>()
     questions.push(text => resolve([[[text]]]))
     return promise
@@ -43,7 +46,7 @@ function open(security: Security = noSecurity) {
   const reader = new Reader(reads)
   const read = async (as: Principal = ann) =>
     ((await reader.read(guard({ shape, args: [1] }, as))) as ItemAnswer).text
-  return { read, questions, changed: () => versions.bump(['posts']), counts: reader.counts }
+  return { read, questions, audiences, changed: () => versions.bump(['posts']), counts: reader.counts }
 }
 
 test('equal reads share one query until the collection changes', async () => {
@@ -58,21 +61,15 @@ test('equal reads share one query until the collection changes', async () => {
   assert.equal(await other, 'second')
 })
 
-test('an equal read of another caller does not wait behind the reads of the first one', async () => {
-  const { read, questions } = open()
-  const [first, second, firstAgain, secondAgain] = [read(ann), read(ben), read(ann), read(ben)]
-  assert.equal(questions.length, 2, 'one for each caller')
-  questions[1]?.('of ben')
-  assert.deepEqual([await second, await secondAgain], ['of ben', 'of ben'])
-  questions[0]?.('of ann')
-  assert.deepEqual([await first, await firstAgain], ['of ann', 'of ann'])
-})
-
-test('equal reads of two callers are both answered by the one that was sent first', async () => {
-  const { read, questions } = open()
-  const reads = [read(ann), read(ben)]
-  questions[0]?.('of ann')
-  assert.deepEqual(await Promise.all(reads), ['of ann', 'of ann'])
+test('an equal read of another caller joins its audience, so that it does not wait for others of the first caller', async () => {
+  const { read, questions, audiences } = open()
+  const reads = [read(ann), read(ben), read(ann)]
+  assert.deepEqual(
+    audiences.map(({ callers }) => [...callers]),
+    [[ann.budgetKey, ben.budgetKey]],
+  )
+  questions[0]?.('first')
+  assert.deepEqual(await Promise.all(reads), ['first', 'first', 'first'])
 })
 
 test('a read after a change does not share the query of a read before it', async () => {
