@@ -3,6 +3,7 @@ import { execFile } from 'node:child_process'
 import { cpSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { inheritedEnvironment } from '../processes/environment.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -34,7 +35,7 @@ export function openClient(name: string, packages = join(root, 'node_modules')):
   symlinkSync(packages, join(folder, 'node_modules'))
   const start = (program: string, args: readonly string[], environment = {}) =>
     new Promise<ProgramResult>(resolve => {
-      const env = { PATH: process.env.PATH, HOME: folder, ...environment }
+      const env = { ...inheritedEnvironment, HOME: folder, ...environment }
       const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
       execFile(program, args, { cwd: folder, env, ...limits }, (error, out, err) =>
         resolve({ code: error ? 1 : 0, out, err }),

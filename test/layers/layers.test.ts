@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { dirname, join } from 'node:path/posix'
 import { describe, it } from 'node:test'
 import { cyclesIn, importsOf, layerFaults, readSources } from '../../scripts/layers.ts'
 import { modules, shared } from '../../src/layers.ts'
@@ -116,5 +117,38 @@ describe('the layer check', () => {
       if (module.imports === 'all') continue
       for (const other of module.imports) assert.ok(modules[other], `${name} imports ${other}`)
     }
+  })
+})
+
+/** The files that are loaded with the file; not those that it imports later, or only for their types. */
+function loadedWith(
+  file: string,
+  texts: ReadonlyMap<string, string>,
+  loaded = new Set<string>(),
+): Set<string> {
+  loaded.add(file)
+  for (const [, from, bare] of (texts.get(file) ?? '').matchAll(
+    /^(?:import|export)\b(?! type\b)[^'`;]*?\bfrom '([^']+)'|^import '([^']+)'/gm,
+  )) {
+    const specifier = from ?? bare ?? ''
+    const path = specifier.startsWith('.') ? join(dirname(file), specifier) : specifier
+    if (!loaded.has(path)) loadedWith(path, texts, loaded)
+  }
+  return loaded
+}
+
+describe('a command', () => {
+  const texts = new Map(
+    readSources(new URL('../../src', import.meta.url).pathname).map(({ file, text }) => [file, text]),
+  )
+  const commands = [...texts.keys()].filter(file => file.startsWith('cli/commands/'))
+
+  it('loads the store, but not oidc-provider, which takes longer than most commands do', () => {
+    assert.ok(loadedWith('cli/commands/users.ts', texts).has('store/sqlite.ts'))
+    assert.ok(loadedWith('auth/server/provider/load.ts', texts).has('oidc-provider'))
+    assert.deepEqual(
+      commands.filter(file => loadedWith(file, texts).has('oidc-provider')),
+      [],
+    )
   })
 })

@@ -9,12 +9,14 @@ from rest_api_client.api.projects import archive_project, create_project, delete
 from rest_api_client.api.tasks import (
     aggregate_tasks,
     create_task,
+    list_tasks,
     list_tasks_of_project,
     restore_task,
     trash_task,
     update_task,
 )
 from rest_api_client.models import (
+    Filters,
     FoundOrganizationInput,
     ProjectCreate,
     ReportOfOrganizationOutput,
@@ -30,6 +32,10 @@ def add(task: TaskCreate) -> Task:
     return value_of(create_task.sync(client=client, body=task))
 
 
+def titles(tasks: list[Task]) -> list[str]:
+    return [task.title for task in tasks]
+
+
 engines = FoundOrganizationInput(name="Engines")
 organization = value_of(found_organization.sync(client=client, body=engines))
 loom = ProjectCreate(organization_id=organization.id, name="Loom")
@@ -43,6 +49,13 @@ assert urgent.details
 doing = value_of(
     list_tasks_of_project.sync(project.id, client=client, filter_=TaskFilter(statusne=TaskStatus.OPEN), sort="-title")
 )
+conditions = TaskFilter(titlecontains="eav", created_atgte=weave.created_at)
+listed = given(list_tasks.sync(client=client, filter_=conditions))
+equal = given(list_tasks.sync(client=client, filter_=TaskFilter(title="Card")))
+of_loom = Filters.from_dict({"project.name": "Loom", "not[title]": "Card"})
+related = given(list_tasks.sync(client=client, more_filters=of_loom))
+recent = Filters.from_dict({"id[gte]": "1", "project.name[eq]": "Loom"})
+counted = given(aggregate_tasks.sync(client=client, filter_=recent))
 change = TaskUpdate(status=TaskStatus.DONE)
 done = value_of(update_task.sync(weave.id, client=client, body=change))
 archived = value_of(archive_project.sync(project.id, client=client))
@@ -57,6 +70,10 @@ seen = {
     "task": [weave.title, weave.status.value, weave.points, weave.details],
     "urgent": [urgent.code.value, urgent.details[0].field],
     "doing": [[task.title, task.due_on and task.due_on.isoformat()] for task in doing.data],
+    "listed": [titles(listed.data), listed.meta.total],
+    "equal": titles(equal.data),
+    "related": titles(related.data),
+    "counted": counted.data[0].count,
     "done": done.completed_at is not None,
     "archived": archived.archived_at is not None,
     "report": [report.open_, report.doing, report.done, report.dropped],

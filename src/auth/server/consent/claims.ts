@@ -3,10 +3,9 @@
  * with the scope that contains it, so the consent page shows one sentence for both.
  */
 
-import type { Client, Context, Grant } from 'oidc-provider'
-import { isObject, type UncheckedObject } from '../../../json.ts'
+import type { Client, Grant } from 'oidc-provider'
+import type { UncheckedObject } from '../../../json.ts'
 import { scopeSet } from '../../../principal.ts'
-import { errors } from '../provider/load.ts'
 
 /** The claims of each scope (Core 1.0, 5.4). */
 export const claimsOfScopes = {
@@ -15,56 +14,17 @@ export const claimsOfScopes = {
   email: ['email', 'email_verified'],
 } as const
 
-const scopeOfClaim: ReadonlyMap<string, string> = new Map(
+export const scopeOfClaim: ReadonlyMap<string, string> = new Map(
   Object.entries(claimsOfScopes).flatMap(([scope, claims]) => claims.map(claim => [claim, scope])),
 )
 
-/** Claims about the sign-in, not the user, that a request may name for the ID token. */
-const idTokenClaims: ReadonlySet<string> = new Set(['acr', 'auth_time'])
-
-const maxParameterCharacters = 4000
-const maxClaims = 100
-
-type ClaimsTarget = 'userinfo' | 'id_token'
-
-function membersOf(value: unknown): UncheckedObject {
-  return isObject(value) ? value : {}
-}
+export type ClaimsTarget = 'userinfo' | 'id_token'
 
 /** Whether the client may still request the scope of the claim. */
-function mayRequest(claim: string, client: Pick<Client, 'scope'> | undefined): boolean {
+export function mayRequest(claim: string, client: Pick<Client, 'scope'> | undefined): boolean {
   const scope = scopeOfClaim.get(claim)
   if (scope === undefined || client?.scope === undefined) return true
   return client.scope.split(' ').includes(scope)
-}
-
-function allowedMembers(requested: unknown, target: ClaimsTarget, client: Client): UncheckedObject {
-  const isKnown = (claim: string) =>
-    scopeOfClaim.has(claim) || (target === 'id_token' && idTokenClaims.has(claim))
-  return Object.fromEntries(
-    Object.entries(membersOf(requested)).filter(
-      ([claim, value]) => isKnown(claim) && (value === null || isObject(value)) && mayRequest(claim, client),
-    ),
-  )
-}
-
-/**
- * Removes unknown claims and those that the client may not request (Core 1.0, 5.5.1: they are ignored). Throws
- * `invalid_request` if the parameter is too large. For oidc-provider's option `assertClaimsParameter`.
- */
-export function narrowClaims(ctx: Context, claims: UncheckedObject, client: Client): void {
-  const { params } = ctx.oidc
-  const { userinfo, id_token: idToken } = claims
-  const count = Object.keys(membersOf(userinfo)).length + Object.keys(membersOf(idToken)).length
-  if (String(params.claims).length > maxParameterCharacters || count > maxClaims) {
-    const bounds = `${maxParameterCharacters} characters and ${maxClaims} claims`
-    throw new errors.InvalidRequest(`the claims parameter may have ${bounds}`)
-  }
-  const narrowed = {
-    userinfo: allowedMembers(userinfo, 'userinfo', client),
-    id_token: allowedMembers(idToken, 'id_token', client),
-  }
-  params.claims = JSON.stringify(narrowed)
 }
 
 /** The claims about the user in a narrowed request, without `sub`, which every app gets. */

@@ -16,6 +16,7 @@ import {
   createTask,
   deleteProject,
   foundOrganization,
+  listTasks,
   listTasksOfProject,
   reportOfOrganization,
   restoreTask,
@@ -31,6 +32,8 @@ function dataOf<T>({ data, error }: { data?: T; error?: ErrorResponse }): T {
   if (data === undefined) throw new Error(error?.error.message)
   return data
 }
+
+const titles = (tasks: readonly Task[]): string[] => tasks.map(({ title }) => title)
 
 async function add(body: TaskCreate): Promise<Task> {
   return dataOf(await createTask({ body }))
@@ -48,6 +51,13 @@ const doing = dataOf(
     query: { filter: { 'status[ne]': 'open' }, sort: '-title' },
   }),
 )
+const filter = { 'title[contains]': 'eav', 'created_at[gte]': weave.created_at }
+const { data: listed, meta } = dataOf(await listTasks({ query: { filter } }))
+const equal = dataOf(await listTasks({ query: { filter: { title: 'Card' } } }))
+const ofLoom = { 'project.name': 'Loom', 'not[title]': 'Card' }
+const related = dataOf(await listTasks({ query: { more_filters: ofLoom } }))
+const recent = { 'id[gte]': '1', 'project.name[eq]': 'Loom' }
+const counted = dataOf(await aggregateTasks({ query: { filter: recent } }))
 const change: TaskUpdate = { status: 'done' }
 const path = { id: weave.id }
 const done = dataOf(await updateTask({ path, body: change }))
@@ -63,6 +73,10 @@ write({
   task: [weave.title, weave.status, weave.points, weave.details],
   urgent: [urgent.error?.error.code, urgent.error?.error.details?.[0]?.field],
   doing: doing.data.map(({ title, due_on }) => [title, due_on]),
+  listed: [titles(listed), meta.total],
+  equal: titles(equal.data),
+  related: titles(related.data),
+  counted: counted.data[0]?.count,
   done: done.completed_at !== null,
   archived: archived.archived_at !== null,
   report: [report.open, report.doing, report.done, report.dropped],

@@ -54,6 +54,19 @@ func doing(client *ClientWithResponses, project Project) []any {
 	return found
 }
 
+func list(client *ClientWithResponses, params ListTasksParams) TaskList {
+	answer := must(client.ListTasksWithResponse(ctx, &params))
+	return given(answer.JSON200, answer.Body)
+}
+
+func titles(tasks []Task) []string {
+	found := []string{}
+	for _, task := range tasks {
+		found = append(found, task.Title)
+	}
+	return found
+}
+
 func groups(client *ClientWithResponses) []any {
 	answer := must(client.AggregateTasksWithResponse(ctx, &AggregateTasksParams{GroupBy: ptr("status")}))
 	counts := []any{}
@@ -85,6 +98,13 @@ func main() {
 	refused := must(client.CreateTaskWithResponse(ctx, nil, now))
 	urgent := valueOf(refused.JSONDefault, refused.Body).Error
 	found := doing(client, project)
+	listed := list(client, ListTasksParams{
+		Filter: &TaskFilter{TitleContains: ptr("eav"), CreatedAtGte: &weave.CreatedAt},
+	})
+	equal := list(client, ListTasksParams{Filter: &TaskFilter{Title: ptr("Card")}})
+	related := list(client, ListTasksParams{MoreFilters: &Filters{"project.name": "Loom", "not[title]": "Card"}})
+	recent := Filters{"id[gte]": "1", "project.name[eq]": "Loom"}
+	counted := must(client.AggregateTasksWithResponse(ctx, &AggregateTasksParams{Filter: &recent}))
 	patch := must(client.UpdateTaskWithResponse(ctx, weave.Id, nil, TaskUpdate{Status: ptr(TaskStatus("done"))}))
 	done := valueOf(patch.JSON200, patch.Body)
 	archived := must(client.ArchiveProjectWithResponse(ctx, project.Id, nil))
@@ -99,6 +119,10 @@ func main() {
 		"task":     []any{weave.Title, weave.Status, weave.Points, null(weave.Details)},
 		"urgent":   []any{urgent.Code, (*urgent.Details)[0].Field},
 		"doing":    found,
+		"listed":   []any{titles(listed.Data), listed.Meta.Total},
+		"equal":    titles(equal.Data),
+		"related":  titles(related.Data),
+		"counted":  given(counted.JSON200, counted.Body).Data[0].Count,
 		"done":     !done.CompletedAt.IsNull(),
 		"archived": !valueOf(archived.JSON200, archived.Body).ArchivedAt.IsNull(),
 		"report":   []any{report.Open, report.Doing, report.Done, report.Dropped},

@@ -17,6 +17,8 @@ function dataOf<T>({ data, error }: { data?: T; error?: Schemas['ErrorResponse']
   return data
 }
 
+const titles = (tasks: readonly Schemas['Task'][]): string[] => tasks.map(({ title }) => title)
+
 async function add(task: Schemas['TaskCreate']): Promise<Schemas['Task']> {
   return dataOf(await client.POST('/api/v1/tasks', { body: task }))
 }
@@ -36,6 +38,13 @@ const ofProject = {
   query: { filter: { 'status[ne]': 'open' as const }, sort: '-title' },
 }
 const doing = dataOf(await client.GET('/api/v1/projects/{id}/tasks', { params: ofProject }))
+const filter = { 'title[contains]': 'eav', 'created_at[gte]': weave.created_at }
+const { data: listed, meta } = dataOf(await client.GET('/api/v1/tasks', { params: { query: { filter } } }))
+const equal = dataOf(await client.GET('/api/v1/tasks', { params: { query: { filter: { title: 'Card' } } } }))
+const ofLoom = { 'project.name': 'Loom', 'not[title]': 'Card' }
+const related = dataOf(await client.GET('/api/v1/tasks', { params: { query: { more_filters: ofLoom } } }))
+const recent = { 'id[gte]': '1', 'project.name[eq]': 'Loom' }
+const counted = dataOf(await client.GET('/api/v1/tasks/aggregate', { params: { query: { filter: recent } } }))
 const change: Schemas['TaskUpdate'] = { status: 'done' }
 const path = { id: weave.id }
 const done = dataOf(await client.PATCH('/api/v1/tasks/{id}', { params: { path }, body: change }))
@@ -55,6 +64,10 @@ write({
   task: [weave.title, weave.status, weave.points, weave.details],
   urgent: [urgent.error?.error.code, urgent.error?.error.details?.[0]?.field],
   doing: doing.data.map(({ title, due_on }) => [title, due_on]),
+  listed: [titles(listed), meta.total],
+  equal: titles(equal.data),
+  related: titles(related.data),
+  counted: counted.data[0]?.count,
   done: done.completed_at !== null,
   archived: archived.archived_at !== null,
   report: [report.open, report.doing, report.done, report.dropped],
