@@ -43,7 +43,8 @@ function keyFileFor(database: string): string | undefined {
 }
 
 const howToGenerate = 'Generate one with `portico secrets generate`, and set it on every node.'
-const whereItIs = 'This one has a key: take that of its other nodes or, for a copy, the one in the key file of the copied database.'
+const whereItIs =
+  'This one has a key: take that of its other nodes or, for a copy, the one in the key file of the copied database.'
 
 function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): KeySource {
   if (keys) return fixedKeys(keys)
