@@ -26,6 +26,7 @@ import { reactionSettings } from './config/reactions.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
 import { optional, type Setting, setting } from './config/setting.ts'
+import { unknownVariables } from './config/unknown-variables.ts'
 import { webhookSettings } from './config/webhooks.ts'
 
 export const settingsTable = {
@@ -334,6 +335,11 @@ export type GivenSettings = Given & { readonly [Prefix in Group]?: Within<Prefix
 /** Reads every setting: from `given`, else the environment, else the file, else the default. Throws a `SettingsError`. */
 export function readSettings(sources: SettingsSources): Settings {
   return readTable(settingsTable, sources) as Settings
+}
+
+/** Warnings about variables that begin with `PORTICO_` and set nothing. */
+export function settingsWarnings(environment: SettingsSources['environment']): readonly string[] {
+  return unknownVariables(settingsTable, environment ?? {})
 }
 
 export { SettingsError, type SettingsSources } from './config/read.ts'

@@ -8,7 +8,7 @@ import { isHealthCheck, type Reply, type Takeover } from './call.ts'
 import type { Cluster } from './cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from './cluster/rate-limits.ts'
 import { publicName } from './config/database.ts'
-import { readSettings, type Settings } from './config.ts'
+import { readSettings, type Settings, settingsWarnings } from './config.ts'
 import { type Clock, systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
@@ -61,6 +61,7 @@ export async function serve(
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
   const log = createLog(settings, options.worker?.log)
   if (options.ownProcess || options.worker) logStrayRejections(log)
+  if (options.ownProcess) for (const warning of settingsWarnings(process.env)) log.logger.warn(warning)
   if (settings.workers > 1 && options.worker === undefined) {
     const { startBesideWorkers } = await import('./serve/beside-workers.ts')
     return startBesideWorkers(options, { model, settings, log, open })

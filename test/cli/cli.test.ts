@@ -129,6 +129,14 @@ test('the config file is read, and its faults are named', async () => {
   rmSync(file)
 })
 
+test('a start names variables that look like settings and are none', async () => {
+  const { out } = await whileServing({ PORTICO_SIGNUP: 'off' }, async () => {})
+  assert.match(
+    out,
+    /"level":40.*PORTICO_SIGNUP is not a setting and has no effect: did you mean PORTICO_SIGN_UP\?/,
+  )
+})
+
 test('.env is read: the environment overrides it, and it overrides the config file', async () => {
   const file = join(folder, '.env')
   writeFileSync(file, '# Ours\nLOG_LEVEL=loud\nPORTICO_RATE_LIMIT=many\n')

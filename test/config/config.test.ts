@@ -6,7 +6,13 @@ import { maxPasswordCharacters } from '../../src/auth/password.ts'
 import { publicName } from '../../src/config/database.ts'
 import { configurationPage, errorsPage } from '../../src/config/pages.ts'
 import { readTable } from '../../src/config/read.ts'
-import { type GivenSettings, readSettings, SettingsError, settingsTable } from '../../src/config.ts'
+import {
+  type GivenSettings,
+  readSettings,
+  SettingsError,
+  settingsTable,
+  settingsWarnings,
+} from '../../src/config.ts'
 import { catalogue } from '../../src/errors.ts'
 
 type Name = keyof typeof settingsTable
@@ -559,4 +565,34 @@ test('an unknown member of a group, and a group that is not an object, are fault
   }
   assert.deepEqual(places({ graphql: { document: 'any' } }), ['`graphql.document` (settings)'])
   assert.deepEqual(places({ graphql: 'any' }), ['`graphql` (settings)'])
+})
+
+test('variables that look like settings and are none are named, with the one that was meant', () => {
+  const environment = {
+    PORTICO_ACCOUNTS_SIGN_UP: 'off',
+    PORTICO_RATELIMIT: '60',
+    PORTICO_NOTHING: 'x',
+    PORTICO_PORT: '8080',
+  }
+  assert.deepEqual(settingsWarnings(environment), [
+    'the variable PORTICO_ACCOUNTS_SIGN_UP is not a setting and has no effect: did you mean PORTICO_SIGN_UP?',
+    'the variable PORTICO_RATELIMIT is not a setting and has no effect: did you mean PORTICO_RATE_LIMIT?',
+    'the variable PORTICO_NOTHING is not a setting and has no effect',
+    'the variable PORTICO_PORT is not a setting and has no effect: did you mean PORT?',
+  ])
+})
+
+test('settings, empty variables, and what Kubernetes sets for a service called portico are not', () => {
+  const environment = {
+    PORTICO_SIGN_UP: 'off',
+    PORTICO_MODEL: './model.ts',
+    PORTICO_OLD: '',
+    HOME: '/root',
+    PORTICO_SERVICE_HOST: '10.0.0.7',
+    PORTICO_SERVICE_PORT_HTTP: '80',
+    PORTICO_PORT: 'tcp://10.0.0.7:80',
+    PORTICO_PORT_80_TCP_ADDR: '10.0.0.7',
+    PORTICO_HEADLESS_SERVICE_PORT: '80',
+  }
+  assert.deepEqual(settingsWarnings(environment), [])
 })

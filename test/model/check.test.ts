@@ -886,7 +886,16 @@ const wrong: readonly (readonly [name: string, check: () => readonly string[], f
     [
       'a literal of another type',
       () => postFaults({ access: { read: field('title').eq(3) } }),
-      [/^posts.access.read: `title` is compared with another type/],
+      [/^posts.access.read: `title` is compared with a value that it cannot have/],
+    ],
+    [
+      'a literal that is none of the choices',
+      () =>
+        postFaults({
+          fields: { state: choice(['open', 'done']) },
+          access: { read: field('state').eq('Open') },
+        }),
+      [/^posts.access.read: `state` is compared with a value that it cannot have\. .*open or done/],
     ],
     [
       'a list with a literal of another type',

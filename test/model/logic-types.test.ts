@@ -416,6 +416,22 @@ test('an emitted event has the declared fields', () => {
   assert.equal(withActions.kind, 'model')
 })
 
+test('a reaction to every event of a collection knows its items', () => {
+  const withReactions = model(collections, {
+    reactions: {
+      a: on('project.*', ({ event }) => {
+        const name: string = event.data.name
+        // @ts-expect-error A project has no such field.
+        const title = event.data.title
+        // @ts-expect-error Only an update has the item before it.
+        const former = event.previous.name
+        return [name, title, former, event.previous?.name]
+      }),
+    },
+  })
+  assert.equal(withReactions.kind, 'model')
+})
+
 test('a reaction rejects an unknown type of event and an unknown field of its item', () => {
   const withReactions = model(collections, {
     reactions: {

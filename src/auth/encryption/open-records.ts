@@ -43,13 +43,15 @@ function keyFileFor(database: string): string | undefined {
 }
 
 const howToGenerate = 'Generate one with `portico secrets generate`, and set it on every node.'
+const whereItIs =
+  'This one has a key: take that of its other nodes or, for a copy, the one in the key file of the copied database.'
 
 function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): KeySource {
   if (keys) return fixedKeys(keys)
   const file = keyFileFor(database)
   if (file === undefined) {
     throw new EncryptionError(
-      `PORTICO_SECRET_KEY must be set: secrets in a PostgreSQL database are encrypted with a key that all nodes share. ${howToGenerate}`,
+      `PORTICO_SECRET_KEY must be set: secrets in a PostgreSQL database are encrypted with a key that all nodes share. ${isNew ? howToGenerate : whereItIs}`,
     )
   }
   const keyTexts = readKeyFile(file)

@@ -100,7 +100,7 @@ function literalRule(
   const literals = [value].flat().map(literal => literalOf(literal, outline, field))
   const invalid = literals.find(literal => 'fault' in literal)
   if (invalid && 'fault' in invalid)
-    return refuse(context, `\`${name}\` is compared with another type. ${invalid.fault}`)
+    return refuse(context, `\`${name}\` is compared with a value that it cannot have. ${invalid.fault}`)
   const values = literals.flatMap(literal => ('value' in literal ? [literal.value] : []))
   const operand: RuleOperand = { kind: 'literal', value: comparison === 'in' ? values : (values[0] ?? null) }
   return { ...rule, operand }

@@ -142,7 +142,9 @@ interface AnyEvent extends CommonEvent<string> {
 type ChangeOf<C, Singular, Kind> = Kind extends ChangeKind
   ? ChangeEvent<C, NamesOf<C, Singular>, Kind, `${Singular & string}.${Kind}`>
   : Kind extends '*'
-    ? ChangeOf<C, Singular, ChangeKind> | AnyEvent
+    ?
+        | ChangeOf<C, Singular, ChangeKind>
+        | EmittedEvent<C, NamesOf<C, Singular>, `${Singular & string}.${string}`>
     : string extends Kind
       ? AnyEvent
       : EmittedEvent<C, NamesOf<C, Singular>, `${Singular & string}.${Kind & string}`>

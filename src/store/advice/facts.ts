@@ -64,6 +64,7 @@ export function factsOf({ model, totals, list, tables, take }: ListEstimate): Pl
       return (tables.get(alias) ?? alias) === '_records' && recordKey.every(key => columns.includes(key))
     },
     rowsPerKey,
+    hasOneKey: access => access.table === 't0' && access.equal.every(column => equal.includes(column)),
     rowsPerGroup: terms => rowsPerKey('t0', [...equal, ...sortFields.slice(0, sortFields.length - terms)]),
     filtered: access =>
       access.table !== 't0' || remainingConditions(access).length > 0 || !findsByParent(list, access),

@@ -16,6 +16,11 @@ export interface PlanFacts {
   isKey?(table: string, columns: readonly string[]): boolean
   /** The average number of rows that share their values in these columns; undefined if unknown. */
   rowsPerKey?(table: string, columns: readonly string[]): number | undefined
+  /**
+   * Whether the access searches for one key, whose values the list requires. Otherwise, a list subquery after it may supply
+   * many keys: the plan does not tell whether it does, or filters the rows.
+   */
+  hasOneKey?(access: PlanAccess): boolean
   /** As `rowsPerKey`, for the columns by which the outermost rows are sorted, without the last `terms`. */
   rowsPerGroup?(terms: number): number | undefined
   /** Whether the rows of the access are filtered by further conditions than its constraint. By default, yes. */
@@ -202,7 +207,8 @@ function equalRows(
   if (isKey) return { rows: Math.min(tableSize, keys.rows), grows: keys.grows }
   if (!average) return { rows: tableSize, grows: true }
   const rowsPerKey = facts.rowsPerKey?.(table, equal) ?? Math.max(1, tableSize * defaultKeySelectivity)
-  return { rows: Math.min(tableSize, keys.rows * rowsPerKey), grows: true }
+  const keyCount = facts.hasOneKey?.(access) === true ? 1 : keys.rows
+  return { rows: Math.min(tableSize, keyCount * rowsPerKey), grows: true }
 }
 
 function tableRows({ table }: PlanAccess, { facts }: Calculation): number {

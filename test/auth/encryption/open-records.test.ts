@@ -142,6 +142,12 @@ test('a PostgreSQL database needs the key in a setting, and the error says so', 
       /PORTICO_SECRET_KEY must be set.+every node/,
     )
     await openRecords({ ...parts, keys: [newKeyText()] })
+    // It is encrypted now, so another key would not do.
+    await assert.rejects(openRecords({ ...parts, keys: undefined }), ({ message }: Error) => {
+      assert.match(message, /PORTICO_SECRET_KEY must be set.+has a key.+key file of the copied database/)
+      assert.doesNotMatch(message, /generate/i)
+      return true
+    })
   })
 })
 

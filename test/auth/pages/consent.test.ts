@@ -101,6 +101,15 @@ test('scopes are grouped; a new scope comes first in its group, and is marked', 
   assert.doesNotMatch(pageOf(requested), /class="new"/)
 })
 
+test('the page says whether anything is new', () => {
+  const marked = /access before\. New permissions are marked/
+  assert.match(pageOf(['read:post', 'read:user'], ['read:user']), marked)
+  const known = pageOf(['read:post', 'read:user'], ['read:post', 'read:user'])
+  assert.doesNotMatch(known, /New permissions/)
+  assert.match(known, /all of this before/)
+  assert.doesNotMatch(pageOf(['read:post', 'read:user']), /before/)
+})
+
 test('the app’s redirect address comes before the button', () => {
   const page = pageOf(['read:post'])
   assert.ok(page.indexOf('https://app.example.com') < page.indexOf('value="allow"'))

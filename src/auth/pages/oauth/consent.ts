@@ -131,13 +131,20 @@ function limits(): Html {
 <li>${icon('leave')}<span>You can revoke this access at any time under <a href="/account/apps">Connected apps</a>.</span></li></ul>`
 }
 
+function before(app: App, groups: readonly ScopeGroup[]): Html {
+  const hasNew = groups.some(({ choices }) => choices.some(({ isNew }) => isNew))
+  return hasNew
+    ? html`<p class="note">You have allowed ${named(app.name)} access before. New permissions are marked.</p>`
+    : html`<p class="note">You have allowed ${named(app.name)} all of this before.</p>`
+}
+
 export function consentPage({ theme, action, csrf, interaction, groups, email }: ConsentPage): Page {
   const { app, allowedBefore, destination } = interaction
   const content = html`<div class="crest">${appTile(app, 'large')}${icon('exchange', 24)}${brandTile(theme, 'large')}</div>
 <h1>${named(app.name)} asks for access to your account</h1>
 <div class="who">${personTile(email, email, 'small')}<p>You are signed in as ${email}.</p>
 ${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'quiet'))}</div>
-${allowedBefore.size > 0 && html`<p class="note">You have allowed ${named(app.name)} some of this before. New permissions are marked.</p>`}
+${allowedBefore.size > 0 && before(app, groups)}
 ${form(
   { action, csrf },
   html`
