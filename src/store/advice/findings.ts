@@ -99,15 +99,17 @@ export function findingOf(
   const rowsPerRun = isAggregate
     ? estimate.expected
     : correctedRows(estimate, take, result !== undefined && result.rows < limit, result)
+  const rowsOnce = Math.min(rowsPerRun, estimate.expectedOnce)
+  const scannedRows = Math.round((rowsPerRun - rowsOnce) * runs + rowsOnce)
   const isDeep = !isAggregate && offset >= deepOffset && estimate.bounded
   return {
     path: isDeep ? `${unit.path}${unit.path.includes('?') ? '&' : '?'}page=…` : unit.path,
     isDeep,
     estimate,
-    scannedRows: Math.round(rowsPerRun * runs),
+    scannedRows,
     limit: limit * runs,
     returnedRows: result?.rows ?? limit * runs,
-    summary: planSummary(plan, estimate, Math.round(rowsPerRun * runs), list),
+    summary: planSummary(plan, estimate, scannedRows, list),
     indexes: indexesOf(plan),
     advice: adviceFor({ model, list, estimate, offset }),
   }

@@ -41,6 +41,8 @@ export interface PlanEstimate {
   readonly most: number
   /** As `most`, with the averages of the facts. */
   readonly expected: number
+  /** Those of `expected` that are visited once, also if the statement is a subquery that runs for each row of another one. */
+  readonly expectedOnce: number
   /** Whether `most` stays the same when the tables grow. */
   readonly bounded: boolean
   /** Whether rows are read in order and then filtered: the scan ends early if there are enough matches. */
@@ -76,6 +78,8 @@ interface Calculation {
   readonly flags: Flags
   /** The number of rows that subqueries in FROM return, by name. */
   readonly outputs: Map<string, number>
+  /** The rows that subqueries visit which run once for the statement, however deep they are nested. */
+  readonly once: { visited: number }
 }
 
 interface RowCounts {
@@ -88,14 +92,23 @@ interface RowCounts {
 /** `steps`: the result of `parsePlan`. */
 export function estimatePlan(steps: readonly PlanStep[], facts: PlanFacts): PlanEstimate {
   const most = calculation(facts, false)
-  const { visited } = blockWork(steps, facts.take, most)
-  const expected = blockWork(steps, facts.take, calculation(facts, true)).visited
-  return { most: visited, expected, ...most.flags }
+  const average = calculation(facts, true)
+  return {
+    most: statementWork(steps, most),
+    expected: statementWork(steps, average),
+    expectedOnce: average.once.visited,
+    ...most.flags,
+  }
+}
+
+function statementWork(steps: readonly PlanStep[], within: Calculation): number {
+  const { visited } = blockWork(steps, within.facts.take, within)
+  return visited + within.once.visited
 }
 
 function calculation(facts: PlanFacts, average: boolean): Calculation {
   const flags: Flags = { bounded: true, walks: false, sorts: 'none', searches: false }
-  return { facts, average, flags, outputs: new Map() }
+  return { facts, average, flags, outputs: new Map(), once: { visited: 0 } }
 }
 
 /** Nested loops: each access runs once for each row of the accesses before it. `limit`: the number of requested rows. */
@@ -112,7 +125,9 @@ function blockWork(steps: readonly PlanStep[], limit: number | undefined, within
       if (!readsSubquery(step, within)) visited += times(loops, rowsPerLoop)
       loops = nextLoops(step, loops, rowsPerLoop)
     } else if (step.kind === 'block') {
-      visited += times(step.correlated ? loops : 1, nested(step, within).visited)
+      const { visited: inBlock } = nested(step, within)
+      if (runsOnce(step)) within.once.visited += inBlock
+      else visited += times(step.correlated ? loops : 1, inBlock)
     }
   }
   return { visited, returned: limit === undefined ? loops : Math.min(limit, loops) }
@@ -122,6 +137,11 @@ type ScanStep = PlanAccess | (PlanBlock & { readonly block: 'or' })
 
 function isSource(step: PlanStep): step is ScanStep {
   return step.kind === 'access' || (step.kind === 'block' && step.block === 'or')
+}
+
+/** Both databases keep the result of a subquery that depends on no other row, also within one that depends on some. */
+function runsOnce({ block, correlated }: PlanBlock): boolean {
+  return !correlated && (block === 'list' || block === 'scalar')
 }
 
 /** Whether it reads the result of a subquery in FROM, whose rows are already counted. */
@@ -158,7 +178,7 @@ function keysOf(steps: readonly PlanStep[], index: number, within: Calculation):
   for (const step of steps.slice(index + 1)) {
     if (step.kind !== 'block' || step.block !== 'list') break
     // The cost is counted at the step itself.
-    const separate = { ...within, flags: { ...within.flags, bounded: true } }
+    const separate = { ...within, flags: { ...within.flags, bounded: true }, once: { visited: 0 } }
     const rows = blockWork(step.steps, undefined, separate).returned
     keys = { rows: Math.max(rows, keys.rows), grows: keys.grows || !separate.flags.bounded }
   }

@@ -237,6 +237,7 @@ function finding(at: number, looked = 5000): Finding {
   const estimate = {
     most: looked,
     expected: looked,
+    expectedOnce: 0,
     bounded: false,
     walks: false,
     sorts: 'all',

@@ -44,6 +44,10 @@ test('the messages of one ticket are no large scan, although the rule finds the 
     assert.equal(status, 200, text)
     assert.equal(text.match(/"ticket_id":7/g)?.length, messagesPerTicket)
   }
+  // The rule finds the tickets once, not again for each ticket of the page.
+  const page = await service.request('GET /api/v1/tickets?include=messages', { as: ann })
+  assert.equal(page.status, 200, page.text)
+  assert.equal(page.text.match(/"ticket_id"/g)?.length, 20 * messagesPerTicket)
   const all = await service.request('GET /api/v1/messages?sort=body', { as: ann })
   assert.equal(all.body.error.code, 'SCAN_TOO_LARGE')
   await service.close()
