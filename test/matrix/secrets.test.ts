@@ -10,7 +10,7 @@ import type { Fixture } from '../conformance/oauth/server.ts'
 import type { Data } from '../plan/reference.ts'
 import { type Context, defaultSecrets, model, people, type Secrets } from './context.ts'
 import { queries, schemaOf } from './graphql.ts'
-import { withContext } from './service.ts'
+import { isWhole, withContext } from './service.ts'
 
 const otherSecrets: Secrets = {
   phone: '+9 999',
@@ -43,6 +43,22 @@ interface Question {
 
 const secretValues = [defaultSecrets, otherSecrets].flatMap(secrets => Object.values(secrets).map(String))
 
+/** The secret in the fields of a name. Text may be in any field. */
+const secretIn: Readonly<Record<string, keyof Secrets>> = {
+  phone: 'phone',
+  budget: 'budget',
+  weight: 'budget',
+  passphrase: 'passphrase',
+  ticket: 'ticket',
+}
+
+/** What a field is compared with: both texts and both values of its own secret; those of other fields in the whole matrix. */
+function valuesFor(field: string): readonly string[] {
+  if (isWhole) return secretValues
+  const names = new Set<keyof Secrets>(['text', secretIn[field] ?? 'text'])
+  return [oneSecret, anotherSecret].flatMap(secrets => [...names].map(name => String(secrets[name])))
+}
+
 function listQuestions(collection: Collection): string[] {
   const names = [...collection.fields.keys(), 'no_such_field']
   const relations = [...collection.relations.keys()]
@@ -56,7 +72,7 @@ function listQuestions(collection: Collection): string[] {
       `sort=${name}&cursor=&per_page=2`,
       `${name}[null]=true`,
       `${name}[null]=false`,
-      ...secretValues.flatMap(value => {
+      ...valuesFor(name).flatMap(value => {
         const text = encodeURIComponent(value)
         return [`${name}=${text}`, `${name}[ne]=${text}`, `${name}[gte]=${text}`, `${name}[contains]=${text}`]
       }),

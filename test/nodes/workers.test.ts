@@ -78,46 +78,52 @@ test('a limit is exact across all workers of all nodes; without Redis it applies
   })
 })
 
-for (const [name, within] of Object.entries(databases)) {
-  test(`subscribers at every worker of every node get every post once and in the same order (${name})`, async () => {
-    await withWorkers(within, { rateLimit: 'off' }, async ({ cluster, key }) => {
-      const subscribers = times(connectionCount, index => subscribe(cluster.node(index).url, key))
-      try {
-        await untilAllListen(cluster.url, key, subscribers)
-        await Promise.all(
-          times(8, async writer => {
-            for (let post = 0; post < 20; post++)
-              await write(cluster.node(writer + post).url, key, `${writer} ${post}`)
-          }),
-        )
-        await until(() => subscribers.every(subscriber => subscriber.titles().length >= 160), 20_000)
-        await wait(300)
-        assertAllReceived(subscribers, 8, 20)
-      } finally {
-        for (const { end } of subscribers) end()
-      }
-    })
-  })
+async function everyPostArrives({ cluster, key }: NodesFixture): Promise<void> {
+  const subscribers = times(connectionCount, index => subscribe(cluster.node(index).url, key))
+  try {
+    await untilAllListen(cluster.url, key, subscribers)
+    await Promise.all(
+      times(8, async writer => {
+        for (let post = 0; post < 20; post++)
+          await write(cluster.node(writer + post).url, key, `${writer} ${post}`)
+      }),
+    )
+    await until(() => subscribers.every(subscriber => subscriber.titles().length >= 160), 20_000)
+    await wait(300)
+    assertAllReceived(subscribers, 8, 20)
+  } finally {
+    for (const { end } of subscribers) end()
+  }
+}
 
-  test(`a key deleted at one node is refused by every worker, and its connections are closed (${name})`, async () => {
-    await withWorkers(within, { rateLimit: 'off' }, async ({ cluster, key }) => {
-      const created = await call(`${cluster.node(0).url}/api/v1/api_keys`, {
-        method: 'POST',
-        key,
-        body: { name: 'to be revoked', scopes: ['*'] },
-      })
-      const { id, key: token } = created.json as unknown as { readonly id: number; readonly key: string }
-      const sockets = await Promise.all(
-        times(connectionCount, index => listen(cluster.node(index).url, token)),
-      )
-      const ask = async (index: number) =>
-        (await call(`${cluster.node(index).url}/api/v1/me`, { key: token })).status
-      assert.deepEqual(new Set(await Promise.all(times(connectionCount, ask))), new Set([200]))
-      const deletion = await call(`${cluster.node(1).url}/api/v1/api_keys/${id}`, { method: 'DELETE', key })
-      assert.equal(deletion.status, 204)
-      assert.deepEqual(new Set(await Promise.all(times(connectionCount, ask))), new Set([401]))
-      const late = wait(2500, 'still open', { ref: false })
-      for (const { closed } of sockets) assert.notEqual(await Promise.race([closed, late]), 'still open')
-    })
+async function deletedKeyIsRefused({ cluster, key }: NodesFixture): Promise<void> {
+  const created = await call(`${cluster.node(0).url}/api/v1/api_keys`, {
+    method: 'POST',
+    key,
+    body: { name: 'to be revoked', scopes: ['*'] },
   })
+  const { id, key: token } = created.json as unknown as { readonly id: number; readonly key: string }
+  const sockets = await Promise.all(times(connectionCount, index => listen(cluster.node(index).url, token)))
+  const ask = async (index: number) =>
+    (await call(`${cluster.node(index).url}/api/v1/me`, { key: token })).status
+  assert.deepEqual(new Set(await Promise.all(times(connectionCount, ask))), new Set([200]))
+  const deletion = await call(`${cluster.node(1).url}/api/v1/api_keys/${id}`, { method: 'DELETE', key })
+  assert.equal(deletion.status, 204)
+  assert.deepEqual(new Set(await Promise.all(times(connectionCount, ask))), new Set([401]))
+  const late = wait(2500, 'still open', { ref: false })
+  for (const { closed } of sockets) assert.notEqual(await Promise.race([closed, late]), 'still open')
+}
+
+for (const [name, within] of Object.entries(databases)) {
+  test(`two nodes of two workers (${name})`, t =>
+    withWorkers(within, { rateLimit: 'off' }, async fixture => {
+      await t.test(
+        'subscribers at every worker of every node get every post once and in the same order',
+        () => everyPostArrives(fixture),
+      )
+      await t.test(
+        'a key deleted at one node is refused by every worker, and its connections are closed',
+        () => deletedKeyIsRefused(fixture),
+      )
+    }))
 }
