@@ -56,7 +56,7 @@ const secretIn: Readonly<Record<string, keyof Secrets>> = {
 function valuesFor(field: string): readonly string[] {
   if (isWhole) return secretValues
   const names = new Set<keyof Secrets>(['text', secretIn[field] ?? 'text'])
-  return [oneSecret, anotherSecret].flatMap(secrets => [...names].map(name => String(secrets[name])))
+  return [defaultSecrets, otherSecrets].flatMap(secrets => [...names].map(name => String(secrets[name])))
 }
 
 function listQuestions(collection: Collection): string[] {
