@@ -44,8 +44,11 @@ for (const kind of databaseKinds) {
     const harness = await openHarness(declared, model => openStore(kind, model))
     try {
       const id = await harness.seed('cells', { value: 0 })
-      const get = async (url: string) =>
-        JSON.parse(String((await harness.send({ url: `/api/v1${url}` }, ann)).body))
+      const get = async (url: string) => {
+        const { status, body } = await harness.send({ url: `/api/v1${url}` }, ann)
+        assert.equal(status, 200, String(body))
+        return JSON.parse(String(body))
+      }
       let isOver = false
       const values = new Set<number>()
       const readUntilOver = async () => {
