@@ -36,6 +36,7 @@ const together = [
   ['logic', 'serve', 'observability', 'idempotency'],
   ['store', 'databases'],
   ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster', 'layers', 'source'],
+  ['cli', 'bench', 'client', 'explain'],
 ]
 /** More files in one process would run for longer than the rest of the tests. */
 const maxFilesPerProcess = 24

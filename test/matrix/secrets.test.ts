@@ -10,6 +10,7 @@ import type { Fixture } from '../conformance/oauth/server.ts'
 import type { Data } from '../plan/reference.ts'
 import { type Context, defaultSecrets, model, people, type Secrets } from './context.ts'
 import { queries, schemaOf } from './graphql.ts'
+import { request } from './request.ts'
 import { isWhole, withContext } from './service.ts'
 
 const otherSecrets: Secrets = {
@@ -113,8 +114,9 @@ interface Side {
 }
 
 async function send({ fixture }: Side, { method, path, body, headers }: Question, key: string | undefined) {
-  const answer = await fixture.call(path, { method, key, headers, body })
-  const stableHeaders = [...answer.headers].filter(([name]) => !varyingHeaders.has(name))
+  const credential = key === undefined ? {} : { Authorization: `Bearer ${key}` }
+  const answer = await request(fixture.url + path, method, { ...credential, ...headers }, body)
+  const stableHeaders = Object.entries(answer.headers).filter(([name]) => !varyingHeaders.has(name))
   const withoutAddress = (text: string) => text.replaceAll(fixture.url, '')
   const { status, text } = answer
   return { status, headers: withoutAddress(JSON.stringify(stableHeaders)), text: withoutAddress(text) }

@@ -6,6 +6,7 @@ import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { type Context, defaultSecrets, fill, openContext, type Secrets } from './context.ts'
 import type { Credential } from './credentials.ts'
+import { type PlainAnswer, request } from './request.ts'
 import { type MatrixRun, type Send, Tally } from './rest.ts'
 
 /** `PORTICO_MATRIX=whole` tests every scope set on every setup, as before a release. */
@@ -14,22 +15,18 @@ export const isWhole = process.env.PORTICO_MATRIX === 'whole'
 export const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
 
 /** Shared caches must not store a response to a session, nor use a stored one for it. */
-function assertNotShared({ headers }: Response, isOwn: boolean, request: string): void {
-  assert.match(headers.get('vary') ?? '', /\bCookie\b/, request)
-  if (isOwn) assert.match(headers.get('cache-control') ?? '', /private|no-store/, request)
+function assertNotShared({ headers }: PlainAnswer, isOwn: boolean, request: string): void {
+  assert.match(headers.vary ?? '', /\bCookie\b/, request)
+  if (isOwn) assert.match(headers['cache-control'] ?? '', /private|no-store/, request)
 }
 
 export function sender(url: string): Send {
   return async ({ method, path, body }, headers) => {
-    const response = await fetch(url + path, {
-      method,
-      headers: { ...headers, ...(body !== undefined && { 'Content-Type': 'application/json' }) },
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
+    const answer = await request(url + path, method, headers, body)
     const isOwn = 'Cookie' in headers && headers['Sec-Fetch-Site'] === 'same-origin'
-    assertNotShared(response, isOwn, `${method} ${path}`)
-    const text = await response.text()
-    return { status: response.status, text, json: text === '' ? {} : JSON.parse(text) }
+    assertNotShared(answer, isOwn, `${method} ${path}`)
+    const { status, text } = answer
+    return { status, text, json: text === '' ? {} : JSON.parse(text) }
   }
 }
 
