@@ -56,7 +56,7 @@ func doing(client *ClientWithResponses, project Project) []any {
 
 func list(client *ClientWithResponses, params ListTasksParams) TaskList {
 	answer := must(client.ListTasksWithResponse(ctx, &params))
-	return given(answer.JSON200, answer.Body)
+	return valueOf(answer.JSON200, answer.Body)
 }
 
 func titles(tasks []Task) []string {
@@ -122,7 +122,7 @@ func main() {
 		"listed":   []any{titles(listed.Data), listed.Meta.Total},
 		"equal":    titles(equal.Data),
 		"related":  titles(related.Data),
-		"counted":  given(counted.JSON200, counted.Body).Data[0].Count,
+		"counted":  valueOf(counted.JSON200, counted.Body).Data[0].Count,
 		"done":     !done.CompletedAt.IsNull(),
 		"archived": !valueOf(archived.JSON200, archived.Body).ArchivedAt.IsNull(),
 		"report":   []any{report.Open, report.Doing, report.Done, report.Dropped},
