@@ -4,8 +4,8 @@ import type { Model } from '../../src/model/model.ts'
 import { rowSecurity } from '../../src/store/postgres/row-security/policies.ts'
 import { preparePostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { schemaOf } from '../../src/store/schema/tables.ts'
-import { administer, newDatabase, type TestDatabase } from './postgres.ts'
-import { type ReusedDatabase, ReusedDatabases } from './reused.ts'
+import { newDatabase, query, serverUrl, type TestDatabase } from './postgres.ts'
+import { ReusedDatabases } from './reused.ts'
 
 export interface OrdinaryDatabase extends TestDatabase {
   /** The URL of the superuser. */
@@ -22,12 +22,12 @@ let owner: Promise<User> | undefined
 /** Creates a role without privileges. */
 export async function newUser(): Promise<User> {
   const user = { name: `user_${randomBytes(8).toString('hex')}`, password: randomBytes(8).toString('hex') }
-  await administer(`CREATE ROLE "${user.name}" LOGIN PASSWORD '${user.password}'`)
+  await query(await serverUrl(), `CREATE ROLE "${user.name}" LOGIN PASSWORD '${user.password}'`)
   return user
 }
 
 export async function dropUser({ name }: User): Promise<void> {
-  await administer(`DROP ROLE "${name}"`)
+  await query(await serverUrl(), `DROP ROLE "${name}"`)
 }
 
 /** The URL of a database for another role. */
@@ -44,7 +44,7 @@ export async function newOrdinaryDatabase(): Promise<OrdinaryDatabase> {
   const user = await owner
   const { url: admin, drop } = await newDatabase()
   const name = new URL(admin).pathname.slice(1)
-  await administer(`ALTER DATABASE "${name}" OWNER TO "${user.name}"`)
+  await query(admin, `ALTER DATABASE "${name}" OWNER TO "${user.name}"`)
   return { url: urlFor(admin, user), admin, drop }
 }
 
@@ -75,6 +75,6 @@ process.on('beforeExit', async () => {
 })
 
 /** A database with the empty tables and the policies of the model. */
-export function rowSecurityDatabase(model: Model): Promise<ReusedDatabase<OrdinaryDatabase>> {
+export function rowSecurityDatabase(model: Model): Promise<OrdinaryDatabase> {
   return databases.take(model)
 }

@@ -52,11 +52,7 @@ const bigintOid = 20
 const getTypeParser: typeof pg.types.getTypeParser = (oid, format) =>
   oid === bigintOid ? Number : pg.types.getTypeParser(oid, format)
 
-function rowsOf(result: pg.QueryResult | pg.QueryResult[]): Record<string, unknown>[] {
-  return (Array.isArray(result) ? result.at(-1) : result)?.rows ?? []
-}
-
-/** Runs statements on a connection of their own; returns the rows of the last one. */
+/** Runs statements on a database; returns the rows of the last one. */
 export async function query(
   url: string,
   text: string,
@@ -65,81 +61,11 @@ export async function query(
   const client = new pg.Client({ connectionString: url, types: { getTypeParser } })
   await client.connect()
   try {
-    return rowsOf(await client.query(text, values && [...values]))
+    const result: pg.QueryResult | pg.QueryResult[] = await client.query(text, values && [...values])
+    return (Array.isArray(result) ? result.at(-1) : result)?.rows ?? []
   } finally {
     await client.end()
   }
-}
-
-/** The driver's types lack these methods. */
-type KeptClient = pg.Client & { ref(): void; unref(): void }
-
-/**
- * A connection that stays open: each new one costs the server several milliseconds of CPU time. It opens with the first
- * statement, and does not keep the process running while it is idle.
- */
-export class KeptConnection {
-  readonly #url: () => string | Promise<string>
-  readonly #types: pg.CustomTypesConfig
-  #client: KeptClient | undefined
-  #last: Promise<unknown> = Promise.resolve()
-
-  constructor(url: () => string | Promise<string>, types: pg.CustomTypesConfig = { getTypeParser }) {
-    this.#url = url
-    this.#types = types
-  }
-
-  /** Runs statements, after those before; returns the rows of the last one. After an error, the next ones get a new connection. */
-  query(text: string, values?: readonly unknown[]): Promise<Record<string, unknown>[]> {
-    const result = this.#last.then(() => this.#run(text, values))
-    this.#last = result.catch(() => {})
-    return result
-  }
-
-  async #run(text: string, values: readonly unknown[] | undefined): Promise<Record<string, unknown>[]> {
-    const client = await this.#open()
-    client.ref()
-    try {
-      return rowsOf(await client.query(text, values && [...values]))
-    } catch (error) {
-      await this.#end()
-      throw error
-    } finally {
-      client.unref()
-    }
-  }
-
-  async #open(): Promise<KeptClient> {
-    if (this.#client !== undefined) return this.#client
-    const client = new pg.Client({ connectionString: await this.#url(), types: this.#types }) as KeptClient
-    const forget = () => {
-      if (this.#client === client) this.#client = undefined
-    }
-    client.on('error', forget)
-    client.on('end', forget)
-    await client.connect()
-    this.#client = client
-    return client
-  }
-
-  async #end(): Promise<void> {
-    const client = this.#client
-    this.#client = undefined
-    await client?.end().catch(() => {})
-  }
-
-  close(): Promise<void> {
-    const closed = this.#last.then(() => this.#end())
-    this.#last = closed
-    return closed
-  }
-}
-
-const administration = new KeptConnection(serverUrl)
-
-/** Runs a statement that creates or drops a database or a role. */
-export async function administer(text: string): Promise<void> {
-  await administration.query(text)
 }
 
 export interface TestDatabase {
@@ -151,13 +77,13 @@ export interface TestDatabase {
 export async function newDatabase(): Promise<TestDatabase> {
   const admin = await serverUrl()
   const name = `test_${randomBytes(8).toString('hex')}`
-  await administer(`CREATE DATABASE "${name}" TEMPLATE template0`)
+  await query(admin, `CREATE DATABASE "${name}" TEMPLATE template0`)
   const url = new URL(admin)
   url.pathname = `/${name}`
   return {
     url: url.href,
     drop: async () => {
-      await administer(`DROP DATABASE "${name}" WITH (FORCE)`)
+      await query(admin, `DROP DATABASE "${name}" WITH (FORCE)`)
     },
   }
 }

@@ -3,7 +3,7 @@ import type { Model } from '../../src/model/model.ts'
 import { preparePostgres } from '../../src/store/schema/postgres/migrate.ts'
 import { schemaOf } from '../../src/store/schema/tables.ts'
 import { newDatabase, type TestDatabase } from './postgres.ts'
-import { type ReusedDatabase, ReusedDatabases } from './reused.ts'
+import { ReusedDatabases } from './reused.ts'
 
 const databases = new ReusedDatabases({
   async prepare(model) {
@@ -16,6 +16,6 @@ const databases = new ReusedDatabases({
 process.on('beforeExit', () => databases.close())
 
 /** A database with the empty tables of the model. */
-export function preparedDatabase(model: Model): Promise<ReusedDatabase<TestDatabase>> {
+export function preparedDatabase(model: Model): Promise<TestDatabase> {
   return databases.take(model)
 }

@@ -1,7 +1,6 @@
 /** PostgreSQL databases that are emptied and reused, since creating one with its tables takes ten times as long. */
-import pg from 'pg'
 import type { Model } from '../../src/model/model.ts'
-import { KeptConnection, type TestDatabase } from './postgres.ts'
+import { query, type TestDatabase } from './postgres.ts'
 
 interface PreparedDatabase extends TestDatabase {
   /** The URL of the superuser. */
@@ -27,29 +26,20 @@ const deleteRows = `DO $$ DECLARE one record; BEGIN
   LOOP PERFORM setval(quote_ident(one.name), 1, false); END LOOP;
 END $$`
 
-/** Leaves JSON as text. */
-const getTypeParser: typeof pg.types.getTypeParser = (oid, format) =>
-  oid === pg.types.builtins.JSON ? (text: string) => text : pg.types.getTypeParser(oid, format)
-
-export type ReusedDatabase<D extends TestDatabase> = D & {
-  /** A connection of the superuser, from which JSON is read as text. */
-  readonly superuser: KeptConnection
-}
-
 export class ReusedDatabases<D extends PreparedDatabase> {
   readonly #source: DatabaseSource<D>
-  readonly #free: { readonly key: string; readonly database: ReusedDatabase<D> }[] = []
+  readonly #free: { readonly key: string; readonly database: D }[] = []
 
   constructor(source: DatabaseSource<D>) {
     this.#source = source
   }
 
   /** A database with the empty tables of the model, for exclusive use until `drop`. */
-  async take(model: Model): Promise<ReusedDatabase<D>> {
+  async take(model: Model): Promise<D> {
     const key = this.#source.keyOf(model)
     const index = this.#free.findIndex(free => free.key === key)
     const [reused] = index < 0 ? [] : this.#free.splice(index, 1)
-    const database = reused?.database ?? (await this.#prepare(model))
+    const database = reused?.database ?? (await this.#source.prepare(model))
     return { ...database, drop: () => this.#giveBack(key, database) }
   }
 
@@ -58,18 +48,8 @@ export class ReusedDatabases<D extends PreparedDatabase> {
     for (const { database } of this.#free.splice(0)) await database.drop().catch(() => {})
   }
 
-  async #prepare(model: Model): Promise<ReusedDatabase<D>> {
-    const database = await this.#source.prepare(model)
-    const superuser = new KeptConnection(() => database.admin, { getTypeParser })
-    const drop = async () => {
-      await superuser.close()
-      await database.drop()
-    }
-    return { ...database, superuser, drop }
-  }
-
-  async #giveBack(key: string, database: ReusedDatabase<D>): Promise<void> {
-    await database.superuser.query(deleteRows)
+  async #giveBack(key: string, database: D): Promise<void> {
+    await query(database.admin, deleteRows)
     this.#free.push({ key, database })
     if (this.#free.length > maxFree) await this.#free.shift()?.database.drop()
   }

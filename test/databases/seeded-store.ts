@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
+import pg from 'pg'
 import type { StoredValue } from '../../src/model/fields/encoding.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field, Model } from '../../src/model/model.ts'
@@ -13,7 +14,6 @@ import { allTermsColumn } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { rowSecurityDatabase } from './ordinary.ts'
-import type { KeptConnection } from './postgres.ts'
 import { preparedDatabase } from './prepared.ts'
 import { openNodes } from './round-robin.ts'
 
@@ -128,17 +128,8 @@ function fillSqlite(database: DatabaseSync, { name, fields, searchable }: Collec
 
 function withinPostgres(nodes: number): SeededStore['within'] {
   return async (model, data, use, now = Date.now) => {
-    const database = await preparedDatabase(model)
-    await withinDatabase({
-      model,
-      data,
-      ...database,
-      admin: database.url,
-      use,
-      now,
-      rowSecurity: false,
-      nodes,
-    })
+    const { url, drop } = await preparedDatabase(model)
+    await withinDatabase({ model, data, url, admin: url, drop, use, now, rowSecurity: false, nodes })
   }
 }
 
@@ -153,7 +144,6 @@ interface SeedOptions {
   readonly url: string
   /** The URL of the superuser. */
   readonly admin: string
-  readonly superuser: KeptConnection
   readonly drop: () => Promise<void>
   readonly use: (seeded: OpenSeededStore) => Promise<void>
   readonly now: () => number
@@ -162,14 +152,17 @@ interface SeedOptions {
 }
 
 async function withinDatabase(options: SeedOptions): Promise<void> {
-  const { model, data, url, admin, superuser, drop, use, now, rowSecurity, nodes } = options
-  await superuser.query(
-    "BEGIN; SET LOCAL session_replication_role = 'replica'; SET LOCAL synchronous_commit = off",
-  )
-  for (const collection of model.collections.values()) await fillPostgres(superuser, collection, data)
-  await superuser.query('COMMIT')
+  const { model, data, url, admin, drop, use, now, rowSecurity, nodes } = options
+  const client = new pg.Client({ connectionString: admin })
+  // Keeps JSON as text; the driver would parse it.
+  client.setTypeParser(pg.types.builtins.JSON, text => text)
+  await client.connect()
+  await client.query("BEGIN; SET session_replication_role = 'replica'; SET synchronous_commit = off")
+  for (const collection of model.collections.values()) await fillPostgres(client, collection, data)
+  await client.query('COMMIT')
   const open = () => openPostgres(model, { url, connections: 4, now, rowSecurity })
   const store = nodes === 1 ? await open() : await openNodes(nodes, open)
+  const rows = serialized(async (text: string) => (await client.query(text)).rows)
   try {
     await use({
       store,
@@ -177,25 +170,36 @@ async function withinDatabase(options: SeedOptions): Promise<void> {
       dump: async () => {
         const data: Record<string, Row[]> = {}
         for (const [name, collection] of model.collections) {
-          const stored = await superuser.query(`SELECT * FROM "${name}" ORDER BY id`)
+          const stored = await rows(`SELECT * FROM "${name}" ORDER BY id`)
           data[name] = stored.map(row => parseRow(collection, row))
         }
         return data
       },
-      events: () => superuser.query('SELECT * FROM _events ORDER BY id'),
+      events: () => rows('SELECT * FROM _events ORDER BY id'),
       lastId: async name => {
-        const [row] = await superuser.query(`SELECT last_value, is_called FROM "${name}_id_seq"`)
-        return row?.is_called ? Number(row.last_value) : 0
+        const [row] = await rows(`SELECT last_value, is_called FROM "${name}_id_seq"`)
+        return row.is_called ? Number(row.last_value) : 0
       },
     })
   } finally {
     await store.close()
+    await client.end()
     await drop()
   }
 }
 
+/** Runs calls one after the other, since a client takes one statement at a time. */
+function serialized<A, T>(run: (input: A) => Promise<T>): (input: A) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return input => {
+    const result = last.then(() => run(input))
+    last = result.catch(() => {})
+    return result
+  }
+}
+
 async function fillPostgres(
-  superuser: KeptConnection,
+  client: pg.Client,
   { name, fields, searchable }: Collection,
   data: Data,
 ): Promise<void> {
@@ -203,21 +207,21 @@ async function fillPostgres(
   const placeholders = (count: number) => Array.from({ length: count }, (_, index) => `$${index + 1}`).join()
   for (const row of all) {
     const values = Object.entries(row).map(([column, value]) => textOf(fields.get(column), value))
-    await superuser.query(
+    await client.query(
       `INSERT INTO "${name}" (${columnsOf(row)}) VALUES (${placeholders(values.length)})`,
       values,
     )
     if (searchable.length === 0) continue
     const columns = searchable.map(field => `"${field.name}"`).join()
     const terms = searchable.map(field => indexedTerms(String(row[field.name] ?? '')))
-    await superuser.query(
+    await client.query(
       `INSERT INTO "${searchTable(name)}" ("id", "${allTermsColumn}", ${columns}) VALUES (${placeholders(terms.length + 2)})`,
       [row.id, terms.flat(), ...terms],
     )
   }
   if (all.length === 0) return
-  await superuser.query(`SELECT setval('"${name}_id_seq"', max(id)) FROM "${name}"`)
-  await superuser.query('INSERT INTO "_totals" VALUES ($1, 0, $2)', [name, all.length])
+  await client.query(`SELECT setval('"${name}_id_seq"', max(id)) FROM "${name}"`)
+  await client.query('INSERT INTO "_totals" VALUES ($1, 0, $2)', [name, all.length])
 }
 
 export const seededStores: readonly SeededStore[] = [
