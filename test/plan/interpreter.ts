@@ -27,6 +27,8 @@ import type {
   VisibleField,
 } from '../../src/plan/guarded-conditions.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
+import { comparesId } from '../../src/store/write/proposed.ts'
+
 import { currentTag } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
 import { caseless, claimValue, requestTime, requestTimeMs, termsOf } from './reference.ts'
@@ -262,13 +264,19 @@ function match({ plan }: Run, ifMatch: number | undefined): void {
   }
 }
 
+/** The checks of the new item hold among the other items and, unless they compare its id, among the items as they were. */
 function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
   const { name } = shape.collection
   const id = Math.max(0, ...run.rows(name).map(row => Number(row.id))) + 1
   const row = { id, ...assign(run, shape.set) }
   const data = { ...run.data, [name]: [...run.rows(name), row] }
   checkReferences(run, shape.references)
-  checkResult(run, data, shape.after, row)
+  check(
+    run,
+    shape.after.filter(({ condition }) => !comparesId(condition)),
+    row,
+  )
+  check(new Run(data, run.plan), shape.after, row)
   return { data, id }
 }
 
@@ -288,7 +296,8 @@ function update(run: Run, shape: GuardedUpdate, before: Row): Data {
   }
   const data = { ...run.data, [name]: run.rows(name).map(other => (other === before ? row : other)) }
   checkReferences(run, shape.references.filter(isWritten))
-  checkResult(run, data, shape.after, row)
+  check(run, shape.after, row)
+  check(new Run(data, run.plan), shape.after, row)
   return data
 }
 
@@ -313,12 +322,6 @@ function defaultValue(run: Run, standard: NonNullable<GuardedAssignment['field']
 
 function check(run: Run, checks: readonly Check[], row: Row): void {
   if (!checks.every(check => run.holds(check.condition, row))) throw new ApiError('FORBIDDEN')
-}
-
-/** The checks hold among the other items as they were, and among all items of `data`. */
-function checkResult(run: Run, data: Data, checks: readonly Check[], row: Row): void {
-  check(run, checks, row)
-  check(new Run(data, run.plan), checks, row)
 }
 
 function checkReferences(run: Run, references: readonly ReferenceCheck[]): void {

@@ -562,15 +562,32 @@ function create(evaluation: Evaluation, shape: CreateShape, nextId?: number): Wr
   }
   checkReferences(evaluation, shape.set, collection)
   const data = { ...evaluation.data, [collection.name]: [...evaluation.rows(collection.name), row] }
-  // The rules hold among the other items alone, and among all items.
-  for (const state of [evaluation, new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)]) {
-    if (!state.holds(collection.access.create, collection, row)) evaluation.errors.add('FORBIDDEN')
-    for (const assignment of shape.set) {
-      const field = collection.fields.get(assignment.field)
-      if (field && !state.holds(field.access.write, collection, row)) evaluation.errors.add('FORBIDDEN')
-    }
+  // The rules hold among all items and, unless they compare the new id, among the other items alone.
+  const rules = [
+    collection.access.create,
+    ...shape.set.flatMap(({ field }) => collection.fields.get(field)?.access.write ?? []),
+  ]
+  const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
+  for (const rule of rules) {
+    const states = comparesId(rule) ? [later] : [evaluation, later]
+    if (!states.every(state => state.holds(rule, collection, row))) evaluation.errors.add('FORBIDDEN')
   }
   return evaluation.errors.size > 0 ? evaluation : { data, id }
+}
+
+/** Whether the rule compares the id of the item itself. */
+function comparesId(rule: Rule): boolean {
+  switch (rule.kind) {
+    case 'compare':
+      return rule.field === 'id' || (rule.operand.kind === 'field' && rule.operand.field === 'id')
+    case 'and':
+    case 'or':
+      return rule.rules.some(comparesId)
+    case 'not':
+      return comparesId(rule.rule)
+    default:
+      return false
+  }
 }
 
 function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {

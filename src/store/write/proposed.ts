@@ -11,6 +11,7 @@ import type {
   GuardedUpdate,
   GuardedWrite,
 } from '../../plan/guarded.ts'
+import type { Condition } from '../../plan/guarded-conditions.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { checksSql, proposedSql } from '../sql/write.ts'
 import type { Inputs, ResultRows } from '../values.ts'
@@ -31,13 +32,36 @@ export function proposedChecks<S>(
   shape: CheckedWrite,
   database: WriteDatabase<S>,
 ): ProposedChecks<S> | undefined {
-  const { after, collection } = shape
-  if (after.length === 0 || !(setsUnique(shape) || dependsOnOthers(shape))) return undefined
+  const { kind, collection } = shape
+  // The id of a new item is not known before it is stored.
+  const checks = kind === 'create' ? shape.after.filter(check => !comparesId(check.condition)) : shape.after
+  if (checks.length === 0 || !(setsUnique(shape) || dependsOnOthers(shape))) return undefined
   const row = new RowAlias(database.dialect, collection.name)
-  const statement = database.prepare(proposedSql(shape, checksSql(after, row), row))
+  const statement = database.prepare(proposedSql(shape, checksSql(checks, row), row))
   return {
     query: inputs => ({ statement, inputs }),
-    require: rows => requireChecks(after, rows?.[0] ?? [], 0, shape),
+    require: rows => requireChecks(checks, rows?.[0] ?? [], 0, shape),
+  }
+}
+
+/** Whether the condition compares the id of the row itself. */
+export function comparesId(condition: Condition): boolean {
+  switch (condition.kind) {
+    case 'compare':
+    case 'isNull':
+    case 'nullness':
+      return condition.field.field.name === 'id'
+    case 'fields':
+      return [condition.left, condition.right].some(
+        ({ steps, field }) => steps.length === 0 && field.name === 'id',
+      )
+    case 'and':
+    case 'or':
+      return condition.conditions.some(comparesId)
+    case 'not':
+      return comparesId(condition.condition)
+    default:
+      return false
   }
 }
 

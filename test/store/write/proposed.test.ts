@@ -70,6 +70,10 @@ const clubs = checkModel(
           .or(related('club', related('seats', field('is_first').eq(true)))),
       },
     }),
+    tickets: collection({
+      fields: { code: string({ unique: true }) },
+      access: { read: anyone, create: field('id').gte(1).and(field('id').lte(2)) },
+    }),
     shifts: collection({
       fields: {
         club_id: relation('clubs'),
@@ -201,6 +205,12 @@ for (const { name, within } of databaseKinds) {
       }
       assert.equal(await createSeats([false, true]), 0)
       assert.equal(await createSeats([true, false, false]), undefined)
+    }))
+
+  test(`${name}: a rule about the id of a new item is checked once the id is known`, () =>
+    withClubs(async as => {
+      for (const code of ['a', 'b']) await as(zoe).create('tickets', { code })
+      await assert.rejects(as(zoe).create('tickets', { code: 'c' }), forbidden)
     }))
 
   test(`${name}: a reference to a missing item is reported before that`, () =>
