@@ -477,6 +477,11 @@ const writes: readonly Mutant[] = [
         'unique && keys.some(',
         'false && keys.some(',
       ],
+      [
+        'the id of a new item is compared before it is known',
+        '!comparesId(check.condition)',
+        'check.condition !== undefined',
+      ],
     ],
   ),
   ...mutantsOf('store/write/update', updates, [
