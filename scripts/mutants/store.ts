@@ -479,8 +479,8 @@ const writes: readonly Mutant[] = [
       ],
       [
         'the id of a new item is compared before it is known',
-        '!comparesId(check.condition)',
-        'check.condition !== undefined',
+        'if (!comparesId(condition)) return condition',
+        'if (condition) return condition',
       ],
     ],
   ),

@@ -27,7 +27,7 @@ import type {
   VisibleField,
 } from '../../src/plan/guarded-conditions.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
-import { comparesId } from '../../src/store/write/proposed.ts'
+import { beforeId } from '../../src/store/write/proposed.ts'
 
 import { currentTag } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
@@ -264,7 +264,7 @@ function match({ plan }: Run, ifMatch: number | undefined): void {
   }
 }
 
-/** The checks of the new item hold among the other items and, unless they compare its id, among the items as they were. */
+/** The checks of the new item hold among all items and, as far as its id does not matter, among the items as they were. */
 function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
   const { name } = shape.collection
   const id = Math.max(0, ...run.rows(name).map(row => Number(row.id))) + 1
@@ -273,7 +273,7 @@ function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly
   checkReferences(run, shape.references)
   check(
     run,
-    shape.after.filter(({ condition }) => !comparesId(condition)),
+    shape.after.map(check => beforeId(check, shape.collection)),
     row,
   )
   check(new Run(data, run.plan), shape.after, row)

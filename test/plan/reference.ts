@@ -562,32 +562,29 @@ function create(evaluation: Evaluation, shape: CreateShape, nextId?: number): Wr
   }
   checkReferences(evaluation, shape.set, collection)
   const data = { ...evaluation.data, [collection.name]: [...evaluation.rows(collection.name), row] }
-  // The rules hold among all items and, unless they compare the new id, among the other items alone.
+  // The rules hold among all items and, as far as the new id does not matter, among the other items alone.
   const rules = [
     collection.access.create,
     ...shape.set.flatMap(({ field }) => collection.fields.get(field)?.access.write ?? []),
   ]
   const later = new Evaluation(evaluation.model, data, evaluation.who, evaluation.args)
   for (const rule of rules) {
-    const states = comparesId(rule) ? [later] : [evaluation, later]
-    if (!states.every(state => state.holds(rule, collection, row))) evaluation.errors.add('FORBIDDEN')
+    const isPossible = evaluation.holds(possibly(rule, collection.name, true), collection, row)
+    if (!isPossible || !later.holds(rule, collection, row)) evaluation.errors.add('FORBIDDEN')
   }
   return evaluation.errors.size > 0 ? evaluation : { data, id }
 }
 
-/** Whether the rule compares the id of the item itself. */
-function comparesId(rule: Rule): boolean {
-  switch (rule.kind) {
-    case 'compare':
-      return rule.field === 'id' || (rule.operand.kind === 'field' && rule.operand.field === 'id')
-    case 'and':
-    case 'or':
-      return rule.rules.some(comparesId)
-    case 'not':
-      return comparesId(rule.rule)
-    default:
-      return false
-  }
+/** The rule with `result` in place of comparisons of the item's own id. A new user never is the caller. */
+function possibly(rule: Rule, collection: string, result: boolean): Rule {
+  if (rule.kind === 'and' || rule.kind === 'or')
+    return { ...rule, rules: rule.rules.map(part => possibly(part, collection, result)) }
+  if (rule.kind === 'not') return { ...rule, rule: possibly(rule.rule, collection, !result) }
+  if (rule.kind !== 'compare') return rule
+  const { field, comparison, operand } = rule
+  if (field !== 'id' && !(operand.kind === 'field' && operand.field === 'id')) return rule
+  const isCaller = collection === 'users' && comparison === 'eq' && operand.kind === 'userId'
+  return { kind: result && !isCaller ? 'anyone' : 'nobody' }
 }
 
 function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {

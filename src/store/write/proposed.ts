@@ -3,7 +3,8 @@
  * item among them, which would then vouch for itself, and the database would report a unique value that is taken to callers
  * who may not write the item.
  */
-import { addCondition, noDependencies } from '../../plan/condition.ts'
+import type { Collection } from '../../model/model.ts'
+import { addCondition, always, and, never, noDependencies, not, or } from '../../plan/condition.ts'
 import type {
   Check,
   GuardedAssignment,
@@ -32,9 +33,8 @@ export function proposedChecks<S>(
   shape: CheckedWrite,
   database: WriteDatabase<S>,
 ): ProposedChecks<S> | undefined {
-  const { kind, collection } = shape
-  // The id of a new item is not known before it is stored.
-  const checks = kind === 'create' ? shape.after.filter(check => !comparesId(check.condition)) : shape.after
+  const { kind, collection, after } = shape
+  const checks = kind === 'create' ? after.map(check => beforeId(check, collection)) : after
   if (checks.length === 0 || !(setsUnique(shape) || dependsOnOthers(shape))) return undefined
   const row = new RowAlias(database.dialect, collection.name)
   const statement = database.prepare(proposedSql(shape, checksSql(checks, row), row))
@@ -44,8 +44,28 @@ export function proposedChecks<S>(
   }
 }
 
-/** Whether the condition compares the id of the row itself. */
-export function comparesId(condition: Condition): boolean {
+/** The check as far as it can be decided before the new item has an id. */
+export function beforeId(check: Check, { name }: Collection): Check {
+  return { ...check, condition: possibly(check.condition, name, true) }
+}
+
+/** The condition with `result` in place of comparisons of the row's own id, which may turn out so. */
+function possibly(condition: Condition, collection: string, result: boolean): Condition {
+  const part = (condition: Condition) => possibly(condition, collection, result)
+  switch (condition.kind) {
+    case 'and':
+      return and(...condition.conditions.map(part))
+    case 'or':
+      return or(...condition.conditions.map(part))
+    case 'not':
+      return not(possibly(condition.condition, collection, !result))
+    default:
+      if (!comparesId(condition)) return condition
+      return result && !isCallersId(condition, collection) ? always : never
+  }
+}
+
+function comparesId(condition: Condition): boolean {
   switch (condition.kind) {
     case 'compare':
     case 'isNull':
@@ -55,14 +75,15 @@ export function comparesId(condition: Condition): boolean {
       return [condition.left, condition.right].some(
         ({ steps, field }) => steps.length === 0 && field.name === 'id',
       )
-    case 'and':
-    case 'or':
-      return condition.conditions.some(comparesId)
-    case 'not':
-      return comparesId(condition.condition)
     default:
       return false
   }
+}
+
+/** Whether a row of `users` must be the caller's own, which a new one never is. */
+function isCallersId(condition: Condition, collection: string): boolean {
+  const isUserId = condition.kind === 'compare' && condition.operand.kind === 'userId'
+  return isUserId && condition.operator === 'eq' && collection === 'users'
 }
 
 /** Whether the checks read other items of the collection: those that earlier writes of the transaction stored count, too. */

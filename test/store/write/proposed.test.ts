@@ -17,10 +17,12 @@ import {
   owner,
   related,
   relation,
+  role,
   signedIn,
   string,
   text,
   unique,
+  users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import { system, user } from '../../../src/principal.ts'
@@ -100,6 +102,10 @@ const groups = checkModel(
       access: { read: anyone, create: isGroupMember, update: isGroupMember },
     }),
   }),
+)
+
+const selves = checkModel(
+  model({ users: users({ access: { read: owner('id'), create: owner('id').or(role('admin')) } }) }),
 )
 
 const forbidden = { code: 'FORBIDDEN' }
@@ -211,6 +217,23 @@ for (const { name, within } of databaseKinds) {
     withClubs(async as => {
       for (const code of ['a', 'b']) await as(zoe).create('tickets', { code })
       await assert.rejects(as(zoe).create('tickets', { code: 'c' }), forbidden)
+    }))
+
+  test(`${name}: nobody learns which addresses are taken by a rule that users are themselves`, () =>
+    within(async place => {
+      const store = await place.open(selves)
+      try {
+        const service = new Client(store, selves, system)
+        for (const who of ['ada', 'ben'])
+          await service.create('users', { name: who, email: `${who}@example.com` })
+        const caller = user(ben, 'user', 'all')
+        for (const email of ['ada@example.com', 'new@example.com']) {
+          const { shape, args } = service.creation('users', { name: 'x', email })
+          await assert.rejects(service.write({ shape: { ...shape, select: [] }, args }, caller), forbidden)
+        }
+      } finally {
+        await store.close()
+      }
     }))
 
   test(`${name}: a reference to a missing item is reported before that`, () =>
