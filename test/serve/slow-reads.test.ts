@@ -168,7 +168,7 @@ test('a caller with many scans occupies one of two processes; another caller’s
 
 test('a scan past its deadline is a 503 and nothing else fails; its process is killed and replaced', async () => {
   await withService(
-    { rateLimit: 'off', cacheBytes: 0, databaseTimeout: 3000 },
+    { rateLimit: 'off', cacheBytes: 0, databaseTimeout: 6000 },
     async own => {
       fill(own.file)
       const before = new Set(readersOf(process.pid))
