@@ -194,7 +194,7 @@ const shared: readonly Mutant[] = [
         'if (read?.stamp !== stamp) return undefined',
         'if (read === undefined) return undefined',
       ],
-      ['callers who join are not in the audience', 'read.audience.join(caller)', ''],
+      ['callers who join are not counted', 'read.waitingCallers.join(caller)', ''],
     ],
   ),
   ...mutantsOf(

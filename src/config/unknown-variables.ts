@@ -11,7 +11,7 @@ function isOfKubernetes(name: string, value: string): boolean {
 }
 
 /** `PORTICO_ACCOUNTS_SIGN_UP` and `accounts.signUp` → `accountssignup`. */
-function bare(name: string): string {
+function normalizedName(name: string): string {
   return name
     .replace(/^PORTICO_/, '')
     .replace(/[^a-z0-9]/gi, '')
@@ -26,15 +26,15 @@ export function unknownVariables(
   const variables = new Set(Object.values(table).map(({ variable }) => variable))
   const intended = new Map(
     Object.entries(table).flatMap(([name, { variable }]) => [
-      [bare(variable), variable],
-      [bare(name), variable],
+      [normalizedName(variable), variable],
+      [normalizedName(name), variable],
     ]),
   )
   return Object.entries(environment)
     .filter(([name, value]) => name.startsWith('PORTICO_') && !variables.has(name) && value)
     .filter(([name, value]) => !isOfKubernetes(name, value ?? ''))
     .map(([name]) => {
-      const meant = intended.get(bare(name))
+      const meant = intended.get(normalizedName(name))
       return `the variable ${name} is not a setting and has no effect${meant === undefined ? '' : `: did you mean ${meant}?`}`
     })
 }

@@ -27,7 +27,7 @@ import type {
   VisibleField,
 } from '../../src/plan/guarded-conditions.ts'
 import { mergePatch } from '../../src/store/write/documents.ts'
-import { beforeId } from '../../src/store/write/proposed.ts'
+import { checkBeforeId } from '../../src/store/write/proposed.ts'
 
 import { currentTag } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'
@@ -273,7 +273,7 @@ function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly
   checkReferences(run, shape.references)
   check(
     run,
-    shape.after.map(check => beforeId(check, shape.collection)),
+    shape.after.map(check => checkBeforeId(check, shape.collection)),
     row,
   )
   check(new Run(data, run.plan), shape.after, row)

@@ -15,7 +15,7 @@ import type { ProviderIdentity } from './identities.ts'
 import { lifetimeMinutes } from './link-tokens.ts'
 import { passwordFault } from './sign-in/password-rules.ts'
 import type { Throttled } from './sign-in/throttle.ts'
-import { type AskedField, signUpFields, takenValueFaults, valuesOf } from './sign-up/sign-up-fields.ts'
+import { type EnteredField, signUpFields, takenValueFaults, valuesOf } from './sign-up/sign-up-fields.ts'
 import { findByEmail, type UserRow } from './users.ts'
 
 export const signUpIsOff = 'Accounts are created by an administrator here.'
@@ -55,7 +55,7 @@ const fieldMessages: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The faults that validation found, in the order of the form. */
-function valueFaults(error: unknown, fields: readonly AskedField[]): Map<string, string> {
+function valueFaults(error: unknown, fields: readonly EnteredField[]): Map<string, string> {
   if (!(error instanceof ApiError) || !error.details) throw error
   return new Map(
     [...modelFaults(error.details, fields)].map(([name, message]) => [
@@ -66,7 +66,7 @@ function valueFaults(error: unknown, fields: readonly AskedField[]): Map<string,
 }
 
 /** The messages by the name of the form's field, in the order of the form. Those of other fields are joined as `form`. */
-function modelFaults(details: readonly FieldFault[], fields: readonly AskedField[]): Map<string, string> {
+function modelFaults(details: readonly FieldFault[], fields: readonly EnteredField[]): Map<string, string> {
   const messages = new Map(details.map(({ field, message }) => [field.split('/', 1)[0] ?? field, message]))
   const accountFaults = [...fieldMessages.keys()].flatMap((name): [string, string][] => {
     const message = messages.get(name)

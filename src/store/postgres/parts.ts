@@ -99,7 +99,7 @@ export function partsOf(model: Model, settings: PostgresSettings): StoreParts {
   listen(signals, { checks, changes, pool, writer, health })
   replicas?.open({ settings, connector, primary: pool, watch, writer, checks })
   const answers = new Answers(settings.cacheBytes)
-  const primary: ReadSource = { ask: (queries, { audience }) => pool.ask(queries, { audience }) }
+  const primary: ReadSource = { ask: (queries, { waitingCallers }) => pool.ask(queries, { waitingCallers }) }
   const reads = new PostgresReads({
     ...{ answers, lists, checks, security, primary, clock },
     source: replicas ?? primary,

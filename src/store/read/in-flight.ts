@@ -1,10 +1,10 @@
 /** Reads in progress: an equal read with the same stamp shares the answer instead of querying the database again. */
 import type { Answer, AnswerKey } from './answers.ts'
-import type { Audience } from './audience.ts'
+import type { WaitingCallers } from './waiting-callers.ts'
 
 interface Waiting {
   /** Undefined: the caller alone. */
-  readonly audience?: Audience
+  readonly waitingCallers?: WaitingCallers
   /** Aborted when the answer is no longer needed. */
   readonly signal?: AbortSignal
 }

@@ -1,11 +1,11 @@
 /** Reads in progress: equal reads with the same stamp share one query, whoever sends them. */
 import type { Answer, AnswerKey } from './answers.ts'
-import { Audience } from './audience.ts'
 import type { AnswerQuery, ReadsInFlight } from './in-flight.ts'
+import { WaitingCallers } from './waiting-callers.ts'
 
 interface JoinedRead {
   readonly stamp: number
-  readonly audience: Audience
+  readonly waitingCallers: WaitingCallers
   readonly answer: Promise<Answer>
 }
 
@@ -15,13 +15,13 @@ export class JoinedReads implements ReadsInFlight {
   get(key: AnswerKey, stamp: number, caller: string): Promise<Answer> | undefined {
     const read = this.#reads.get(key)
     if (read?.stamp !== stamp) return undefined
-    read.audience.join(caller)
+    read.waitingCallers.join(caller)
     return read.answer
   }
 
   add(key: AnswerKey, stamp: number, caller: string, query: AnswerQuery): Promise<Answer> {
-    const audience = new Audience(caller)
-    const read = { stamp, audience, answer: query({ audience }) }
+    const waitingCallers = new WaitingCallers(caller)
+    const read = { stamp, waitingCallers, answer: query({ waitingCallers }) }
     this.#reads.set(key, read)
     const remove = (): void => {
       if (this.#reads.get(key) === read) this.#reads.delete(key)

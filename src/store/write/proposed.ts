@@ -34,7 +34,7 @@ export function proposedChecks<S>(
   database: WriteDatabase<S>,
 ): ProposedChecks<S> | undefined {
   const { kind, collection, after } = shape
-  const checks = kind === 'create' ? after.map(check => beforeId(check, collection)) : after
+  const checks = kind === 'create' ? after.map(check => checkBeforeId(check, collection)) : after
   if (checks.length === 0 || !(setsUnique(shape) || dependsOnOthers(shape))) return undefined
   const row = new RowAlias(database.dialect, collection.name)
   const statement = database.prepare(proposedSql(shape, checksSql(checks, row), row))
@@ -45,7 +45,7 @@ export function proposedChecks<S>(
 }
 
 /** The check as far as it can be decided before the new item has an id. */
-export function beforeId(check: Check, { name }: Collection): Check {
+export function checkBeforeId(check: Check, { name }: Collection): Check {
   return { ...check, condition: possibly(check.condition, name, true) }
 }
 

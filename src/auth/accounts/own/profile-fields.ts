@@ -4,13 +4,13 @@ import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
 import { namesFor, staticRule } from '../../../plan/guard.ts'
 import type { AccessClass } from '../../../principal.ts'
-import { type AskedField, labelOf } from '../sign-up/sign-up-fields.ts'
+import { type EnteredField, labelOf } from '../sign-up/sign-up-fields.ts'
 
 /** Fields that the page shows separately, or that users do not write. */
 const separateFields: ReadonlySet<string> = new Set(['name', 'email', 'role', 'disabled', 'password_hash'])
 
 /** One-line fields and choices, in the order of the model. Documents, lists and relations can be written by programs only. */
-export function profileFields(model: Model, access: AccessClass): readonly AskedField[] {
+export function profileFields(model: Model, access: AccessClass): readonly EnteredField[] {
   const users = model.collections.get('users')
   if (!users) return []
   const isEditable = (field: Field) =>

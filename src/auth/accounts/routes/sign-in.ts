@@ -16,7 +16,7 @@ import {
   signInByPasskey,
   signInByPassword,
 } from '../sign-in.ts'
-import { type AskedField, signUpFields } from '../sign-up/sign-up-fields.ts'
+import { type EnteredField, signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp, signUpIsOff } from '../sign-up.ts'
 import { findViewer, type RouteParts, redirect, safeNext, tooMany, type Visit } from './context.ts'
 import { type FormBody, readQuery } from './form-body.ts'
@@ -261,13 +261,13 @@ interface SignUpInput {
 }
 
 /** The faults by the names of the form's fields. */
-function renameFaults(faults: FormFaults, fields: readonly AskedField[]): FormFaults {
+function renameFaults(faults: FormFaults, fields: readonly EnteredField[]): FormFaults {
   const names = new Set(fields.map(({ name }) => name))
   return new Map([...faults].map(([name, fault]) => [names.has(name) ? formName(name) : name, fault]))
 }
 
 /** The default as the text of a form. */
-function defaultText({ field }: AskedField): string | undefined {
+function defaultText({ field }: EnteredField): string | undefined {
   if (field.default?.kind !== 'value') return undefined
   // Any text but an empty one checks a checkbox.
   return field.default.value === false ? '' : String(field.default.value)

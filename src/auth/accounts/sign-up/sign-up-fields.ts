@@ -5,7 +5,7 @@ import type { Run } from '../../../plan/run.ts'
 import { listShape, readFirst, where } from '../../../plan/system-plans.ts'
 
 /** A field of `users` in a form. */
-export interface AskedField {
+export interface EnteredField {
   /** The field's name in the model. */
   readonly name: string
   readonly label: string
@@ -24,7 +24,7 @@ export function labelOf({ name, description }: Pick<Field, 'name' | 'description
 }
 
 /** The fields that a sign-up asks for, in the order of the model. */
-export function signUpFields(model: Pick<Model, 'collections'>): readonly AskedField[] {
+export function signUpFields(model: Pick<Model, 'collections'>): readonly EnteredField[] {
   const fields = [...(model.collections.get('users')?.fields.values() ?? [])]
   return fields
     .filter(({ signUp }) => signUp)
@@ -36,7 +36,7 @@ export function signUpFields(model: Pick<Model, 'collections'>): readonly AskedF
  * whether a field may be left empty, so that its value is null.
  */
 export function valuesOf(
-  fields: readonly AskedField[],
+  fields: readonly EnteredField[],
   answers: ReadonlyMap<string, string>,
   mayBeEmpty: (field: Field) => boolean = () => false,
 ) {

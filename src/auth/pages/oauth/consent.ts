@@ -131,7 +131,7 @@ function limits(): Html {
 <li>${icon('leave')}<span>You can revoke this access at any time under <a href="/account/apps">Connected apps</a>.</span></li></ul>`
 }
 
-function before(app: App, groups: readonly ScopeGroup[]): Html {
+function previousConsentNote(app: App, groups: readonly ScopeGroup[]): Html {
   const hasNew = groups.some(({ choices }) => choices.some(({ isNew }) => isNew))
   return hasNew
     ? html`<p class="note">You have allowed ${named(app.name)} access before. New permissions are marked.</p>`
@@ -144,7 +144,7 @@ export function consentPage({ theme, action, csrf, interaction, groups, email }:
 <h1>${named(app.name)} asks for access to your account</h1>
 <div class="who">${personTile(email, email, 'small')}<p>You are signed in as ${email}.</p>
 ${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'quiet'))}</div>
-${allowedBefore.size > 0 && before(app, groups)}
+${allowedBefore.size > 0 && previousConsentNote(app, groups)}
 ${form(
   { action, csrf },
   html`

@@ -1,6 +1,6 @@
 /** Connections that read. Reads of one turn of the event loop share a pipeline. */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
-import { Audience } from '../../read/audience.ts'
+import { WaitingCallers } from '../../read/waiting-callers.ts'
 import type { Inputs } from '../../values.ts'
 import { LockedReads, type PendingRead } from '../read/locked-reads.ts'
 import { maxReadsPerPipeline, ReadQueue } from '../read/read-queue.ts'
@@ -35,7 +35,7 @@ export interface AskOptions {
   /** Sends the queries now, in a separate pipeline. */
   readonly isImmediate?: boolean
   /** Omitted: Portico itself. */
-  readonly audience?: Audience
+  readonly waitingCallers?: WaitingCallers
   /** Until when it may wait, by `performance.now()`; omitted: as `PoolOptions.waitMs` says. */
   readonly deadline?: number
 }
@@ -76,15 +76,15 @@ export class Pool {
 
   /** Runs the queries in one snapshot. Rejects with an `ApiError`. */
   ask(queries: readonly BoundStatement[], options: AskOptions = {}): Promise<readonly DataRows[]> {
-    const { isImmediate = false, audience = new Audience('') } = options
-    const { callers } = audience
+    const { isImmediate = false, waitingCallers = new WaitingCallers('') } = options
+    const { callers } = waitingCallers
     const refusal = this.#refusalFor(callers)
     if (refusal !== undefined) return Promise.reject(refusal)
     const { promise, resolve, reject } = Promise.withResolvers<readonly DataRows[]>()
     const deadline = options.deadline ?? performance.now() + this.#waitMs
     this.#queue.add({ queries, resolve, reject, callers, deadline, tries: 0 })
     // A read that must wait for others of its caller may be sent for the next one.
-    audience.onJoin = () => this.#schedule()
+    waitingCallers.onJoin = () => this.#schedule()
     if (isImmediate) this.#send()
     else this.#schedule()
     return promise

@@ -11,7 +11,7 @@ export interface PendingRead {
   readonly queries: readonly BoundStatement[]
   readonly resolve: (rows: readonly DataRows[]) => void
   readonly reject: (error: ApiError) => void
-  /** See `Audience`. */
+  /** See `WaitingCallers`. */
   readonly callers: ReadonlySet<string>
   /** Until when it may wait to be sent, by `performance.now()`. */
   readonly deadline: number

@@ -1,13 +1,13 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
 import type { Principal } from '../../../principal.ts'
 import type { Answers, GuardedReadShape } from '../../read/answers.ts'
-import { Audience } from '../../read/audience.ts'
 import { batched, type Freshness, type RunQueries } from '../../read/batched.ts'
 import type { ReadDatabase, RunRead, Snapshot, Statements } from '../../read/database.ts'
 import type { ReadsInFlight } from '../../read/in-flight.ts'
 import { JoinedReads } from '../../read/joined-reads.ts'
 import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
+import { WaitingCallers } from '../../read/waiting-callers.ts'
 import { listSql } from '../../sql/read.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type Actor, slotInputs } from '../../values.ts'
@@ -21,7 +21,7 @@ import { isSearchedPage, searchedPageSql } from './searched-pages.ts'
 export interface ReadOptions {
   /** The collections that are read. */
   readonly reads: readonly string[]
-  readonly audience: Audience
+  readonly waitingCallers: WaitingCallers
 }
 
 /** Answers queries in one snapshot that has all changes of the collections which the versions count. */
@@ -84,10 +84,10 @@ export class PostgresReads implements ReadDatabase {
       isNewer: row => isTouched(row, reads),
     }
     return (inputs, { access, budgetKey }) =>
-      async ({ audience = new Audience(budgetKey) }) => {
+      async ({ waitingCallers = new WaitingCallers(budgetKey) }) => {
         // Volatile reads depend on the primary's clock, or on whether an address has just been confirmed.
         const from = access.system || volatile ? primary : source
-        const options = { reads, audience: access.system ? new Audience('') : audience }
+        const options = { reads, waitingCallers: access.system ? new WaitingCallers('') : waitingCallers }
         return run(
           inputs,
           batchedQueries(queries => from.ask(queries, options), freshness),

@@ -67,7 +67,7 @@ export class Replicas implements ReadSource, CheckObserver {
   /** Rejects with an `ApiError`. */
   async ask(
     queries: readonly BoundStatement[],
-    { reads, audience }: ReadOptions,
+    { reads, waitingCallers }: ReadOptions,
   ): Promise<readonly DataRows[]> {
     const { primary, timeoutMs } = this.#requireOpen()
     // One time for both: a read that has waited for the replica does not wait as long again for the primary.
@@ -76,7 +76,7 @@ export class Replicas implements ReadSource, CheckObserver {
     const replica = this.#choose(requiredPosition)
     if (replica !== undefined) {
       const rows = await replica
-        .read(queries, { reads, requiredPosition, audience, deadline })
+        .read(queries, { reads, requiredPosition, waitingCallers, deadline })
         .catch(undefinedUnlessTimeout)
       if (rows !== undefined) {
         this.#answers++
@@ -84,7 +84,7 @@ export class Replicas implements ReadSource, CheckObserver {
       }
       this.#unfit++
     }
-    return primary.ask(queries, { audience, deadline })
+    return primary.ask(queries, { waitingCallers, deadline })
   }
 
   onSent(): void {

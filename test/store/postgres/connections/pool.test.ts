@@ -9,7 +9,7 @@ import { ConnectionLost, Unreachable } from '../../../../src/store/postgres/conn
 import { Pool } from '../../../../src/store/postgres/connections/pool.ts'
 import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { ReadQueue } from '../../../../src/store/postgres/read/read-queue.ts'
-import { Audience } from '../../../../src/store/read/audience.ts'
+import { WaitingCallers } from '../../../../src/store/read/waiting-callers.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
@@ -114,8 +114,8 @@ test('the slow reads of one caller leave a connection to the others, and delay n
     size: 3,
   })
   const sent = () => connections.flatMap(({ statements }) => statements)
-  const asSlow = () => pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') })
-  const asOther = () => pool.ask([ask.with(noInputs)], { audience: new Audience('other') })
+  const asSlow = () => pool.ask([slowRead.with(noInputs)], { waitingCallers: new WaitingCallers('slow') })
+  const asOther = () => pool.ask([ask.with(noInputs)], { waitingCallers: new WaitingCallers('other') })
   const slow: Promise<unknown>[] = []
   for (let count = 1; count <= 2; count++) {
     slow.push(asSlow())
@@ -141,14 +141,16 @@ test('reads of one caller never occupy all connections, however soon they follow
   const sent = () => connections.flatMap(({ statements }) => statements)
   const slow: Promise<unknown>[] = []
   for (let count = 1; count <= 2; count++) {
-    slow.push(pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') }))
+    slow.push(pool.ask([slowRead.with(noInputs)], { waitingCallers: new WaitingCallers('slow') }))
     while (sent().length < count) await turn()
   }
-  slow.push(pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') }))
+  slow.push(pool.ask([slowRead.with(noInputs)], { waitingCallers: new WaitingCallers('slow') }))
   for (let turns = 0; connections.length < 3 || turns < 20; turns++) await turn()
   assert.equal(sent().length, 2)
   for (const caller of ['other', '']) {
-    assert.deepEqual(await pool.ask([ask.with(noInputs)], { audience: new Audience(caller) }), [[[1]]])
+    assert.deepEqual(await pool.ask([ask.with(noInputs)], { waitingCallers: new WaitingCallers(caller) }), [
+      [[1]],
+    ])
   }
   assert.equal(sent().filter(text => text === slowRead.text).length, 2)
   answer.resolve([[7]])
@@ -164,14 +166,14 @@ test('a read that another caller joins is sent at once, however slow the reads o
   const sent = () => connections.flatMap(({ statements }) => statements)
   const slow: Promise<unknown>[] = []
   for (let count = 1; count <= 2; count++) {
-    slow.push(pool.ask([slowRead.with(noInputs)], { audience: new Audience('slow') }))
+    slow.push(pool.ask([slowRead.with(noInputs)], { waitingCallers: new WaitingCallers('slow') }))
     while (sent().length < count) await turn()
   }
-  const audience = new Audience('slow')
-  const shared = pool.ask([ask.with(noInputs)], { audience })
+  const waitingCallers = new WaitingCallers('slow')
+  const shared = pool.ask([ask.with(noInputs)], { waitingCallers })
   for (let turns = 0; connections.length < 3 || turns < 20; turns++) await turn()
   assert.equal(sent().length, 2)
-  audience.join('other')
+  waitingCallers.join('other')
   assert.deepEqual(await shared, [[[1]]])
   answer.resolve([[7]])
   assert.equal((await Promise.all(slow)).length, 2)
@@ -197,10 +199,12 @@ test('one slow read does not delay the other reads of its caller', async () => {
   const { pool, connections } = stubPool(() => text => (text === slowRead.text ? answer.promise : [[1]]), {
     size: 2,
   })
-  const slow = pool.ask([slowRead.with(noInputs)], { audience: new Audience('one') })
+  const slow = pool.ask([slowRead.with(noInputs)], { waitingCallers: new WaitingCallers('one') })
   while (connections[0]?.statements.length !== 1) await turn()
   await wait(300)
-  assert.deepEqual(await pool.ask([ask.with(noInputs)], { audience: new Audience('one') }), [[[1]]])
+  assert.deepEqual(await pool.ask([ask.with(noInputs)], { waitingCallers: new WaitingCallers('one') }), [
+    [[1]],
+  ])
   answer.resolve([[7]])
   assert.deepEqual(await slow, [[[7]]])
 })
@@ -208,7 +212,8 @@ test('one slow read does not delay the other reads of its caller', async () => {
 test('the reads of one caller occupy at most a quarter of the queue', async () => {
   const answer = Promise.withResolvers<readonly (readonly number[])[]>()
   const { pool, connections } = stubPool(() => () => answer.promise, { maxWaiting: 8 })
-  const asCaller = (caller: string) => pool.ask([ask.with(noInputs)], { audience: new Audience(caller) })
+  const asCaller = (caller: string) =>
+    pool.ask([ask.with(noInputs)], { waitingCallers: new WaitingCallers(caller) })
   const reads = [asCaller('one')]
   while (connections[0]?.statements.length !== 1) await turn()
   reads.push(asCaller('one'), asCaller('one'))

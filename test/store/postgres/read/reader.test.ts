@@ -14,9 +14,9 @@ import {
 } from '../../../../src/store/postgres/row-security/security.ts'
 import type { Checks } from '../../../../src/store/postgres/versions/checks.ts'
 import { Answers } from '../../../../src/store/read/answers.ts'
-import type { Audience } from '../../../../src/store/read/audience.ts'
 import { listCacheOptions } from '../../../../src/store/read/list-cache.ts'
 import { Reader } from '../../../../src/store/read/reader.ts'
+import type { WaitingCallers } from '../../../../src/store/read/waiting-callers.ts'
 import { Versions } from '../../../../src/store/versions.ts'
 import { blog, fields } from '../../blog.ts'
 
@@ -28,9 +28,9 @@ const [ann, ben] = [user(1, 'user', 'all'), user(2, 'user', 'all')]
 function open(security: Security = noSecurity) {
   const versions = new Versions()
   const questions: ((text: string) => void)[] = []
-  const audiences: Audience[] = []
-  const ask = (_: unknown, { audience }: ReadOptions) => {
-    audiences.push(audience)
+  const allWaiting: WaitingCallers[] = []
+  const ask = (_: unknown, { waitingCallers }: ReadOptions) => {
+    allWaiting.push(waitingCallers)
     const { promise, resolve } = Promise.withResolvers<readonly DataRows[]>()
     questions.push(text => resolve([[[text]]]))
     return promise
@@ -46,7 +46,7 @@ function open(security: Security = noSecurity) {
   const reader = new Reader(reads)
   const read = async (as: Principal = ann) =>
     ((await reader.read(guard({ shape, args: [1] }, as))) as ItemAnswer).text
-  return { read, questions, audiences, changed: () => versions.bump(['posts']), counts: reader.counts }
+  return { read, questions, allWaiting, changed: () => versions.bump(['posts']), counts: reader.counts }
 }
 
 test('equal reads share one query until the collection changes', async () => {
@@ -61,11 +61,11 @@ test('equal reads share one query until the collection changes', async () => {
   assert.equal(await other, 'second')
 })
 
-test('an equal read of another caller joins its audience, so that it does not wait for others of the first caller', async () => {
-  const { read, questions, audiences } = open()
+test('an equal read of another caller shares the query, and does not wait for others of the first caller', async () => {
+  const { read, questions, allWaiting } = open()
   const reads = [read(ann), read(ben), read(ann)]
   assert.deepEqual(
-    audiences.map(({ callers }) => [...callers]),
+    allWaiting.map(({ callers }) => [...callers]),
     [[ann.budgetKey, ben.budgetKey]],
   )
   questions[0]?.('first')

@@ -5,7 +5,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { type AskOptions, Pool } from '../../../../src/store/postgres/connections/pool.ts'
 import { type BoundStatement, statementOf } from '../../../../src/store/postgres/connections/statement.ts'
 import { Replicas, type StoreForReplicas } from '../../../../src/store/postgres/replicas/replicas.ts'
-import { Audience } from '../../../../src/store/read/audience.ts'
+import { WaitingCallers } from '../../../../src/store/read/waiting-callers.ts'
 import { sql } from '../../../../src/store/sql/writer.ts'
 import { noInputs } from '../../../../src/store/values.ts'
 import { type Answer, stubConnection } from '../connections/stub-connection.ts'
@@ -45,7 +45,7 @@ test('a read has one deadline, on the standby and then on the primary', async t 
   const { replicas, asked, sent } = withBusyStandby(50)
   t.after(() => replicas.close())
   const ask = (statement: typeof read) =>
-    replicas.ask([statement.with(noInputs)], { reads: [], audience: new Audience('ann') })
+    replicas.ask([statement.with(noInputs)], { reads: [], waitingCallers: new WaitingCallers('ann') })
   while (replicas.counts().lag > 0) await turn()
   void ask(slowRead).catch(() => {})
   while (!sent.includes(slowRead.text)) await turn()

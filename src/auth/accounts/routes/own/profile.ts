@@ -9,7 +9,7 @@ import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { faultsOf } from '../../own/own-items.ts'
 import { profileFields, textOf } from '../../own/profile-fields.ts'
-import { type AskedField, valuesOf } from '../../sign-up/sign-up-fields.ts'
+import { type EnteredField, valuesOf } from '../../sign-up/sign-up-fields.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import { changeIn, type FormRoute, ownItems, postedForm } from '../own.ts'
@@ -27,14 +27,14 @@ interface Entered {
   readonly answers?: ReadonlyMap<string, string>
 }
 
-function fieldsOf({ base }: RouteParts, { user }: Viewer): readonly AskedField[] {
+function fieldsOf({ base }: RouteParts, { user }: Viewer): readonly EnteredField[] {
   return profileFields(base.model, sessionPrincipal(user).access)
 }
 
 async function storedRow(
   parts: RouteParts,
   viewer: Viewer,
-  fields: readonly AskedField[],
+  fields: readonly EnteredField[],
 ): Promise<ProfileRow> {
   if (fields.length === 0) return {}
   return ownItems(parts, viewer).item<ProfileRow>(

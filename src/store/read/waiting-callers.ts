@@ -1,5 +1,5 @@
 /** The callers who wait for the answer to one read. */
-export class Audience {
+export class WaitingCallers {
   readonly #callers: Set<string>
   /** Called when another caller has joined. */
   onJoin = (): void => {}
