@@ -236,6 +236,20 @@ export const settingsTable = {
     description:
       'The maximum number of database rows that a list may scan, in REST and GraphQL, estimated from its query plan and the sizes of the tables. A list that would scan more is refused with 400 and `SCAN_TOO_LARGE`, for every caller.',
   }),
+  maxAnswer: setting({
+    variable: 'PORTICO_MAX_ANSWER',
+    kind: integer(65_536, 268_435_456),
+    default: 16_777_216,
+    description:
+      'The maximum size of the answer to a read, in REST, GraphQL and in a model’s own code, in bytes. A larger one is refused with 400 and `ANSWER_TOO_LARGE`, before it is complete. One request may take about four times as much memory.',
+  }),
+  maxWriteAnswer: setting({
+    variable: 'PORTICO_MAX_WRITE_ANSWER',
+    kind: integer(65_536, 268_435_456),
+    default: 2_097_152,
+    description:
+      'The maximum size of the answers to a write, an action or a batch together, in bytes, and of each read of an action. Beyond it, everything is rolled back, and the request is refused with 400 and `ANSWER_TOO_LARGE`. On SQLite, all requests of the thread wait while such an answer is made.',
+  }),
   serverTiming: setting({
     variable: 'PORTICO_SERVER_TIMING',
     kind: flag,

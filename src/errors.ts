@@ -32,6 +32,11 @@ export const catalogue = {
     message: 'The list would read too many rows.',
     hint: 'The operator limits how many rows of the database a list may read (`PORTICO_MAX_SCAN`). Sort by `id` or by what the API’s own pages sort by, filter by a relation or a unique field, or follow `cursor` in place of a deep `page`.',
   },
+  ANSWER_TOO_LARGE: {
+    status: 400,
+    message: 'The answer would be too large.',
+    hint: 'The operator limits the bytes of an answer (`PORTICO_MAX_ANSWER`), and of the answers to a write, an action or a batch (`PORTICO_MAX_WRITE_ANSWER`). Request fewer items, fewer fields or fewer relations. A write that is refused so has changed nothing.',
+  },
   UNAUTHORIZED: {
     status: 401,
     message: 'This needs a valid credential.',

@@ -137,6 +137,11 @@ export const system: Principal = Object.freeze({
   grant: null,
 })
 
+/** Whether Portico itself acts, and not the product's own logic. */
+export function isPortico({ access }: Pick<Principal, 'access'>): boolean {
+  return access.system && access.logic !== true
+}
+
 /** The product's own logic, as the service: no rule and no scope applies, and its changes have no actor. */
 export const service: Principal = Object.freeze({
   ...system,

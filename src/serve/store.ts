@@ -49,7 +49,8 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const retention = { maxAgeMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
   const clock = serving?.now && { now: serving.now }
-  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit, ...clock }
+  const answerLimits = { readBytes: settings.maxAnswer, writeBytes: settings.maxWriteAnswer }
+  const shared = { answerLimits, cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit, ...clock }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)

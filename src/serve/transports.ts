@@ -192,6 +192,7 @@ function logicParts(
     timeMs: settings['logic.actionTimeout'],
     operations: settings['logic.actionOperations'],
     tries: settings['logic.actionTries'],
+    answers: { readBytes: settings.maxAnswer, writeBytes: settings.maxWriteAnswer },
   }
   return { model, hooks, timeLimit, now: clock.now, limits }
 }

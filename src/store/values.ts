@@ -3,6 +3,7 @@ import type { SQLInputValue } from 'node:sqlite'
 import type { Encoding } from '../model/fields/encoding.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import { claimTypeOf } from '../model/rule.ts'
+import type { AnswerBound } from '../plan/answer-bound.ts'
 import type { Claims } from '../principal.ts'
 import type { Bind, Conversion } from './sql/writer.ts'
 
@@ -24,6 +25,8 @@ export interface Inputs {
   readonly actor?: Actor | undefined
   /** The total of the list, if it is known. It may be an estimate. */
   readonly total?: number | undefined
+  /** The maximum size of the answer. Omitted, for Portico's own reads: any size. */
+  readonly answerBound?: AnswerBound | undefined
   /** By how much the transaction has already changed the number of items of a collection. */
   readonly grown?: (collection: string) => number
 }
@@ -57,6 +60,8 @@ export function parameterValue(bind: Bind, inputs: Inputs): SqlValue {
       return slots[bind.slot] ?? null
     case 'userId':
       return userId
+    case 'answerBytes':
+      return inputs.answerBound?.leftBytes ?? null
     case 'total':
       return inputs.total ?? null
     case 'constant':

@@ -231,6 +231,8 @@ const examples: { readonly [N in Name]: Examples } = {
   maxUnread: numberOf(1_048_576, 68_719_476_736),
   maxConnections: numberOf(1, 1_000_000),
   maxDelay: numberOf(0, 60_000),
+  maxAnswer: numberOf(65_536, 268_435_456),
+  maxWriteAnswer: numberOf(65_536, 268_435_456),
   maxScan: numberOf(1, 1_000_000_000),
   serverTiming: flags,
   shutdownDelay: numberOf(0, 3600),

@@ -9,6 +9,7 @@ import type { Refusal } from '../../plan/guarded.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import { executed } from '../response.ts'
+import type { ReplySize } from './reply-size.ts'
 
 /** The keys of a field, linked from the innermost to the outermost. */
 export interface ResponsePath {
@@ -54,21 +55,24 @@ export class Completion {
   readonly #refusals: Refusals
   readonly #args: readonly JsonValue[]
   readonly #context: ErrorListeners
+  readonly #size: ReplySize | undefined
 
-  /** `errors`: the list to which field errors are added. */
+  /** `size`: if the reply may be too large. `errors`: the list to which field errors are added. */
   constructor(
     refusals: Refusals,
     args: readonly JsonValue[],
     context: ErrorListeners,
+    size: ReplySize | undefined,
     errors: GraphQLFormattedError[] = [],
   ) {
     this.errors = errors
+    this.#size = size
     this.#refusals = refusals
     this.#args = args
     this.#context = context
   }
 
-  /** A field's value in the reply. Throws a `FieldFailure` when a non-null field fails. */
+  /** A field's value in the reply. Throws a `FieldFailure` when a non-null field fails, and ANSWER_TOO_LARGE. */
   field(field: ReplyField, value: () => unknown, path: ResponsePath): unknown {
     try {
       const refusal = field.place === undefined ? undefined : this.#refusals.get(field.place)
@@ -77,6 +81,7 @@ export class Completion {
       if (completed === null && field.nonNull) throw nullError(field)
       return completed
     } catch (error) {
+      if (this.#size?.isRefusal(error)) throw error
       const failure = this.#toFailure(error, field, path)
       if (field.nonNull) throw failure
       this.#fail(failure)
@@ -89,6 +94,8 @@ export class Completion {
     try {
       return executed(JSON.stringify(complete()), this.errors, cost)
     } catch (error) {
+      // The whole reply is refused.
+      if (error instanceof ApiError) return executed('null', [formatted(error)], cost)
       if (!(error instanceof FieldFailure)) throw error
       this.#fail(error)
       return executed('null', this.errors, cost)
@@ -102,7 +109,10 @@ export class Completion {
   #value(field: ReplyField, raw: unknown, path: ResponsePath): unknown {
     if (field.kind === 'constant') return field.value
     if (raw === null || raw === undefined) return null
-    if (field.kind === 'leaf') return raw
+    if (field.kind === 'leaf') {
+      this.#size?.add(field, raw)
+      return raw
+    }
     const value = field.reshape ? field.reshape(raw, this.#args) : raw
     if (field.kind === 'object') return this.object(field.children, value, path)
     if (!Array.isArray(value)) throw new TypeError(`${field.name} must be a list`)
@@ -136,6 +146,10 @@ export class Completion {
     const { message, code, details } = error
     return { message, extensions: details ? { code, details } : { code } }
   }
+}
+
+function formatted({ message, code }: ApiError): GraphQLFormattedError {
+  return { message, extensions: { code } }
 }
 
 /** NOT_FOUND: the value may exist, but not for this caller. */

@@ -2,6 +2,7 @@
 import { createEventViews } from '../../events/show-event.ts'
 import { type OperationParts, operationParts } from '../../logic/operations/call.ts'
 import type { Model } from '../../model/model.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import { type CachedOperation, createPrepare } from '../documents/prepared-documents.ts'
 import type { Engine } from '../engine.ts'
@@ -47,6 +48,7 @@ export function createEngine(options: EngineOptions): Engine {
   const modelSchema = schemaFor(model, limits.listBound)
   const { schema } = modelSchema
   const views = createEventViews(model, run)
+  const answerBound = new AnswerBound(logic.limits.answers, 'readBytes')
   const query = createQuery({ model, run, logic }, schema)
   const mutation = createMutation({ model, run, hooks, logic })
   const bind = createBind(modelSchema, limits)
@@ -64,7 +66,7 @@ export function createEngine(options: EngineOptions): Engine {
     subscribe(bound, principal, onFault, onError) {
       const { variant, args, cost } = bound as ExecutableOperation
       if (variant.operation !== 'subscription') throw new TypeError('only a subscription has events')
-      return createRenderer({ run, views, onFault, onError }, { variant, args, cost }, principal)
+      return createRenderer({ run, views, onFault, onError, answerBound }, { variant, args, cost }, principal)
     },
   }
 }

@@ -1,5 +1,6 @@
 /** A root field that is a query of the model. It reads one snapshot. */
 import type { OperationParts } from '../../logic/operations/call.ts'
+import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
@@ -20,28 +21,34 @@ export interface QueryResult {
 
 export type QueryResults = ReadonlyMap<LogicStep, QueryResult>
 
+/** The caller of queries, their variables, and the bound of all their answers together. */
+export interface QueryContext {
+  readonly variables: Variables
+  readonly principal: Principal
+  readonly answerBound: AnswerBound
+}
+
 /** Runs the queries one after the other, so that a request uses one database connection at a time. */
 export async function runQueries(
   parts: DeclaredQueryParts,
   steps: readonly LogicStep[],
-  variables: Variables,
-  principal: Principal,
+  context: QueryContext,
 ): Promise<QueryResults> {
   const results = new Map<LogicStep, QueryResult>()
-  for (const step of steps) results.set(step, await runQuery(parts, step, variables, principal))
+  for (const step of steps) results.set(step, await runQuery(parts, step, context))
   return results
 }
 
 async function runQuery(
   { run, logic }: DeclaredQueryParts,
   step: LogicStep,
-  variables: Variables,
-  principal: Principal,
+  { variables, principal, answerBound }: QueryContext,
 ): Promise<QueryResult> {
   try {
     const prepared = prepareLogic(logic, step, variables, principal)
     const { asyncSteps, steps } = prepared
     const answer = await run.transaction({ principal, serial: undefined, snapshot: true, asyncSteps, steps })
+    answerBound.add(answer.text)
     return { prepared, value: () => prepared.value(answer) }
   } catch (error) {
     const value = () => {

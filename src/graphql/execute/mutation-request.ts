@@ -1,11 +1,13 @@
 /** A mutation to execute, and the completion of its fields. */
 import type { GraphQLFormattedError } from 'graphql'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import type { Principal } from '../../principal.ts'
 import type { ExecutionContext } from '../engine.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep, MutationVariant, WriteStep } from '../plan/variant.ts'
 import { byPlace, Completion } from './completion.ts'
 import type { MutationParts, PreparedStep } from './prepare-write.ts'
+import { replySize } from './reply-size.ts'
 
 export interface BoundMutation {
   readonly variant: MutationVariant
@@ -23,12 +25,12 @@ export interface MutationRequest {
 
 /** What is needed to complete a field. */
 export interface CompletionParts {
-  readonly parts: Pick<MutationParts, 'run'>
+  readonly parts: Pick<MutationParts, 'run' | 'logic'>
   readonly principal: Principal
   readonly context: ExecutionContext
 }
 
-/** Completes the value of a step. `write`: undefined if the step was not executed. */
+/** Completes the value of a step. `write`: undefined if the step was not executed. Throws ANSWER_TOO_LARGE. */
 export function completeStep(
   { parts, principal, context }: CompletionParts,
   step: WriteStep | LogicStep,
@@ -38,6 +40,7 @@ export function completeStep(
 ): unknown {
   const { refusalPlan } = write ?? {}
   const refusals = refusalPlan ? parts.run.refusals(refusalPlan, principal) : []
-  const completion = new Completion(byPlace(refusals), refusalPlan?.args ?? [], context, errors)
+  const size = replySize([step.replyField], new AnswerBound(parts.logic.limits.answers, 'writeBytes'))
+  const completion = new Completion(byPlace(refusals), refusalPlan?.args ?? [], context, size, errors)
   return completion.field(step.replyField, value, { parent: undefined, key: step.replyField.key })
 }

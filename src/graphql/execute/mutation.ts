@@ -4,7 +4,9 @@
  */
 import type { GraphQLFormattedError } from 'graphql'
 import type { WriteAnswer } from '../../plan/answer.ts'
-import { type Run, writeWith } from '../../plan/run.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
+import { writeStep, writeWith } from '../../plan/run.ts'
+import type { ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import type { LogicStep, WriteStep } from '../plan/variant.ts'
@@ -20,6 +22,7 @@ import {
   type PreparedWrite,
   withArgumentNames,
 } from './prepare-write.ts'
+import { repeatsValues } from './reply-size.ts'
 
 export type ExecuteMutation = (
   bound: BoundMutation,
@@ -39,10 +42,11 @@ async function executeSeparately(request: MutationRequest): Promise<Executed> {
   const { variant, cost } = request.bound
   const errors: GraphQLFormattedError[] = []
   const data: Record<string, unknown> = Object.create(null)
+  const answerBound = new AnswerBound(request.parts.logic.limits.answers, 'readBytes')
   try {
     for (const step of variant.steps) {
       data[step.replyField.key] =
-        step.kind === 'constant' ? step.value : await executeStep(request, step, errors)
+        step.kind === 'constant' ? step.value : await executeStep(request, step, errors, answerBound)
     }
     return executed(JSON.stringify(data), errors, cost)
   } catch (error) {
@@ -51,18 +55,25 @@ async function executeSeparately(request: MutationRequest): Promise<Executed> {
   }
 }
 
-/** The value of one mutation in the reply. Throws a `FieldFailure` when a non-null mutation fails. */
+/**
+ * The value of one mutation in the reply. Throws a `FieldFailure` when a non-null mutation fails. `answerBound`: of the
+ * answers to all of them. A mutation is not executed once its answer might not fit any more.
+ */
 async function executeStep(
   request: MutationRequest,
   step: WriteStep | LogicStep,
   errors: GraphQLFormattedError[],
+  answerBound: AnswerBound,
 ): Promise<unknown> {
   const { parts, bound, principal } = request
+  const { answers } = parts.logic.limits
   let write: PreparedStep | undefined
   let value: () => unknown
   try {
+    if (answerBound.leftBytes < Math.min(answers.writeBytes, answers.readBytes)) throw answerBound.refusal()
     const prepared = await prepareStep(parts, step, bound.variables, principal)
-    const answer = await runPrepared(parts.run, prepared, principal)
+    const answer = await runPrepared(request, step, prepared)
+    answerBound.count(answer.text)
     write = prepared
     value = () => prepared.value(answer)
   } catch (error) {
@@ -74,14 +85,46 @@ async function executeStep(
 }
 
 function runPrepared(
-  run: Run,
+  request: MutationRequest,
+  step: WriteStep | LogicStep,
   prepared: PreparedWrite | PreparedLogic,
-  principal: Principal,
 ): Promise<WriteAnswer> {
+  const {
+    parts: { run },
+    principal,
+  } = request
+  /** Rolls the write back if the reply would be too large. */
+  function* checked(steps: ProgramSteps<WriteAnswer>): ProgramSteps<WriteAnswer> {
+    const answer = yield* steps
+    requireReplySize(request, step, prepared, answer)
+    return answer
+  }
+  const repeats = repeatsValues([step.replyField])
   if ('asyncSteps' in prepared) {
     const { asyncSteps, steps } = prepared
-    return run.transaction({ principal, serial: {}, asyncSteps, steps })
+    return run.transaction({
+      ...{ principal, serial: {}, asyncSteps },
+      steps: repeats ? () => checked(steps()) : steps,
+    })
   }
   const { plan, afterwards } = prepared
-  return run.write(plan, principal, afterwards && writeWith(afterwards))
+  const steps = afterwards && writeWith(afterwards)
+  if (!repeats) return run.write(plan, principal, steps)
+  return run.write(plan, principal, writePlan => checked((steps ?? writeStep)(writePlan)))
+}
+
+/** Throws ANSWER_TOO_LARGE. Other failures of fields do not undo the write. */
+function requireReplySize(
+  request: MutationRequest,
+  step: WriteStep | LogicStep,
+  prepared: PreparedStep,
+  answer: WriteAnswer,
+): void {
+  // Failures are reported when the value is completed once more.
+  const context = { ...request.context, onFault: () => {}, onError: undefined }
+  try {
+    completeStep({ ...request, context }, step, prepared, () => prepared.value(answer), [])
+  } catch (error) {
+    if (!(error instanceof FieldFailure)) throw error
+  }
 }

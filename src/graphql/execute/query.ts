@@ -7,6 +7,7 @@ import { ApiError, toApiError } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
+import { AnswerBound, isLarger } from '../../plan/answer-bound.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
 import { readsEveryRow } from '../../plan/guard.ts'
 import type { CompositeShape, Plan } from '../../plan/plan.ts'
@@ -21,6 +22,7 @@ import { byPlace, Completion, type ReplyObject } from './completion.ts'
 import { type QueryResults, runQueries } from './declared-query.ts'
 import { createIntrospection, type Introspect } from './introspection.ts'
 import { completeStep } from './mutation-request.ts'
+import { replySize } from './reply-size.ts'
 
 export interface BoundQuery {
   readonly prepared: CachedOperation
@@ -86,8 +88,17 @@ class Execution {
   }
 
   async #withDeclared(steps: QueryVariant['declaredQueries']): Promise<Executed> {
-    const queryResults = await runQueries(this.#parts, steps, this.#bound.variables, this.#principal)
-    return this.#complete(await this.#answer(), queryResults)
+    const answerBound = this.#answerBound()
+    const { variables } = this.#bound
+    const principal = this.#principal
+    const queryResults = await runQueries(this.#parts, steps, { variables, principal, answerBound })
+    const answer = await this.#answer()
+    const isTooLarge = !(answer instanceof ApiError) && isLarger(answer.text, answerBound.leftBytes)
+    return this.#complete(isTooLarge ? answerBound.refusal() : answer, queryResults)
+  }
+
+  #answerBound(): AnswerBound {
+    return new AnswerBound(this.#parts.logic.limits.answers, 'readBytes')
   }
 
   /** The plan's answer, or the error of the whole plan. */
@@ -132,7 +143,9 @@ class Execution {
     const { run } = this.#parts
     const isFailed = answer instanceof ApiError
     const refusals = isFailed ? [] : run.refusals(this.#plan, this.#principal)
-    const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context)
+    const { replyFields } = this.#bound.variant
+    const size = replySize(replyFields, this.#answerBound())
+    const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context, size)
     const data: ReplyObject | ApiError = isFailed ? answer : JSON.parse(answer.text)
     return completion.reply(this.#bound.cost, () => {
       const reply: ReplyObject = Object.create(null)

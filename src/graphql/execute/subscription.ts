@@ -6,6 +6,7 @@ import type { EventViews } from '../../events/show-event.ts'
 import type { ChangeRenderer, Topic } from '../../events/subscriber.ts'
 import { emittedShape } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
+import type { AnswerBound } from '../../plan/answer-bound.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
 import type { ChangeKind, LoggedChange } from '../../plan/change-feed.ts'
 import type { Run } from '../../plan/run.ts'
@@ -20,6 +21,7 @@ import { typeName } from '../schema/names.ts'
 import { nodePrefix } from '../schema/node-id.ts'
 import { byPlace, Completion, type ReplyObject } from './completion.ts'
 import { graphqlValues } from './graphql-values.ts'
+import { replySize } from './reply-size.ts'
 
 export interface BoundSubscription {
   readonly variant: SubscriptionVariant
@@ -32,6 +34,8 @@ interface RendererParts {
   readonly views: EventViews
   readonly onFault: OnFault
   readonly onError?: OnError | undefined
+  /** Of the reply to an event. */
+  readonly answerBound: AnswerBound
 }
 
 /** The reply rendered from an answer and cached with it. `reply`: null if the principal may not see the item. */
@@ -137,7 +141,8 @@ class Renderer implements ChangeRenderer {
     const { variant, args, cost } = this.#bound
     const { run, onFault } = this.#parts
     const refusals = byPlace(run.refusals({ shape: variant.shape, args }, this.#principal))
-    const completion = new Completion(refusals, args, { onFault })
+    const size = replySize([variant.replyField], this.#parts.answerBound)
+    const completion = new Completion(refusals, args, { onFault }, size)
     return completion.reply(cost, () => completion.object([variant.replyField], data, undefined)).text
   }
 }

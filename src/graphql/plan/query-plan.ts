@@ -53,6 +53,7 @@ export function planQuery(context: PlanContext, fields: readonly RootField[]): Q
     operation: 'query',
     shape: { kind: 'composite', roots: planned.flatMap(({ plan }) => plan ?? []) },
     roots,
+    replyFields,
     declaredQueries: roots.flatMap(root => (root.from === 'query' ? root.step : [])),
     isVolatile: roots.some(({ from }) => volatileRoots.has(from)),
     isVerbatim: roots.every(({ from }) => from === 'plan') && !someField(replyFields, isReshaped),

@@ -17,6 +17,8 @@ export interface QueryVariant extends VariantBase {
   readonly operation: 'query'
   readonly shape: CompositeShape
   readonly roots: readonly QueryRoot[]
+  /** Those of the roots. */
+  readonly replyFields: readonly ReplyField[]
   /** The roots that are queries of the model. */
   readonly declaredQueries: readonly LogicStep[]
   /** Whether equal answers of the plan can lead to different replies. */

@@ -1,6 +1,7 @@
 /** Calls of actions and queries, and their dependencies. */
 import type { LogicCaller } from '../../model/logic.ts'
 import type { Action, Model, Query } from '../../model/model.ts'
+import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { CreateHooks } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
@@ -13,6 +14,7 @@ export interface OperationLimits {
   readonly operations: number
   /** The maximum number of attempts if it conflicts with other transactions. */
   readonly tries: number
+  readonly answers: AnswerLimits
 }
 
 export interface OperationParts {
@@ -24,7 +26,10 @@ export interface OperationParts {
   readonly now: () => number
 }
 
-const defaultOperationLimits: OperationLimits = { timeMs: 1000, operations: 1000, tries: 3 }
+const defaultOperationLimits: OperationLimits = {
+  ...{ timeMs: 1000, operations: 1000, tries: 3 },
+  answers: defaultAnswerLimits,
+}
 
 /** Parts with the default limits. */
 export function operationParts(model: Model, hooks: CreateHooks): OperationParts {

@@ -3,6 +3,7 @@ import { inspect } from 'node:util'
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../model/model.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
 import { namesFor } from '../../plan/guard.ts'
 import type { ItemShape } from '../../plan/plan.ts'
@@ -33,7 +34,11 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
       returned = await context.run(run)
     },
   }
-  return resultOf(call, returned, nowIso)
+  const result = resultOf(call, returned, nowIso)
+  if (result.kind === 'values') {
+    new AnswerBound(parts.limits.answers, 'writeBytes').require(JSON.stringify(result.values))
+  }
+  return result
 }
 
 /** The item as JSON, with the fields that the principal may read; null if the item does not exist or may not be read. */

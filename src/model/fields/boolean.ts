@@ -34,6 +34,7 @@ const cellValues = new Map<StoredValue, boolean>([
 /** Cells are 1 and 0 on both databases; SQLite has no booleans. */
 export const booleanEncoding: Encoding = {
   name: 'boolean',
+  maxBytes: 5,
   encode: value => (value ? 1 : 0),
   decode: cell => cellValues.get(cell),
   isSortKey: value => typeof value === 'boolean',

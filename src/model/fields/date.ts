@@ -37,6 +37,7 @@ const schema = { type: 'string', format: 'date' }
 export const dateEncoding: Encoding = {
   ...textEncoding,
   name: 'date',
+  maxBytes: 14,
   widens: [],
   now: time => time.slice(0, 10),
   sqlite: { ...textEncoding.sqlite, now: `date('now')` },

@@ -44,6 +44,7 @@ const schema = { type: 'string', format: 'date-time' }
 export const datetimeEncoding: Encoding = {
   ...textEncoding,
   name: 'datetime',
+  maxBytes: 40,
   widens: [],
   now: time => time,
   sqlite: { ...textEncoding.sqlite, now: `strftime('%Y-%m-%dT%H:%M:%fZ', 'now')` },

@@ -17,6 +17,8 @@ export interface Encoding {
   now?(time: string): JsonValue
   /** The encodings whose values are all valid in this one: a migration from them loses no data. */
   readonly widens: readonly string[]
+  /** The maximum size of a value as JSON; omitted: the schema of the field decides. */
+  readonly maxBytes?: number
   /** Whether its values are whole numbers. */
   readonly isWhole?: true
   readonly sqlite: SqliteColumn

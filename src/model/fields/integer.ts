@@ -34,6 +34,7 @@ function wholeFromText(text: string): number | undefined {
 /** Integers and other numbers have the same name, for compatibility with databases of the first versions. */
 export const wholeEncoding: Encoding = {
   name: 'number',
+  maxBytes: 20,
   encode: asIs,
   decode: Number,
   isSortKey: Number.isSafeInteger,

@@ -63,6 +63,7 @@ function scaledSum(column: string, double: (literal: string) => string): string 
 
 export const realEncoding: Encoding = {
   name: 'number',
+  maxBytes: 25,
   encode: asIs,
   decode: Number,
   isSortKey: Number.isFinite,

@@ -1,8 +1,8 @@
 /** POST /api/v1/batch: several operations in one transaction, each with the rules and the answer of a separate request. */
 import type { Call, Reply } from '../../call.ts'
-import { ApiError } from '../../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
 import { qualifiedName } from '../../logic/operations/call.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
 import type {
   AsyncSteps,
@@ -22,9 +22,6 @@ import { addCollections } from './collections.ts'
 import { type BatchOperation, parseOperations } from './operations.ts'
 import { Results, resolveBody, resolvePath } from './references.ts'
 import type { BatchRequests, BatchRoute, Prepared } from './requests.ts'
-
-/** For all results together: enough for a list of 100 long items, but not for a hundred such lists. */
-const maxResultCharacters = 8 * 1024 * 1024
 
 /** 200 with the results in order. Throws the first operation's fault, with its index. */
 export function answerBatch(
@@ -116,7 +113,7 @@ class Batch {
     const texts: string[] = []
     const short: string[] = []
     const items: ShownItem[] = []
-    let length = 0
+    const bound = new AnswerBound(this.#parts.requests.limits.answers, 'writeBytes')
     let end = resultsBody([]).length - 2
     for (const [index, { operation, prepared: preparedEarly }] of this.#planned.entries()) {
       this.#index = index
@@ -132,8 +129,7 @@ class Batch {
       end += result.length + (index > 0 ? 1 : 0)
       short.push(resultText(status, shortBody))
       if (text !== null) for (const item of shownItems) items.push(shifted(item, end - 1 - text.length))
-      length += text?.length ?? 0
-      if (length > maxResultCharacters) throw tooLarge()
+      bound.add(text)
       if (operation.as !== undefined) results.add(operation.as, text)
     }
     const { unstored } = makePresentation(true, [])
@@ -239,12 +235,4 @@ function itemOf({ shape, args }: ProgramPlan, answer: StepAnswer): Omit<ShownIte
   if (shape.kind === 'item') return { collection: shape.collection, id: Number(args[shape.id]) }
   if (shape.kind !== 'create' && shape.kind !== 'update') return undefined
   return { collection: shape.collection, id: (answer as WriteAnswer).id }
-}
-
-function tooLarge(): ApiError {
-  const limit = maxResultCharacters.toLocaleString('en')
-  return new ApiError(
-    'BAD_REQUEST',
-    `The results of a batch may have at most ${limit} characters in total: read less, or use separate requests.`,
-  )
 }

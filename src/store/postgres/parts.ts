@@ -101,7 +101,7 @@ export function partsOf(model: Model, settings: PostgresSettings): StoreParts {
   const answers = new Answers(settings.cacheBytes)
   const primary: ReadSource = { ask: (queries, { waitingCallers }) => pool.ask(queries, { waitingCallers }) }
   const reads = new PostgresReads({
-    ...{ answers, lists, checks, security, primary, clock },
+    ...{ answers, answerLimits: settings.answerLimits, lists, checks, security, primary, clock },
     source: replicas ?? primary,
   })
   const reader = withStatistics(new Reader(reads), statistics)
@@ -159,7 +159,7 @@ function writerOf(
   settings: PostgresSettings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
-  const { url, lanes, timeoutMs, maxWaiting, now, clock, onCascade, timeLimit } = settings
+  const { url, lanes, timeoutMs, maxWaiting, now, clock, onCascade, timeLimit, answerLimits } = settings
   const cleaning = new Cleaning({ log: pruning, now })
   return new Writer(
     security.isOn ? new SecuredWrites(model, timeLimit) : new PostgresWrites(model, timeLimit),
@@ -176,6 +176,7 @@ function writerOf(
       now,
       clock,
       onCascade,
+      answerLimits,
       betweenGroups: connection => cleaning.clean(connection),
       onCommit: ({ xid, names, hasNoEvent }) => {
         checks.committed(xid, names)

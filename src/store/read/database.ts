@@ -1,5 +1,6 @@
 /** The part of reads that differs between databases. `Q`: a statement of the database with its values. */
 import type { Awaitable } from '../../plan/answer.ts'
+import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
 import type { RelatedForm } from '../sql/condition.ts'
@@ -10,10 +11,12 @@ import type { Actor, Inputs, ResultRow } from '../values.ts'
 import type { Versions } from '../versions.ts'
 import type { Answer, Answers, GuardedReadShape } from './answers.ts'
 import type { AnswerQuery, ReadsInFlight } from './in-flight.ts'
+import type { LargestAnswer } from './largest-answer.ts'
 import type { Total } from './lists.ts'
 
 export interface ReadDatabase {
   readonly answers: Answers
+  readonly answerBound: AnswerBound
   readonly versions: Versions
   /** For the reads of one shape. */
   readsInFlight(): ReadsInFlight
@@ -32,8 +35,8 @@ export type RunRead = (inputs: Inputs, principal: Principal) => Answer | AnswerQ
 
 /** Prepares the statements of one shape, each compiled once. */
 export interface Statements<Q> {
-  /** `build` must write every limit by `Dialect.limit`. */
-  prepare(build: (dialect: Dialect) => Sql): (inputs: Inputs) => Q
+  /** `build` must write every limit by `Dialect.limit`. `largest`: of the answer, if the statement makes one. */
+  prepare(build: (dialect: Dialect) => Sql, largest?: LargestAnswer): (inputs: Inputs) => Q
   /** A slice of a list, by `listSql`. */
   slice(list: GuardedList, slice: (dialect: Dialect) => Slice, size: SliceSize): (inputs: Inputs) => Q
   /** A statement over the rows of a whole list. */

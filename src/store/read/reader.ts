@@ -1,8 +1,9 @@
 /** Runs guarded reads on any database. Answers are cached while they are valid. */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
+import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
-import type { Principal } from '../../principal.ts'
+import { isPortico, type Principal } from '../../principal.ts'
 import { memoised } from '../memoised.ts'
 import { noSlots } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'
@@ -66,11 +67,19 @@ export class Reader {
     const inFlight = reader.inFlight.get(key, stamp, caller)
     if (inFlight !== undefined) return inFlight
     this.counts.misses++
-    const inputs = { args, userId, slots: noSlots, actor: database.actor(principal) }
+    const inputs = {
+      ...{ args, userId, slots: noSlots },
+      ...{ actor: database.actor(principal), answerBound: this.#boundOf(principal) },
+    }
     const answer = reader.run(inputs, principal)
     if (typeof answer === 'function') return sharedAnswer(reader, key, stamp, caller, answer)
     reader.answers.set(key, stamp, answer)
     return answer
+  }
+
+  /** Portico's own reads have any size. */
+  #boundOf(principal: Principal): AnswerBound | undefined {
+    return isPortico(principal) ? undefined : this.#database.answerBound
   }
 
   /** Queries the database for this request alone, with the current time and the caller's claims. */
@@ -80,7 +89,7 @@ export class Reader {
     const { userId, claims } = principal
     const inputs = {
       ...{ args, userId, slots: noSlots, claims },
-      ...{ now: database.now(), actor: database.actor(principal) },
+      ...{ now: database.now(), actor: database.actor(principal), answerBound: this.#boundOf(principal) },
     }
     const answer = run(inputs, principal)
     return typeof answer === 'function' ? answer({}) : answer

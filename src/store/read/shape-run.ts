@@ -8,6 +8,7 @@ import { itemSql, parentSql } from '../sql/read.ts'
 import type { Inputs, ResultRow } from '../values.ts'
 import type { Answer, GuardedReadShape } from './answers.ts'
 import type { ListRows, Snapshot, Statements } from './database.ts'
+import { largestAnswer } from './largest-answer.ts'
 import type { ListCache } from './list-cache.ts'
 import { absent, type CursorWindow, cursorAnswer, cursorSlice, pageAnswer } from './lists.ts'
 import { Pages } from './pages.ts'
@@ -15,19 +16,32 @@ import { Pages } from './pages.ts'
 /** Synchronous if the snapshot is. */
 export type ShapeRun<Q> = (inputs: Inputs, snapshot: Snapshot<Q>) => Awaitable<Answer>
 
-/** `lists`: for a shape that has pages by number. */
+/** `lists`: for a shape that has pages by number. Its reads throw ANSWER_TOO_LARGE. */
 export function shapeRun<Q>(
+  shape: GuardedReadShape,
+  statements: Statements<Q>,
+  lists: ListCache | undefined,
+): ShapeRun<Q> {
+  const run = unboundedRun(shape, statements, lists)
+  return (inputs, snapshot) =>
+    then(run(inputs, snapshot), answer => {
+      inputs.answerBound?.require(answer.text)
+      return answer
+    })
+}
+
+function unboundedRun<Q>(
   shape: GuardedReadShape,
   statements: Statements<Q>,
   lists: ListCache | undefined,
 ): ShapeRun<Q> {
   switch (shape.kind) {
     case 'item': {
-      const query = statements.prepare(dialect => itemSql(shape, dialect))
+      const query = statements.prepare(dialect => itemSql(shape, dialect), largestAnswer(shape))
       return (inputs, snapshot) => then(snapshot.row(query(inputs)), itemAnswer)
     }
     case 'composite': {
-      const query = statements.prepare(dialect => compositeSql(shape, dialect))
+      const query = statements.prepare(dialect => compositeSql(shape, dialect), largestAnswer(shape))
       return (inputs, snapshot) => then(snapshot.row(query(inputs)), compositeAnswer)
     }
     case 'aggregate':

@@ -6,7 +6,7 @@ import type { Bind, Conversion, Sql } from './writer.ts'
 
 /** A field, or anything else with an encoding. */
 export interface Encoded {
-  readonly type: Pick<FieldType, 'encoding'>
+  readonly type: Pick<FieldType, 'encoding'> & Partial<Pick<FieldType, 'schema'>>
 }
 
 export interface Dialect {
@@ -22,6 +22,16 @@ export interface Dialect {
   json(column: Sql, field: Encoded): Sql
   /** A text as a JSON expression. */
   string(text: Sql): Sql
+  /**
+   * A long value of an answer as a JSON expression that counts its bytes, and aborts the statement if the answer would be too
+   * large. `value`: the stored one. Omitted: long values are not counted while the statement runs.
+   */
+  readonly counted?: ((value: Sql, json: Sql) => Sql) | undefined
+  /**
+   * The text of an answer; an empty text, which is no JSON, if its size is over `Inputs.answerBound`. Omitted: `counted` bounds
+   * the answer.
+   */
+  readonly boundedText?: ((text: Sql, size: Sql) => Sql) | undefined
   /** A text that the plan names, as a JSON expression. */
   constant(text: string): Sql
   /** An aggregate: the number of rows, as a JSON expression. */

@@ -103,6 +103,13 @@ export class RowAlias {
     return sql`(${query}) AS ${this.#alias}`
   }
 
+  /** The same row in another dialect. */
+  in(dialect: Dialect): RowAlias {
+    const row = new RowAlias(dialect, this.table, this.alias, this.#counter)
+    row.#used = this.#used
+    return row
+  }
+
   /** The names of the columns used so far. */
   usedColumns(): readonly string[] {
     return this.#used.size === 0 ? ['id'] : [...this.#used]

@@ -1,4 +1,5 @@
 /** The selection as a JSON object that the database builds, with related rows nested in it. */
+import { maxBytesOf } from '../../model/fields/max-bytes.ts'
 import type { GuardedRelation, GuardedSelected, GuardedSelectedList } from '../../plan/guarded.ts'
 import type { Condition, GuardedSort, RelationPath } from '../../plan/guarded-conditions.ts'
 import type { FieldForm } from '../../plan/plan.ts'
@@ -19,6 +20,9 @@ import { isRanked, readRankingFirst, readSearchIndexFirst, type SearchedList } f
 import { sortedSql } from './sorted.ts'
 import { arg, type Sql, sql, textLiteral } from './writer.ts'
 
+/** Values up to this size are not counted while a statement runs: see `Dialect.counted`. */
+const maxShortBytes = 1024
+
 /** The JSON object of `select` over `row`. */
 export function objectSql(select: readonly GuardedSelected[], row: RowAlias): Sql {
   return row.dialect.object(select.map(selected => [selected.key, selectedSql(selected, row)] as const))
@@ -38,9 +42,15 @@ function selectedSql(selected: GuardedSelected, row: RowAlias): Sql {
 }
 
 /** A field's column as JSON, in the form. */
-export function formSql(column: Sql, field: Encoded, form: FieldForm | undefined, row: RowAlias): Sql {
-  if (form === undefined) return row.dialect.json(column, field)
-  return row.dialect.string(textForm(column, form))
+export function formSql(
+  column: Sql,
+  field: Encoded,
+  form: FieldForm | undefined,
+  { dialect }: RowAlias,
+): Sql {
+  if (form !== undefined) return dialect.string(textForm(column, form))
+  const json = dialect.json(column, field)
+  return maxBytesOf(field.type) > maxShortBytes ? (dialect.counted?.(column, json) ?? json) : json
 }
 
 /** A value as text, in the form. */

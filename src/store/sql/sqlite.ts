@@ -3,6 +3,7 @@ import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
+import { answerSizeFunction } from './answer-size-function.ts'
 import { type Dialect, type SearchQuery, type SearchRow, searchTable } from './dialect.ts'
 import { sumFunction } from './sum-function.ts'
 import {
@@ -60,8 +61,18 @@ function searchQuery(text: JsonValue): string {
   return terms.length === 0 ? '""' : `(${terms.join(' AND ')})`
 }
 
+/** Calling the function for short values would make a list of them slower. */
+const maxUncountedBytes = 256
+
+/** `octet_length` of a column does not read it. */
+function countedBy(size: (value: Sql, json: Sql) => Sql): Dialect['counted'] {
+  return (value, json) =>
+    sql`CASE WHEN ${value} IS NULL OR octet_length(${value}) <= ${[String(maxUncountedBytes)]} OR ${[answerSizeFunction]}(${size(value, json)}) THEN ${json} END`
+}
+
 export const sqlite: Dialect = {
   sign: '?',
+  counted: countedBy(value => sql`octet_length(${value})`),
   object,
   tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,
@@ -107,6 +118,12 @@ export const sqlite: Dialect = {
   fieldMatches: searchedIn,
   secondTable: (table, _alias, condition) => sql` CROSS JOIN ${table} ON ${condition}`,
   searchIndex: { id: 'rowid', matches },
+}
+
+/** As `sqlite`, but counts long values with their escapes, for which it reads them twice: for large answers. */
+export const exactSqlite: Dialect = {
+  ...sqlite,
+  counted: countedBy((_, json) => sql`octet_length(json_quote(${json}))`),
 }
 
 /** As `sqlite`, for statements that may look at many rows on the event loop. */

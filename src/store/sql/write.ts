@@ -12,6 +12,7 @@ import type {
 import type { Condition } from '../../plan/guarded-conditions.ts'
 import { bindOf, conditionSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
+import { measuring } from './measuring.ts'
 import { RowAlias } from './row-alias.ts'
 import { objectSql } from './select.ts'
 import { arg, type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
@@ -23,8 +24,28 @@ export function returningRow(collection: Collection, dialect: Dialect): RowAlias
 
 /** The item as the caller may read it; null for a row that the caller may not read. */
 export function answerSql(select: readonly GuardedSelected[], rows: Condition, row: RowAlias): Sql {
-  const text = row.dialect.text(objectSql(select, row))
+  const text = boundedText(select, row)
   return rows.kind === 'always' ? text : sql`CASE WHEN ${conditionSql(rows, row)} THEN ${text} END`
+}
+
+/** A row without lists has few texts. */
+function boundedText(select: readonly GuardedSelected[], row: RowAlias): Sql {
+  const { dialect } = row
+  const text = dialect.text(objectSql(select, row))
+  if (dialect.boundedText === undefined || !hasLists(select)) return text
+  return dialect.boundedText(text, objectSql(select, row.in(measuring(dialect))))
+}
+
+export function hasLists(select: readonly GuardedSelected[]): boolean {
+  return select.some(
+    selected =>
+      selected.kind === 'relation' && (selected.list !== undefined || hasLists(selected.select)),
+  )
+}
+
+/** The item as `If-Match` compares it. No client gets this text, so its bytes are not counted. */
+export function representationSql(select: readonly GuardedSelected[], row: RowAlias): Sql {
+  return row.dialect.text(objectSql(select, row.in({ ...row.dialect, counted: undefined })))
 }
 
 /** The item as the event log stores it: every field that any caller may read. */

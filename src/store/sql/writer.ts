@@ -23,6 +23,8 @@ export type Bind =
   | { readonly from: 'claim'; readonly claim: string; readonly as: Encoding }
   /** The total of the list; null if it is unknown. */
   | { readonly from: 'total' }
+  /** The maximum size of the answer, in bytes; null: any size. */
+  | { readonly from: 'answerBytes' }
   /** A converted value that the store itself supplies. */
   | { readonly from: 'slot'; readonly slot: number }
 
@@ -87,6 +89,7 @@ export function slot(index: number): Bind {
 }
 
 export const userId: Bind = { from: 'userId' }
+export const answerBytes: Bind = { from: 'answerBytes' }
 
 export interface SqlText {
   readonly text: string

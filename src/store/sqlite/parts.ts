@@ -17,6 +17,7 @@ import { Checkpoints } from './file/checkpoints.ts'
 import { FileIdentity } from './file/identity.ts'
 import { ChangeLog } from './log/change-log.ts'
 import { EventLog } from './log/event-log.ts'
+import { AnswerSize } from './read/answer-size.ts'
 import { ReadBudget } from './read/budget.ts'
 import { sqlitePlanReader } from './read/explain.ts'
 import { SqliteReads } from './read/reads.ts'
@@ -45,7 +46,7 @@ export interface StoreParts {
 
 /** `database`: open, and with the model's tables. */
 export function partsOf(model: Model, database: DatabaseSync, settings: SqliteSettings): StoreParts {
-  const { file, cacheBytes, walkedRows, otherThreads, busyTimeoutMs, now } = settings
+  const { file, cacheBytes, walkedRows, answerLimits, otherThreads, busyTimeoutMs, now } = settings
   const versions = new Versions()
   const orders = new Versions()
   let log: ChangeLog | undefined
@@ -58,11 +59,15 @@ export function partsOf(model: Model, database: DatabaseSync, settings: SqliteSe
   const statistics =
     settings.queries && new QueryStatistics(model, sqlitePlanReader(connection, totals), settings.queries)
   const identity = new FileIdentity(file)
+  const answerSize = new AnswerSize(database)
   const pool = poolOf(identity, settings)
   const slowReads = pool && { pool, budget: new ReadBudget(database, settings.readers?.budgetMs ?? 2) }
   const answers = new Answers(cacheBytes)
   const lists = listCacheOptions({ versions, orders, keepsTotals: cacheBytes > 0 })
-  const reads = new SqliteReads({ connection, answers, lists, totals, walkedRows, slow: slowReads, now })
+  const reads = new SqliteReads({
+    ...{ connection, answers, answerLimits, answerSize, lists, totals, walkedRows, now },
+    slow: slowReads,
+  })
   const reader = withStatistics(new Reader(reads), statistics)
   const events = new EventLog(connection, settings.retention)
   const changes: ChangeLog = new ChangeLog(connection, {
@@ -78,7 +83,7 @@ export function partsOf(model: Model, database: DatabaseSync, settings: SqliteSe
   const writer = writerOf(model, settings, {
     ...{ connection, versions, orders, events, changes, health, identity, checkpoints },
     reads: new TransactionReads({
-      ...{ connection, lists, totals, walkedRows, statistics },
+      ...{ connection, lists, totals, walkedRows, statistics, answerSize },
       budget: slowReads?.budget,
     }),
   })
@@ -130,7 +135,8 @@ type WriterParts = Pick<
 
 function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): Writer {
   const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
-  const { maxWaiting, busyTimeoutMs: lockWaitMs, otherThreads, now, onCascade, timeLimit } = settings
+  const { maxWaiting, busyTimeoutMs: lockWaitMs, otherThreads, now, onCascade, timeLimit, answerLimits } =
+    settings
   const runsCheckpoints = connection.takeOverCheckpoints()
   return new Writer(
     { model, connection, events },
@@ -144,6 +150,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
         identity,
         onCascade,
         reads,
+        answerLimits,
         timeLimit,
       },
       onCommit: ({ changed, removed, hasNoEvent }) => {

@@ -1,5 +1,6 @@
 /** The options of a store on SQLite, and their defaults. */
 import { resolve } from 'node:path'
+import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
@@ -11,6 +12,8 @@ export interface SqliteOptions {
   readonly file: string
   /** The maximum memory for cached answers, in bytes; 0: no cache. 64 MiB by default. */
   readonly cacheBytes?: number
+  /** The maximum size of answers; by default as the settings have it. */
+  readonly answerLimits?: AnswerLimits | undefined
   /** Whether additive changes of the model are applied at the start. True by default. */
   readonly autoMigrate?: boolean
   /** Without `autoMigrate`: see `Start`. */
@@ -61,11 +64,13 @@ export function sqliteSettings(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
   const { onSurplus, readers, onUnsafe, onCascade, queries, timeLimit = createTimeLimit() } = options
+  const { answerLimits = defaultAnswerLimits } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
     ...{
       retention: retentionOf(retention),
       cacheBytes,
+      answerLimits,
       autoMigrate,
       walkedRows,
       maxWaiting,

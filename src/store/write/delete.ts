@@ -2,11 +2,10 @@
 
 import { ApiError } from '../../errors.ts'
 import type { GuardedDelete } from '../../plan/guarded.ts'
-import type { Principal } from '../../principal.ts'
+import { isPortico, type Principal } from '../../principal.ts'
 import { conditionSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
-import { objectSql } from '../sql/select.ts'
-import { checksSql, eventSql, rowSql } from '../sql/write.ts'
+import { checksSql, eventSql, representationSql, rowSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
 import { noSlots } from '../values.ts'
 import { requireChecks, requireMatch } from './checks.ts'
@@ -69,15 +68,15 @@ export function deleteRun<S>(
 }
 
 /** Whether Portico itself deletes the item, on behalf of neither a user nor the product's own logic. */
-function isSystemDeletion({ access, userId }: Principal): boolean {
-  return access.system && access.logic !== true && userId === null
+function isSystemDeletion(principal: Principal): boolean {
+  return isPortico(principal) && principal.userId === null
 }
 
 /** Visible; the representation; the event; the checks. */
 function storedOutputs(shape: GuardedDelete, row: RowAlias): Sql[] {
   const { collection, before, ifMatch, rows, representation } = shape
   const visible = sql`(${conditionSql(rows, row)})`
-  const representationSql =
-    ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row))
-  return [visible, representationSql, eventSql(collection, row), ...checksSql(before, row)]
+  const representationText: Sql =
+    ifMatch === undefined ? ['NULL'] : representationSql(representation, row)
+  return [visible, representationText, eventSql(collection, row), ...checksSql(before, row)]
 }

@@ -2,6 +2,7 @@
  * A write as a generator of steps: it yields statements and receives their rows. So one algorithm serves SQLite, which
  * answers within the turn of the event loop, and PostgreSQL, which answers after a round trip.
  */
+import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import type { Inputs, ResultRows, SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
@@ -31,6 +32,8 @@ export interface WriteScope<S> {
   readonly at: string
   /** The value of `now` in rules: see `Inputs`. */
   readonly now: number | undefined
+  /** The bound of the transaction's answers; undefined for Portico's own writes. */
+  answerBound: AnswerBound | undefined
   /** Whether the write may have changed something. A write that has changed nothing sets this to false. */
   hasChanged: boolean
   log(change: ItemChange): void
@@ -45,8 +48,8 @@ export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => QuerySte
 /** The inputs of a write's statements. */
 export function writeInputs<Slots extends readonly SqlValue[]>(
   { args, principal: { userId, claims } }: GuardedWrite,
-  { now }: WriteScope<unknown>,
+  { now, answerBound }: WriteScope<unknown>,
   slots: Slots,
 ): Inputs & { readonly slots: Slots } {
-  return { args, userId, slots, now, claims }
+  return { args, userId, slots, now, claims, answerBound }
 }

@@ -4,8 +4,7 @@ import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
-import { objectSql } from '../sql/select.ts'
-import { changesSql, checksSql, eventSql, rowSql } from '../sql/write.ts'
+import { changesSql, checksSql, eventSql, representationSql, rowSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 import { assignedValues, requireValues } from './assign.ts'
@@ -90,7 +89,7 @@ function storedOutputs(shape: GuardedUpdate, row: RowAlias): Sql[] {
   const { collection, rows, representation, before, set, ifMatch } = shape
   return [
     sql`(${conditionSql(rows, row)})`,
-    ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
+    ifMatch === undefined ? ['NULL'] : representationSql(representation, row),
     mayLogEvent(shape) ? eventSql(collection, row) : ['NULL'],
     ...checksSql(before, row),
     ...set.map((assignment, index) => changesSql(assignment, index, row)),

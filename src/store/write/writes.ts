@@ -1,5 +1,7 @@
 /** Runs guarded writes as steps: see `steps.ts`. */
+import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
+import { isPortico } from '../../principal.ts'
 import { memoised } from '../memoised.ts'
 import { createRun } from './create.ts'
 import type { WriteDatabase } from './database.ts'
@@ -20,8 +22,14 @@ export class Writes<S> {
     this.#runOf = memoised(shape => runOf(shape, database, removal))
   }
 
-  run(plan: GuardedWrite, scope: WriteScope<S>): QuerySteps<S, WriteResult> {
-    return this.#runOf(plan.shape)(plan, scope)
+  /** Throws ANSWER_TOO_LARGE if the answers of the transaction have too many bytes. */
+  *run(plan: GuardedWrite, scope: WriteScope<S>, answerBound: AnswerBound): QuerySteps<S, WriteResult> {
+    scope.answerBound = isPortico(plan.principal) ? undefined : answerBound
+    const result = yield* this.#runOf(plan.shape)(plan, scope)
+    // See `Dialect.boundedText`.
+    if (result.text === '') throw answerBound.refusal()
+    if (!isPortico(plan.principal)) answerBound.add(result.text)
+    return result
   }
 
   /** The number of items that were deleted, or lost a reference, with another one. */

@@ -24,7 +24,8 @@ const ann = user(1, 'user', 'all')
 async function openFixture(kind: DatabaseKind) {
   const { store, close } = await openStore(kind, model)
   const run = createRun(createGuard(model), store)
-  const logic = { ...operationParts(model, new Map()), limits: { timeMs: 1000, operations: 50, tries: 3 } }
+  const parts = operationParts(model, new Map())
+  const logic = { ...parts, limits: { ...parts.limits, operations: 50 } }
   const engine = createEngine({ model, run, hooks: new Map(), logic })
   const faults: unknown[] = []
   const onFault = (error: unknown) => faults.push(error)

@@ -48,7 +48,7 @@ export function valuesOf(binds: readonly Bind[], args: readonly JsonValue[], slo
   return binds.map(bind => {
     if (bind.from === 'slot') return slots[bind.slot] ?? null
     if (bind.from === 'userId') return callerId
-    if (bind.from === 'now' || bind.from === 'claim' || bind.from === 'total') return null
+    if (bind.from !== 'arg' && bind.from !== 'constant') return null
     return (bind.from === 'arg' ? args[bind.param] : bind.value) as string | number | null
   })
 }

@@ -5,7 +5,13 @@
 import pg from 'pg'
 import { withActors, withoutActors } from '../row-security/acting.ts'
 import { AnswerTimeout, ConnectionLost, isTermination, NotSent, Unreachable } from './failure.ts'
-import type { BoundStatement, DataRows, PipelineResult, Statement } from './statement.ts'
+import {
+  type BoundStatement,
+  type DataRows,
+  type PipelineResult,
+  type Statement,
+  tooLargeRows,
+} from './statement.ts'
 
 export interface ConnectionOptions {
   readonly url: string
@@ -191,6 +197,8 @@ class Pipeline {
   readonly #results: DataRows[] = []
   readonly #tags: string[] = []
   #rows: DataRows[number][] = []
+  /** Of the current rows, in characters. */
+  #rowsLength = 0
   #isSettled = false
 
   constructor(
@@ -243,18 +251,26 @@ class Pipeline {
   }
 
   handleRowDescription({ fields }: { readonly fields: readonly { readonly dataTypeID: number }[] }): void {
-    this.#current()?.describe(fields.map(field => field.dataTypeID))
+    this.#current()?.statement.describe(fields.map(field => field.dataTypeID))
   }
 
   handleDataRow({ fields }: { readonly fields: readonly (string | null)[] }): void {
-    const statement = this.#current()
-    if (statement !== undefined) this.#rows.push(statement.row(fields))
+    const query = this.#current()
+    if (query === undefined) return
+    const { statement, answerBound } = query
+    // The last row may exceed the bound: it is read to know whether a page follows, and is not part of the answer.
+    const isTooLarge = answerBound !== undefined && this.#rowsLength > answerBound.leftBytes
+    if (isTooLarge) this.#rows = []
+    else this.#rows.push(statement.row(fields))
+    this.#rowsLength += fields[0]?.length ?? 0
   }
 
   handleCommandComplete({ text }: { readonly text: string }): void {
-    this.#results.push(this.#rows)
+    const isTooLarge = this.#rowsLength > 0 && this.#rows.length === 0
+    this.#results.push(isTooLarge ? tooLargeRows : this.#rows)
     this.#tags.push(text)
     this.#rows = []
+    this.#rowsLength = 0
   }
 
   handleReadyForQuery(): void {
@@ -269,8 +285,8 @@ class Pipeline {
   handleEmptyQuery(): void {}
   handlePortalSuspended(): void {}
 
-  #current(): Statement | undefined {
-    return this.#queries[this.#results.length]?.statement
+  #current(): BoundStatement | undefined {
+    return this.#queries[this.#results.length]
   }
 
   #end(error: Error | undefined): void {

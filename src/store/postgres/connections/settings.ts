@@ -1,5 +1,6 @@
 /** The options of a store on PostgreSQL, and their defaults. */
 
+import { type AnswerLimits, defaultAnswerLimits } from '../../../plan/answer-bound.ts'
 import { createTimeLimit, type TimeLimit } from '../../../time-limit.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
 import { type Retention, retentionOf } from '../../log/pruning.ts'
@@ -22,6 +23,8 @@ export interface PostgresOptions {
   readonly timeoutMs?: number
   /** The maximum memory for cached answers, in bytes; 0: no cache. 64 MiB by default. */
   readonly cacheBytes?: number
+  /** The maximum size of answers; by default as the settings have it. */
+  readonly answerLimits?: AnswerLimits | undefined
   /** Whether additive changes of the model are applied at the start. True by default. */
   readonly autoMigrate?: boolean
   /** Without `autoMigrate`: see `Start`. */
@@ -47,11 +50,11 @@ export type PostgresSettings = ReturnType<typeof postgresSettings>
 
 export function postgresSettings(options: PostgresOptions) {
   const { url, connections = 8, replicas = [], timeoutMs = 10_000, cacheBytes = 64 * mebibyte } = options
-  const { autoMigrate = true, rowSecurity = false } = options
+  const { autoMigrate = true, rowSecurity = false, answerLimits = defaultAnswerLimits } = options
   const { maxWaiting = 10_000, now = Date.now, queries, timeLimit = createTimeLimit() } = options
   const lanes = Math.max(1, Math.floor(connections / 4))
   return {
-    ...{ url, connections, lanes, replicas, timeoutMs, cacheBytes },
+    ...{ url, connections, lanes, replicas, timeoutMs, cacheBytes, answerLimits },
     ...{
       retention: retentionOf(options.retention),
       autoMigrate,

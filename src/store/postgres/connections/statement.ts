@@ -1,4 +1,5 @@
 /** Statements as PostgreSQL prepares them: by a name, once on every connection that runs them. */
+import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import { postgres } from '../../sql/postgres.ts'
 import { type Bind, compile, type Sql } from '../../sql/writer.ts'
 import { type Actor, type Inputs, parameterValue, type SqlValue } from '../../values.ts'
@@ -57,7 +58,14 @@ export interface BoundStatement {
   readonly actor?: Actor | undefined
   /** Whether its rows end with the total of their list: see `searchedPageSql`. */
   readonly hasTotal?: true
+  /** The bound of the texts in the first column of its rows; omitted: they have any size. */
+  readonly answerBound?: AnswerBound | undefined
+  /** Returns the sizes of these texts instead of them. To be run first, since the texts may have many times too many bytes. */
+  readonly sizes?: BoundStatement | undefined
 }
+
+/** The result of a statement whose rows are larger than `answerBound` allows. They are discarded as they arrive. */
+export const tooLargeRows: DataRows = []
 
 /** The result of a batch: the rows of the statements that succeeded, and why the next one failed. */
 export interface PipelineResult {

@@ -1,4 +1,5 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { Principal } from '../../../principal.ts'
 import type { Answers, GuardedReadShape } from '../../read/answers.ts'
 import { batched, type Freshness, type RunQueries } from '../../read/batched.ts'
@@ -8,6 +9,8 @@ import { JoinedReads } from '../../read/joined-reads.ts'
 import { type ListCacheOptions, listCacheOf } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import { WaitingCallers } from '../../read/waiting-callers.ts'
+import { largestAnswer } from '../../read/largest-answer.ts'
+import type { Dialect } from '../../sql/dialect.ts'
 import { listSql } from '../../sql/read.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type Actor, slotInputs } from '../../values.ts'
@@ -15,7 +18,7 @@ import type { Versions } from '../../versions.ts'
 import { type BoundStatement, type DataRows, statementOf } from '../connections/statement.ts'
 import type { Security } from '../row-security/security.ts'
 import { type Checks, isTouched } from '../versions/checks.ts'
-import { limited } from './limited.ts'
+import { boundedQueries, boundedQuery } from './bounded.ts'
 import { isSearchedPage, searchedPageSql } from './searched-pages.ts'
 
 export interface ReadOptions {
@@ -31,6 +34,7 @@ export interface ReadSource {
 
 export interface PostgresReadsParts {
   readonly answers: Answers
+  readonly answerLimits: AnswerLimits
   readonly lists: ListCacheOptions
   readonly checks: Pick<Checks, 'query'>
   readonly security: Security
@@ -44,6 +48,7 @@ export interface PostgresReadsParts {
 
 export class PostgresReads implements ReadDatabase {
   readonly answers: Answers
+  readonly answerBound: AnswerBound
   readonly versions: Versions
   /** With row security, answers for one user are not cached for another, even if the guard had a fault. */
   readonly isPersonal: boolean
@@ -51,10 +56,11 @@ export class PostgresReads implements ReadDatabase {
   readonly #statements: Statements<BoundStatement>
 
   constructor(parts: PostgresReadsParts) {
-    const { answers, lists, security } = parts
+    const { answers, answerLimits, lists, security } = parts
     this.#parts = parts
     this.#statements = statementsOf(security)
     this.answers = answers
+    this.answerBound = new AnswerBound(answerLimits, 'readBytes')
     this.versions = lists.versions
     this.isPersonal = security.isOn
   }
@@ -96,26 +102,27 @@ export class PostgresReads implements ReadDatabase {
   }
 }
 
-/** Snapshots that run the queries of `statementsOf`. */
+/** Snapshots that run the queries of `statementsOf`. They throw ANSWER_TOO_LARGE. */
 export function batchedQueries(
   run: RunQueries<BoundStatement>,
   freshness: Freshness<BoundStatement>,
 ): Snapshot<BoundStatement> {
-  return batched(run, freshness, ({ hasTotal }) => hasTotal === true)
+  return batched(boundedQueries(run), freshness, ({ hasTotal }) => hasTotal === true)
 }
 
 export function statementsOf({ isOn, dialect }: Security): Statements<BoundStatement> {
   return {
-    prepare: build => limited(dialect, build),
+    prepare: (build, largest) => boundedQuery(dialect, build, largest),
     slice: (list, slice) => {
       const isSearched = isSearchedPage(list, dialect)
       const toSql = isSearched ? searchedPageSql : listSql
-      const query = limited(dialect, limiting => toSql(list, slice(limiting), limiting))
+      const build = (limiting: Dialect) => toSql(list, slice(limiting), limiting)
+      const query = boundedQuery(dialect, build, largestAnswer(list))
       return isSearched ? inputs => ({ ...query(inputs), hasTotal: true }) : query
     },
     count: (list, build) => {
       const statement = statementOf(build(list, dialect))
-      return inputs => statement.with(inputs)
+      return inputs => ({ ...statement.with(inputs), answerBound: inputs.answerBound })
     },
     whole: collection => {
       if (isOn) return inputs => totals.with({ ...inputs, slots: [collection] })

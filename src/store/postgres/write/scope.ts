@@ -1,4 +1,5 @@
 /** One write within a transaction on PostgreSQL: its statements, and its events and totals for the commit. */
+import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type Inputs, type ResultRows, slotInputs } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
@@ -31,6 +32,7 @@ export class Scope implements WriteScope<Statement> {
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
   hasChanged = false
+  answerBound: AnswerBound | undefined
   #hasDeferred = false
   /** The earlier writes of the same transaction. */
   readonly #earlier: readonly Scope[]

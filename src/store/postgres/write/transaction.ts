@@ -2,6 +2,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { Awaitable } from '../../../plan/answer.ts'
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
@@ -12,6 +13,7 @@ import type { Statements } from '../../read/database.ts'
 import { type ListCacheOptions, NoListCache } from '../../read/list-cache.ts'
 import { type ShapeRun, shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
+import { hasLists } from '../../sql/write.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { noSlots } from '../../values.ts'
 import { type GuardedInnerStep, runAsyncStep } from '../../write/async-step.ts'
@@ -46,6 +48,9 @@ import type { Scope } from './scope.ts'
  */
 const maxConcurrentWrites = 100
 
+/** The same for writes whose answers contain lists: the answers of those that run are in memory together. */
+const maxConcurrentLists = 4
+
 /** The committed totals plus the changes of this transaction, which are written only at its commit. */
 const ownTotals = statementOf(
   sql`SELECT coalesce(sum("n"), 0)::bigint + ${slot(1)}::bigint FROM "_totals" WHERE "collection" = ${slot(0)}`,
@@ -76,8 +81,10 @@ export class TransactionReads {
     })
   }
 
-  async read(plan: AnyGuardedRead, scope: Scope): Promise<Answer> {
+  /** Throws ANSWER_TOO_LARGE. */
+  async read(plan: AnyGuardedRead, scope: Scope, bound: AnswerBound): Promise<Answer> {
     const { shape, args, principal } = plan
+    const answerBound = principal === system ? undefined : bound
     // Portico's own reads are by keys.
     if (principal !== system) await this.#statistics?.require(plan)
     const snapshot = batchedQueries(
@@ -93,9 +100,12 @@ export class TransactionReads {
       now: scope.now,
       claims: principal.claims,
       actor,
+      answerBound,
       grown: (collection: string) => scope.growth(collection),
     }
-    return this.#runOf(shape)(inputs, snapshot)
+    const answer = await this.#runOf(shape)(inputs, snapshot)
+    answerBound?.add(answer.text)
+    return answer
   }
 
   /** Throws if a list in the write's answer would scan too many rows; undefined if that is known at once. */
@@ -121,6 +131,11 @@ export interface TransactionParts {
   readonly limitMs: number
   /** For a transaction with asynchronous steps that changes something. */
   readonly locks?: HeldLocks | undefined
+  readonly answerLimits: AnswerLimits
+}
+
+function writeBound({ answerLimits }: Pick<TransactionParts, 'answerLimits'>): AnswerBound {
+  return new AnswerBound(answerLimits, 'writeBytes')
 }
 
 /** Runs the program within the transaction of `scope`. */
@@ -131,13 +146,14 @@ export async function runProgram<T>(
 ): Promise<[T, WriteResult]> {
   const run: ProgramRun<T> = new ProgramRun(program)
   const deadline = performance.now() + parts.limitMs
+  const answerBound = writeBound(parts)
   for (let step = run.step; step !== undefined; step = run.step) {
     let result: StepResult
     try {
       if (performance.now() > deadline) throw timeoutError()
       result = isAsyncStep(step)
         ? await answerAsyncStep(step, run, scope, parts)
-        : await lockedStep(step, scope, parts)
+        : await lockedStep(step, scope, parts, answerBound)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -155,7 +171,10 @@ async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: Transac
   if (locks !== undefined && isPlan(step)) await scope.lock(locks.missingFor(step), limitMs)
 }
 
-/** Each step is undone alone if it fails, so that the function can continue. */
+/**
+ * Each step is undone alone if it fails, so that the function can continue. What the function reads is no answer: each read
+ * has its own bound.
+ */
 async function answerAsyncStep<T>(
   asyncStep: AsyncStep<GuardedPlanStep>,
   run: ProgramRun<T>,
@@ -166,7 +185,7 @@ async function answerAsyncStep<T>(
     try {
       await lock(step, scope, parts)
       // Reads too: without a savepoint, a failed one would end the transaction.
-      return run.answerOf(await scope.savepoint(fork => runStep(step, fork, parts)))
+      return run.answerOf(await scope.savepoint(fork => runStep(step, fork, parts, writeBound(parts))))
     } catch (cause) {
       throw failureOf(cause)
     }
@@ -178,15 +197,17 @@ async function lockedStep(
   step: Exclude<GuardedStep, AsyncStep<unknown>>,
   scope: Scope,
   parts: TransactionParts,
+  answerBound: AnswerBound,
 ): Promise<StepResult> {
   await lock(step, scope, parts)
-  return runStep(step, scope, parts)
+  return runStep(step, scope, parts, answerBound)
 }
 
 async function runStep(
   step: Exclude<GuardedStep, AsyncStep<unknown>> | GuardedInnerStep,
   scope: Scope,
   parts: TransactionParts,
+  answerBound: AnswerBound,
 ): Promise<StepResult> {
   if (isRecordChange(step)) {
     return { kind: 'record', work: await scope.run(parts.records.steps(step), ({ inputs }) => inputs) }
@@ -196,21 +217,24 @@ async function runStep(
     scope.hasChanged = true
     return { kind: 'emission' }
   }
-  if (isIndependentWrites(step)) return { kind: 'writes', all: await runWrites(step, scope, parts) }
-  if (isWrite(step)) return { kind: 'write', written: await runWrite(step, scope, parts) }
-  return { kind: 'read', answer: await parts.reads.read(step, scope) }
+  if (isIndependentWrites(step)) {
+    return { kind: 'writes', all: await runWrites(step, scope, parts, answerBound) }
+  }
+  if (isWrite(step)) return { kind: 'write', written: await runWrite(step, scope, parts, answerBound) }
+  return { kind: 'read', answer: await parts.reads.read(step, scope, answerBound) }
 }
 
 async function runWrite(
   plan: GuardedWrite,
   scope: Scope,
   { writes, claimOf, reads, security }: TransactionParts,
+  answerBound: AnswerBound,
 ): Promise<WriteResult> {
   const requirement = reads.requireAnswer(plan)
   if (requirement !== undefined) await requirement
   const claim = claimOf(plan)
   if (claim !== undefined) scope.claim(claim)
-  return scope.run(writes.run(plan, scope), security.inputsOf(plan))
+  return scope.run(writes.run(plan, scope, answerBound), security.inputsOf(plan))
 }
 
 /** The statements that the writes yield in one turn are sent together. */
@@ -218,19 +242,20 @@ async function runWrites(
   step: IndependentWrites<GuardedPlanStep>,
   scope: Scope,
   parts: TransactionParts,
+  answerBound: AnswerBound,
 ): Promise<readonly WriteResult[]> {
   const results: WriteResult[] = []
   const plans = writesOf(step)
   const shapes = [...new Set(plans.map(({ shape }) => shape))]
   const areOrdered = shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
-  const concurrency = areOrdered ? 1 : maxConcurrentWrites
+  const concurrency = areOrdered ? 1 : shapes.some(answersWithLists) ? maxConcurrentLists : maxConcurrentWrites
   for (let start = 0; start < plans.length; start += concurrency) {
     const scopes: Scope[] = []
     const outcomes = await Promise.allSettled(
       plans.slice(start, start + concurrency).map(plan => {
         const fork = scope.fork()
         scopes.push(fork)
-        return runWrite(plan, fork, parts)
+        return runWrite(plan, fork, parts, answerBound)
       }),
     )
     // In the order of the writes, whichever finished first.
@@ -243,6 +268,10 @@ async function runWrites(
     results.push(...outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : [])))
   }
   return results
+}
+
+function answersWithLists(shape: GuardedWrite['shape']): boolean {
+  return shape.kind !== 'delete' && hasLists(shape.select)
 }
 
 /** The first failure that is not the consequence of another one. */

@@ -2,6 +2,7 @@
 
 import { ApiError } from '../../../errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncSteps, GuardedProgram } from '../../../plan/transaction.ts'
 import type { RecordChanges } from '../../records.ts'
@@ -41,6 +42,7 @@ export interface WriterOptions {
   readonly maxWaiting: number
   readonly health: WriteHealth
   readonly onCascade: OnCascade | undefined
+  readonly answerLimits: AnswerLimits
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   /** See `GroupCommit`. */
@@ -115,14 +117,14 @@ export class Writer {
     program: GuardedProgram<T>,
     records: Pick<RecordChanges<Statement>, 'steps'>,
   ): Promise<T> {
-    const { security, reads, lockWaitMs } = this.#options
+    const { security, reads, lockWaitMs, answerLimits } = this.#options
     const asyncTransaction =
       program.asyncSteps && !program.snapshot
         ? this.#asyncTransaction(program.asyncSteps, program)
         : undefined
     const ownTransaction = asyncTransaction?.own ?? this.#ownTransaction(program)
     const limitMs = ownTransaction?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
-    const parts = { writes: this.#writes, security, reads, records, limitMs }
+    const parts = { writes: this.#writes, security, reads, records, limitMs, answerLimits }
     let outcome: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<WriteResult> => {
       const [result, written] = await runProgram(program, scope, {
@@ -199,7 +201,9 @@ export class Writer {
   #jobOf(plan: GuardedWrite): WriteJob<WriteResult> {
     const { shape, args } = plan
     const run = (scope: Scope) => {
-      return scope.run(this.#writes.run(plan, scope), this.#options.security.inputsOf(plan))
+      const { security, answerLimits } = this.#options
+      const bound = new AnswerBound(answerLimits, 'writeBytes')
+      return scope.run(this.#writes.run(plan, scope, bound), security.inputsOf(plan))
     }
     const claim = this.#locks.claimOf(plan)
     if (shape.kind === 'create')

@@ -11,6 +11,8 @@ export interface ReaderQuery {
 export interface ReaderJob {
   readonly id: number
   readonly queries: readonly ReaderQuery[]
+  /** Undefined: any size. */
+  readonly maxAnswerBytes: number | undefined
 }
 
 /** The rows of each query. `ms`: their processor time. */
@@ -26,6 +28,8 @@ export interface ReaderFailure {
   readonly errcode: number | undefined
   /** Whether the database file is not the one that the service has open. */
   readonly isMoved: boolean
+  /** Whether the answer has more bytes than the job allows. */
+  readonly isTooLarge: boolean
 }
 
 export type ReaderReply =

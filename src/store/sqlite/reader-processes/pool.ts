@@ -3,11 +3,12 @@
  * started on demand and ended when idle. See `decisions/slow-reads.md`.
  */
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import type { SlowReadCounts } from '../../store.ts'
 import { failureOf } from '../failure.ts'
 import { FairQueue } from './fair-queue.ts'
 import type { ReaderProcessOptions, ReaderQuery, ReaderRows } from './messages.ts'
-import { ReaderLost, ReaderProcess } from './process.ts'
+import { AnswerTooLarge, ReaderLost, ReaderProcess } from './process.ts'
 
 export interface ReaderPoolOptions {
   readonly processOptions: ReaderProcessOptions
@@ -27,6 +28,7 @@ export interface ReaderPoolOptions {
 interface ReadJob {
   readonly caller: string
   readonly queries: readonly ReaderQuery[]
+  readonly answerBound: AnswerBound | undefined
   readonly resolve: (rows: ReaderRows) => void
   readonly reject: (error: ApiError) => void
   timer: NodeJS.Timeout | undefined
@@ -75,11 +77,19 @@ export class ReaderPool {
    * Runs queries in one snapshot, which begins after this call. Rejects with an `ApiError`. `caller`: see
    * `Principal.budgetKey`. Aborting `signal` removes the read from the queue; a running read continues.
    */
-  run(caller: string, queries: readonly ReaderQuery[], signal?: AbortSignal): Promise<ReaderRows> {
+  run(
+    caller: string,
+    queries: readonly ReaderQuery[],
+    signal?: AbortSignal,
+    answerBound?: AnswerBound,
+  ): Promise<ReaderRows> {
     if (this.#isClosed) return Promise.reject(stoppingRefusal())
     if (signal?.aborted === true) return Promise.reject(abandonedRefusal())
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
-    const job: ReadJob = { caller, queries, resolve, reject, timer: undefined, process: undefined, tries: 0 }
+    const job: ReadJob = {
+      ...{ caller, queries, answerBound, resolve, reject },
+      ...{ timer: undefined, process: undefined, tries: 0 },
+    }
     if (!this.#queue.add(caller, job)) {
       this.#counts.refused++
       return Promise.reject(temporaryRefusal('Too many slow reads are waiting.'))
@@ -130,7 +140,7 @@ export class ReaderPool {
     job.tries++
     this.#counts.running++
     try {
-      const rows = await process.run(job.queries)
+      const rows = await process.run(job.queries, job.answerBound?.leftBytes)
       this.#counts.done++
       clearTimeout(job.timer)
       job.resolve(rows)
@@ -150,6 +160,7 @@ export class ReaderPool {
     const mayRetry = cause instanceof ReaderLost && job.tries < maxTries && !this.#isClosed
     if (mayRetry && this.#queue.add(job.caller, job)) return
     if (this.#isClosed) this.#refuse(job, stoppingRefusal())
+    else if (cause instanceof AnswerTooLarge && job.answerBound) this.#refuse(job, job.answerBound.refusal())
     else if (cause instanceof ReaderLost) this.#refuse(job, new ApiError('UNAVAILABLE', undefined, { cause }))
     else this.#refuse(job, failureOf(cause))
   }

@@ -3,11 +3,23 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { movedFileError } from '../write/writer.ts'
-import type { ReaderJob, ReaderProcessOptions, ReaderQuery, ReaderReply, ReaderRows } from './messages.ts'
+import type {
+  ReaderFailure,
+  ReaderJob,
+  ReaderProcessOptions,
+  ReaderQuery,
+  ReaderReply,
+  ReaderRows,
+} from './messages.ts'
 
 /** The process ended before it answered. */
 export class ReaderLost extends Error {
   override readonly name = 'ReaderLost'
+}
+
+/** The answer has more bytes than the job allows. */
+export class AnswerTooLarge extends Error {
+  override readonly name = 'AnswerTooLarge'
 }
 
 /** A failure in a reader process, in the form that `failureOf` accepts. */
@@ -18,6 +30,11 @@ class ReaderError extends Error {
     super(message)
     this.errcode = errcode
   }
+}
+
+function causeOf({ message, errcode, isMoved, isTooLarge }: ReaderFailure): Error {
+  if (isTooLarge) return new AnswerTooLarge(message)
+  return isMoved ? movedFileError() : new ReaderError(message, errcode)
 }
 
 const program = fileURLToPath(
@@ -113,10 +130,12 @@ export class ReaderProcess {
     return !this.#hasEnded && !this.wasKilled
   }
 
-  /** Runs the queries in one snapshot, one job at a time. Rejects with `ReaderLost`, or with the failure. */
-  run(queries: readonly ReaderQuery[]): Promise<ReaderRows> {
+  /**
+   * Runs the queries in one snapshot, one job at a time. Rejects with `ReaderLost`, `AnswerTooLarge`, or the failure.
+   */
+  run(queries: readonly ReaderQuery[], maxAnswerBytes?: number): Promise<ReaderRows> {
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
-    const job: ReaderJob = { id: ++this.#lastId, queries }
+    const job: ReaderJob = { id: ++this.#lastId, queries, maxAnswerBytes }
     this.#running = { id: job.id, resolve, reject }
     this.#setReferenced(true)
     // If the job cannot be sent, the process has ended or is about to end.
@@ -143,8 +162,7 @@ export class ReaderProcess {
     const running = this.#takeRunning()
     if ('rows' in reply) running?.resolve(reply.rows)
     else {
-      const { message, errcode, isMoved } = reply.failure
-      running?.reject(isMoved ? movedFileError() : new ReaderError(message, errcode))
+      running?.reject(causeOf(reply.failure))
     }
   }
 

@@ -6,6 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import type { ResultRows } from '../../values.ts'
 import { identityOf } from '../file/identity.ts'
+import { AnswerSize } from '../read/answer-size.ts'
 import {
   lifelineDescriptor,
   type ReaderFailure,
@@ -21,22 +22,29 @@ const maxStatements = 200
 const watchScript = `require('node:fs').readSync(${lifelineDescriptor}, Buffer.alloc(1)); process.kill(process.pid, 'SIGKILL')`
 
 class MovedFile extends Error {}
+class TooLarge extends Error {}
 
 class FileReader {
   readonly #options: ReaderProcessOptions
   readonly #statements = new Map<string, StatementSync>()
   #database: DatabaseSync | undefined
+  #answerSize: AnswerSize | undefined
 
   constructor(options: ReaderProcessOptions) {
     this.#options = options
   }
 
-  run({ queries }: ReaderJob): readonly ResultRows[] {
+  run({ queries, maxAnswerBytes = Number.POSITIVE_INFINITY }: ReaderJob): readonly ResultRows[] {
     this.#database ??= this.#open()
     const database = this.#database
+    this.#answerSize ??= new AnswerSize(database)
     database.exec('BEGIN')
     try {
-      return queries.map(({ sql, values }) => this.#statement(database, sql).all(...values) as never)
+      const results = this.#answerSize.within(maxAnswerBytes, () =>
+        queries.map(({ sql, values }): ResultRows => this.#statement(database, sql).all(...values) as never),
+      )
+      if (results === undefined) throw new TooLarge('the answer is too large')
+      return results
     } finally {
       if (database.isTransaction) database.exec('ROLLBACK')
     }
@@ -75,7 +83,7 @@ function failureOf(cause: unknown): ReaderFailure {
   const message = cause instanceof Error ? cause.message : String(cause)
   const code = cause instanceof Error && 'errcode' in cause ? cause.errcode : undefined
   const errcode = typeof code === 'number' ? code : undefined
-  return { message, errcode, isMoved: cause instanceof MovedFile }
+  return { message, errcode, isMoved: cause instanceof MovedFile, isTooLarge: cause instanceof TooLarge }
 }
 
 /** Processor time, not elapsed time: a process with low priority also waits. */

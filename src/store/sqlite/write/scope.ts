@@ -1,4 +1,5 @@
 /** A write within a transaction on SQLite, whose statements are synchronous. */
+import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import type { Inputs } from '../../values.ts'
 import type { ItemChange } from '../../write/event.ts'
 import type { WriteScope } from '../../write/steps.ts'
@@ -12,6 +13,7 @@ export class SqliteScope implements WriteScope<Statement> {
   now = 0
   /** Not used: `Connection.changes` counts the changes. */
   hasChanged = false
+  answerBound: AnswerBound | undefined
   /** Whether an action runs within the transaction: others would read uncommitted data. */
   isInAsyncStep = false
 

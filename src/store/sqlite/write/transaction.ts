@@ -3,6 +3,7 @@
  * they see the changes of earlier steps.
  */
 import { ApiError } from '../../../errors.ts'
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
@@ -31,6 +32,7 @@ import type { Writes } from '../../write/writes.ts'
 import type { WriteResult } from '../../write/written.ts'
 import type { Connection } from '../connection.ts'
 import { failureOf } from '../failure.ts'
+import type { AnswerSize } from '../read/answer-size.ts'
 import type { ReadBudget } from '../read/budget.ts'
 import { inlineSnapshot, inlineStatements } from '../read/inline.ts'
 import type { InlineContext } from '../read/inline-statement.ts'
@@ -43,39 +45,56 @@ const readBudgetMs = 50
 
 export interface TransactionReadsParts extends InlineContext {
   readonly lists: ListCacheOptions
+  readonly answerSize: AnswerSize
   /** Undefined: reads are not limited. */
   readonly budget: ReadBudget | undefined
   /** Bounds how many rows a list may scan. */
   readonly statistics: Pick<QueryStatistics, 'require' | 'requireAnswer'> | undefined
 }
 
-type TransactionRead = (plan: AnyGuardedRead, now: number) => Answer
+type TransactionRead = (plan: AnyGuardedRead, step: StepContext) => Answer
 
 /** Reads within transactions: they neither use nor fill caches. */
 export class TransactionReads {
   readonly #budget: ReadBudget | undefined
+  readonly #answerSize: AnswerSize
   readonly #statistics: TransactionReadsParts['statistics']
   readonly #runOf: (shape: GuardedReadShape) => TransactionRead
   readonly #budgetedRunOf: (shape: GuardedReadShape) => TransactionRead
 
   constructor(parts: TransactionReadsParts) {
     this.#budget = parts.budget
+    this.#answerSize = parts.answerSize
     this.#statistics = parts.statistics
     this.#runOf = memoised(shape => runOf(shape, parts, false))
     this.#budgetedRunOf = memoised(shape => runOf(shape, parts, true))
   }
 
-  /** `now`: see `Inputs`. */
-  read(plan: AnyGuardedRead, readTime: ReadTime, now: number): Answer {
+  /** Throws ANSWER_TOO_LARGE. */
+  read(plan: AnyGuardedRead, step: StepContext): Answer {
     // Portico's own reads are by keys.
-    if (plan.principal === system) return this.#runOf(plan.shape)(plan, now)
+    if (plan.principal === system) return this.#runOf(plan.shape)(plan, step)
     // Synchronous on SQLite.
     this.#statistics?.require(plan)
-    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan, now)
+    const answer = this.within(step.answerBound, () => this.#readInTime(plan, step))
+    step.answerBound.add(answer.text)
+    return answer
+  }
+
+  /** Runs work that makes an answer. Throws ANSWER_TOO_LARGE as soon as that is larger than the bound allows. */
+  within<T>(answerBound: AnswerBound, work: () => T): T {
+    const result = this.#answerSize.within(answerBound.leftBytes, work)
+    if (result === undefined) throw answerBound.refusal()
+    return result
+  }
+
+  #readInTime(plan: AnyGuardedRead, step: StepContext): Answer {
+    if (this.#budget === undefined) return this.#runOf(plan.shape)(plan, step)
+    const { readTime } = step
     const startedAt = performance.now()
     const run = this.#budgetedRunOf(plan.shape)
     const remainingMs = readTime.readBudgetMs - readTime.readMs
-    const answer = remainingMs > 0 ? this.#budget.run(() => run(plan, now), remainingMs) : undefined
+    const answer = remainingMs > 0 ? this.#budget.run(() => run(plan, step), remainingMs) : undefined
     readTime.readMs += performance.now() - startedAt
     if (answer === undefined) throw new ApiError('BAD_REQUEST', readTimeMessage(readTime))
     return answer
@@ -86,6 +105,13 @@ export class TransactionReads {
     // Synchronous on SQLite.
     if (plan.principal !== system) this.#statistics?.requireAnswer(plan)
   }
+}
+
+interface StepContext {
+  /** See `Inputs`. */
+  readonly now: number
+  readonly readTime: ReadTime
+  readonly answerBound: AnswerBound
 }
 
 interface ReadTime {
@@ -102,7 +128,7 @@ function runOf(shape: GuardedReadShape, parts: TransactionReadsParts, isBudgeted
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
   const lists = isPaged ? new NoListCache(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
-  return ({ args, principal: { userId, claims } }, now) =>
+  return ({ args, principal: { userId, claims } }, { now }) =>
     // Synchronous, because the snapshot is.
     run({ args, userId, slots: noSlots, now, claims }, inlineSnapshot) as Answer
 }
@@ -113,18 +139,20 @@ export interface TransactionParts {
   readonly scope: SqliteScope
   readonly reads: TransactionReads
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
+  readonly answerLimits: AnswerLimits
 }
 
 /** Runs the program within the current transaction. */
 export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
   const run: ProgramRun<T> = new ProgramRun(program)
   const readTime = { readBudgetMs: Math.max(readBudgetMs, program.asyncSteps?.limitMs ?? 0), readMs: 0 }
+  const context = { now: parts.scope.now, readTime, answerBound: writeBound(parts) }
   for (let step = run.step; step !== undefined; step = run.step) {
     let result: StepResult
     try {
       result = isAsyncStep(step)
-        ? answerAsyncStep(step, run, parts, readTime)
-        : runStep(step, parts, readTime)
+        ? answerAsyncStep(step, run, parts, context)
+        : runStep(step, parts, context)
     } catch (cause) {
       run.fail(failureOf(cause))
     }
@@ -133,18 +161,26 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
   return [run.result, run.written]
 }
 
-/** Each step is undone alone if it fails, so that the function can continue. */
+function writeBound({ answerLimits }: Pick<TransactionParts, 'answerLimits'>): AnswerBound {
+  return new AnswerBound(answerLimits, 'writeBytes')
+}
+
+/**
+ * Each step is undone alone if it fails, so that the function can continue. What the function reads is no answer: each read
+ * has its own bound.
+ */
 function answerAsyncStep<T>(
   asyncStep: AsyncStep<GuardedPlanStep>,
   run: ProgramRun<T>,
   parts: TransactionParts,
-  readTime: ReadTime,
+  context: StepContext,
 ): StepResult {
   parts.scope.isInAsyncStep = true
   try {
-    runAsyncStepSync(asyncStep, step =>
-      run.answerOf(runInSavepoint(parts.connection, () => runStep(step, parts, readTime))),
-    )
+    runAsyncStepSync(asyncStep, step => {
+      const stepContext = { ...context, answerBound: writeBound(parts) }
+      return run.answerOf(runInSavepoint(parts.connection, () => runStep(step, parts, stepContext)))
+    })
   } finally {
     parts.scope.isInAsyncStep = false
   }
@@ -164,7 +200,7 @@ function runInSavepoint<T>(connection: Connection, work: () => T): T {
 function runStep(
   step: Exclude<GuardedStep, AsyncStep<unknown>> | GuardedInnerStep,
   { writes, scope, reads, records }: TransactionParts,
-  readTime: ReadTime,
+  context: StepContext,
 ): StepResult {
   if (isRecordChange(step)) return { kind: 'record', work: runSteps(records.steps(step)) }
   if (isEmission(step)) {
@@ -173,11 +209,12 @@ function runStep(
   }
   const runWrite = (plan: GuardedWrite): WriteResult => {
     reads.requireAnswer(plan)
-    return runSteps(writes.run(plan, scope))
+    const { answerBound } = context
+    return reads.within(answerBound, () => runSteps(writes.run(plan, scope, answerBound)))
   }
   if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, runWrite) }
   if (isWrite(step)) return { kind: 'write', written: runWrite(step) }
-  return { kind: 'read', answer: reads.read(step, readTime, scope.now) }
+  return { kind: 'read', answer: reads.read(step, context) }
 }
 
 function runWrites(

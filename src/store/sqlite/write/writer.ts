@@ -2,6 +2,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { Model } from '../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
 import type { TimeLimit } from '../../../time-limit.ts'
@@ -41,6 +42,7 @@ export interface WriterOptions {
   readonly identity: FileIdentity
   readonly onCascade: OnCascade | undefined
   readonly reads: TransactionReads
+  readonly answerLimits: AnswerLimits
   readonly timeLimit: TimeLimit
 }
 
@@ -49,6 +51,7 @@ export class Writer {
   readonly #writes: Writes<Statement>
   readonly #scope: SqliteScope
   readonly #reads: TransactionReads
+  readonly #answerLimits: AnswerLimits
   readonly #connection: Connection
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
@@ -56,6 +59,7 @@ export class Writer {
     this.#writes = new Writes(new SqliteWrites(model, connection, options.timeLimit), options.onCascade)
     this.#scope = new SqliteScope(events)
     this.#reads = options.reads
+    this.#answerLimits = options.answerLimits
     this.#connection = connection
     const pruning = new RecordPruning(connection)
     const onBegin = (): void => {
@@ -81,7 +85,8 @@ export class Writer {
   write(plan: GuardedWrite): Promise<WriteAnswer> {
     return this.#queue.add(() => {
       this.#reads.requireAnswer(plan)
-      return runSteps(this.#writes.run(plan, this.#scope))
+      const bound = new AnswerBound(this.#answerLimits, 'writeBytes')
+      return this.#reads.within(bound, () => runSteps(this.#writes.run(plan, this.#scope, bound)))
     })
   }
 
@@ -98,6 +103,7 @@ export class Writer {
     const parts = {
       ...{ connection: this.#connection, writes: this.#writes, scope: this.#scope, reads: this.#reads },
       records,
+      answerLimits: this.#answerLimits,
     }
     let outcome: { readonly result: T } | undefined
     await this.#queue.add(() => {

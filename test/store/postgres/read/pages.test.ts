@@ -1,6 +1,7 @@
 /** Known totals and positions of a list are used on PostgreSQL only if the snapshot has no uncounted change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultAnswerLimits } from '../../../../src/plan/answer-bound.ts'
 import type { ListAnswer } from '../../../../src/plan/answer.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
 import type { GuardedRead } from '../../../../src/plan/guarded.ts'
@@ -44,6 +45,7 @@ function open(checks: readonly DataRows[], total = 5000) {
     })
   }
   const reads = new PostgresReads({
+    answerLimits: defaultAnswerLimits,
     answers: new Answers(0),
     lists: listCacheOptions({ versions, keepsTotals: true }),
     checks: new Checks({ pool, versions, lease: new CacheLease(), onChange() {} }),

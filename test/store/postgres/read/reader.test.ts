@@ -1,6 +1,7 @@
 /** The answer cache of PostgreSQL, without a database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { defaultAnswerLimits } from '../../../../src/plan/answer-bound.ts'
 import type { ItemAnswer } from '../../../../src/plan/answer.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
 import type { ItemShape } from '../../../../src/plan/plan.ts'
@@ -36,6 +37,7 @@ function open(security: Security = noSecurity) {
     return promise
   }
   const reads = new PostgresReads({
+    answerLimits: defaultAnswerLimits,
     answers: new Answers(1_000_000),
     lists: listCacheOptions({ versions, keepsTotals: true }),
     checks: {} as Checks,
