@@ -56,7 +56,7 @@ export function isLarger(text: string, maxBytes: number): boolean {
 
 const messages = {
   readBytes: (size: string) =>
-    `The answer has more than ${size}. Request fewer items (\`per_page\`, \`limit\`), fewer fields (\`fields\`), or fewer relations (\`include\`).`,
+    `The answer has more than ${size}. Request fewer items (\`per_page\`, \`limit\`, \`first\`), fewer fields (\`fields\`), or fewer relations (\`include\`).`,
   writeBytes: (size: string) =>
     `The answers to a write, an action or a batch have more than ${size} together, so nothing was changed. Request fewer fields (\`fields\`) or relations (\`include\`), or do less in one request.`,
 }

@@ -50,7 +50,17 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
   const clock = serving?.now && { now: serving.now }
   const answerLimits = { readBytes: settings.maxAnswer, writeBytes: settings.maxWriteAnswer }
-  const shared = { answerLimits, cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit, ...clock }
+  const shared = {
+    answerLimits,
+    cacheBytes,
+    autoMigrate,
+    retention,
+    onSurplus,
+    onCascade,
+    queries,
+    timeLimit,
+    ...clock,
+  }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)

@@ -2,8 +2,8 @@
 import type { Call, Reply } from '../../call.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
 import { qualifiedName } from '../../logic/operations/call.ts'
-import { AnswerBound } from '../../plan/answer-bound.ts'
 import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import type {
   AsyncSteps,
   CollectionUses,

@@ -9,7 +9,6 @@ import type {
   GuardedRoot,
   GuardedSelected,
   GuardedSelectedList,
-  GuardedUpdate,
 } from '../../plan/guarded.ts'
 import type { Param, SelectedFigure } from '../../plan/plan.ts'
 import type { GuardedReadShape } from './answers.ts'
@@ -34,11 +33,6 @@ export function largestAnswer(shape: GuardedReadShape): LargestAnswer {
   const largest = largestOf(partOf(shape))
   shapes.set(shape, largest)
   return largest
-}
-
-/** Of the answer to a create or an update. */
-export function largestSelection({ select }: Pick<GuardedUpdate, 'select'>): LargestAnswer {
-  return largestOf(selectPart(select))
 }
 
 function largestOf(part: Part): LargestAnswer {

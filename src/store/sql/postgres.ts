@@ -10,7 +10,17 @@ import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type SearchQuery, type SearchRow, searchTable, storedTable } from './dialect.ts'
 import { sumFunction } from './sum-function.ts'
-import { aliasPrefix, answerBytes, applyToFragments, type Bind, join, name, type Sql, sql, textLiteral } from './writer.ts'
+import {
+  aliasPrefix,
+  answerBytes,
+  applyToFragments,
+  type Bind,
+  join,
+  name,
+  type Sql,
+  sql,
+  textLiteral,
+} from './writer.ts'
 
 /** The column of a search table with the terms of all fields. Each field also has a column of its own, under its name. */
 export const allTermsColumn = '_all'

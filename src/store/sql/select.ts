@@ -158,7 +158,7 @@ export function manySql(
 
 /** A row of a connection: its object, and its sort keys in the form that cursors contain. */
 function rowWithKeys(object: Sql, sort: readonly GuardedSort[], row: RowAlias): Sql {
-  const keys = sort.map(({ field }) => row.dialect.json(visibleSql(field, row), field.field))
+  const keys = sort.map(({ field }) => formSql(visibleSql(field, row), field.field, undefined, row))
   return row.dialect.object([
     ['node', object],
     ['keys', row.dialect.tuple(keys)],

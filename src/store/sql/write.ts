@@ -38,8 +38,7 @@ function boundedText(select: readonly GuardedSelected[], row: RowAlias): Sql {
 
 export function hasLists(select: readonly GuardedSelected[]): boolean {
   return select.some(
-    selected =>
-      selected.kind === 'relation' && (selected.list !== undefined || hasLists(selected.select)),
+    selected => selected.kind === 'relation' && (selected.list !== undefined || hasLists(selected.select)),
   )
 }
 

@@ -135,8 +135,15 @@ type WriterParts = Pick<
 
 function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): Writer {
   const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
-  const { maxWaiting, busyTimeoutMs: lockWaitMs, otherThreads, now, onCascade, timeLimit, answerLimits } =
-    settings
+  const {
+    maxWaiting,
+    busyTimeoutMs: lockWaitMs,
+    otherThreads,
+    now,
+    onCascade,
+    timeLimit,
+    answerLimits,
+  } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
   return new Writer(
     { model, connection, events },

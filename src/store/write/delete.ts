@@ -76,7 +76,6 @@ function isSystemDeletion(principal: Principal): boolean {
 function storedOutputs(shape: GuardedDelete, row: RowAlias): Sql[] {
   const { collection, before, ifMatch, rows, representation } = shape
   const visible = sql`(${conditionSql(rows, row)})`
-  const representationText: Sql =
-    ifMatch === undefined ? ['NULL'] : representationSql(representation, row)
+  const representationText: Sql = ifMatch === undefined ? ['NULL'] : representationSql(representation, row)
   return [visible, representationText, eventSql(collection, row), ...checksSql(before, row)]
 }

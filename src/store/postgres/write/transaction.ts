@@ -248,7 +248,11 @@ async function runWrites(
   const plans = writesOf(step)
   const shapes = [...new Set(plans.map(({ shape }) => shape))]
   const areOrdered = shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
-  const concurrency = areOrdered ? 1 : shapes.some(answersWithLists) ? maxConcurrentLists : maxConcurrentWrites
+  const concurrency = areOrdered
+    ? 1
+    : shapes.some(answersWithLists)
+      ? maxConcurrentLists
+      : maxConcurrentWrites
   for (let start = 0; start < plans.length; start += concurrency) {
     const scopes: Scope[] = []
     const outcomes = await Promise.allSettled(

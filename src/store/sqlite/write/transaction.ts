@@ -150,9 +150,7 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
   for (let step = run.step; step !== undefined; step = run.step) {
     let result: StepResult
     try {
-      result = isAsyncStep(step)
-        ? answerAsyncStep(step, run, parts, context)
-        : runStep(step, parts, context)
+      result = isAsyncStep(step) ? answerAsyncStep(step, run, parts, context) : runStep(step, parts, context)
     } catch (cause) {
       run.fail(failureOf(cause))
     }

@@ -1,8 +1,8 @@
 /** Known totals and positions of a list are used on PostgreSQL only if the snapshot has no uncounted change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultAnswerLimits } from '../../../../src/plan/answer-bound.ts'
 import type { ListAnswer } from '../../../../src/plan/answer.ts'
+import { defaultAnswerLimits } from '../../../../src/plan/answer-bound.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
 import type { GuardedRead } from '../../../../src/plan/guarded.ts'
 import type { ListShape } from '../../../../src/plan/plan.ts'

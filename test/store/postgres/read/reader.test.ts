@@ -1,8 +1,8 @@
 /** The answer cache of PostgreSQL, without a database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { defaultAnswerLimits } from '../../../../src/plan/answer-bound.ts'
 import type { ItemAnswer } from '../../../../src/plan/answer.ts'
+import { defaultAnswerLimits } from '../../../../src/plan/answer-bound.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
 import type { ItemShape } from '../../../../src/plan/plan.ts'
 import { type Principal, user } from '../../../../src/principal.ts'
