@@ -6,6 +6,9 @@ import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from '.
 /** How long the rest of a refused body is read before the connection ends. */
 const lingerMs = 10_000
 
+/** A longer text is sent as bytes. */
+const maxTextLength = 1024 * 1024
+
 /** How long a client may take to read a part of a stream. */
 const maxUnreadMs = 60_000
 
@@ -56,9 +59,14 @@ export function createSend(options: SendOptions): Send {
     }
     // A text with as many bytes as characters is ASCII, which is the same in Latin-1.
     const encoding = body.length === cached.bodyBytes ? 'latin1' : 'utf8'
-    endResponse(res, status, head, { content: body, encoding })
+    endResponse(res, status, head, { content: encoded(body, encoding), encoding })
     return cached.bodyBytes
   }
+}
+
+/** Node would join a long text with the header lines, which copies it twice. */
+function encoded(body: string | Buffer, encoding: 'latin1' | 'utf8'): string | Buffer {
+  return typeof body === 'string' && body.length > maxTextLength ? Buffer.from(body, encoding) : body
 }
 
 /** Called when the body is not sent: a stream must be stopped. */

@@ -2,6 +2,7 @@
  * A query is one composite plan. Fields that are queries of the model run apart from it. If no field can fail, the JSON of
  * the plan's answer is the reply.
  */
+import { setImmediate } from 'node:timers/promises'
 import type { GraphQLSchema } from 'graphql'
 import { ApiError, toApiError } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
@@ -59,6 +60,9 @@ type PlainRoot = Exclude<QueryRoot, { readonly from: 'query' }>
 
 const noQueries: QueryResults = new Map()
 
+/** A longer answer, in characters, is parsed in one turn of the event loop, and completed in the next. */
+const maxTextOfTurn = 1024 * 1024
+
 /** About how much memory the HTTP replies take, in addition to the text. */
 const httpRepliesBytes = 1000
 
@@ -113,7 +117,7 @@ class Execution {
   }
 
   /** Rendered once per answer, and cached with it. */
-  #replyTo(answer: CompositeAnswer | ApiError): Executed {
+  #replyTo(answer: CompositeAnswer | ApiError): Awaitable<Executed> {
     const { onError } = this.#context
     // `onError` is only called while a reply is built, so a cached reply would skip it.
     if (answer instanceof ApiError || this.#bound.variant.isVolatile || onError) return this.#complete(answer)
@@ -122,9 +126,12 @@ class Execution {
     const reply = this.#isAnswerVerbatim()
       ? executed(answer.text, [], this.#bound.cost)
       : this.#complete(answer)
-    const rendered: CachedReply = { ...reply, replies: {}, bytes: httpRepliesBytes + 2 * reply.text.length }
-    answer.rendered = rendered
-    return rendered
+    return then(reply, completed => {
+      const bytes = httpRepliesBytes + 2 * completed.text.length
+      const rendered: CachedReply = { ...completed, replies: {}, bytes }
+      answer.rendered = rendered
+      return rendered
+    })
   }
 
   /** Whether the answer's JSON is the reply: no field is refused, and no non-null field can be null. */
@@ -139,14 +146,20 @@ class Execution {
     )
   }
 
-  #complete(answer: CompositeAnswer | ApiError, queryResults: QueryResults = noQueries): Executed {
+  #complete(answer: CompositeAnswer | ApiError, queryResults: QueryResults = noQueries): Awaitable<Executed> {
+    if (answer instanceof ApiError) return this.#completeData(answer, queryResults)
+    const data: ReplyObject = JSON.parse(answer.text)
+    const complete = (): Executed => this.#completeData(data, queryResults)
+    return answer.text.length > maxTextOfTurn ? setImmediate().then(complete) : complete()
+  }
+
+  #completeData(data: ReplyObject | ApiError, queryResults: QueryResults): Executed {
     const { run } = this.#parts
-    const isFailed = answer instanceof ApiError
+    const isFailed = data instanceof ApiError
     const refusals = isFailed ? [] : run.refusals(this.#plan, this.#principal)
     const { replyFields } = this.#bound.variant
     const size = replySize(replyFields, this.#answerBound())
     const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context, size)
-    const data: ReplyObject | ApiError = isFailed ? answer : JSON.parse(answer.text)
     return completion.reply(this.#bound.cost, () => {
       const reply: ReplyObject = Object.create(null)
       for (const root of this.#bound.variant.roots) {

@@ -32,8 +32,28 @@ export interface ReaderFailure {
   readonly isTooLarge: boolean
 }
 
+/**
+ * A long value comes ahead of its reply, in pieces, so that the service takes in a large answer in many short turns of its event
+ * loop. In the reply it is replaced by the number of its pieces.
+ */
+export interface LongValue {
+  readonly pieces: number
+}
+
+/** The next piece of the reply's long values. */
+export interface ReaderPiece {
+  readonly id: number
+  readonly piece: string
+}
+
+/** `ReaderRows` as they are sent. */
+export interface SentRows {
+  readonly results: readonly (readonly (readonly (SqlValue | LongValue)[])[])[]
+  readonly ms: number
+}
+
 export type ReaderReply =
-  | { readonly id: number; readonly rows: ReaderRows }
+  | { readonly id: number; readonly rows: SentRows }
   | { readonly id: number; readonly failure: ReaderFailure }
 
 /** The options of a reader process: JSON in its first argument. */

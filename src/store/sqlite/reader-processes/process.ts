@@ -6,11 +6,13 @@ import { movedFileError } from '../write/writer.ts'
 import type {
   ReaderFailure,
   ReaderJob,
+  ReaderPiece,
   ReaderProcessOptions,
   ReaderQuery,
   ReaderReply,
   ReaderRows,
 } from './messages.ts'
+import { joinPieces } from './pieces.ts'
 
 /** The process ended before it answered. */
 export class ReaderLost extends Error {
@@ -90,6 +92,7 @@ interface RunningJob {
   readonly id: number
   readonly resolve: (rows: ReaderRows) => void
   readonly reject: (cause: unknown) => void
+  readonly pieces: string[]
 }
 
 export class ReaderProcess {
@@ -117,7 +120,7 @@ export class ReaderProcess {
     }
     this.#child = startProcess(options, onExit)
     this.#setReferenced(false)
-    this.#child?.on('message', (reply: ReaderReply) => this.#handleReply(reply))
+    this.#child?.on('message', (message: ReaderReply | ReaderPiece) => this.#handle(message))
     this.#child?.on('exit', (code, signal) => onExit(signal ?? code))
   }
 
@@ -136,7 +139,7 @@ export class ReaderProcess {
   run(queries: readonly ReaderQuery[], maxAnswerBytes?: number): Promise<ReaderRows> {
     const { promise, resolve, reject } = Promise.withResolvers<ReaderRows>()
     const job: ReaderJob = { id: ++this.#lastId, queries, maxAnswerBytes }
-    this.#running = { id: job.id, resolve, reject }
+    this.#running = { id: job.id, resolve, reject, pieces: [] }
     this.#setReferenced(true)
     // If the job cannot be sent, the process has ended or is about to end.
     this.#child?.send(job, cause => {
@@ -156,14 +159,24 @@ export class ReaderProcess {
     return this.#end.promise
   }
 
-  #handleReply(reply: ReaderReply): void {
-    if (reply.id !== this.#running?.id) return
-    this.hasAnswered = true
-    const running = this.#takeRunning()
-    if ('rows' in reply) running?.resolve(reply.rows)
-    else {
-      running?.reject(causeOf(reply.failure))
+  #handle(message: ReaderReply | ReaderPiece): void {
+    const running = this.#running
+    if (message.id !== running?.id) return
+    if ('piece' in message) {
+      running.pieces.push(message.piece)
+      return
     }
+    this.hasAnswered = true
+    this.#takeRunning()
+    if ('failure' in message) {
+      running.reject(causeOf(message.failure))
+      return
+    }
+    const rows = joinPieces(message.rows, running.pieces)
+    const resolve = (): void => running.resolve(rows)
+    // What becomes of a large answer has a turn of its own.
+    if (running.pieces.length > 0) setImmediate(resolve)
+    else resolve()
   }
 
   #takeRunning(): RunningJob | undefined {

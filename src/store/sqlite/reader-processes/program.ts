@@ -11,9 +11,11 @@ import {
   lifelineDescriptor,
   type ReaderFailure,
   type ReaderJob,
+  type ReaderPiece,
   type ReaderProcessOptions,
   type ReaderReply,
 } from './messages.ts'
+import { sendPieces } from './pieces.ts'
 
 /** How many prepared statements are kept. */
 const maxStatements = 200
@@ -97,7 +99,8 @@ function replyTo(reader: FileReader, job: ReaderJob): ReaderReply {
   const cpuBefore = process.cpuUsage()
   try {
     const results = reader.run(job)
-    return { id, rows: { results, ms: cpuMs(cpuBefore) } }
+    const rows = { results, ms: cpuMs(cpuBefore) }
+    return { id, rows: sendPieces(rows, piece => process.send?.({ id, piece } satisfies ReaderPiece)) }
   } catch (cause) {
     return { id, failure: failureOf(cause) }
   }
