@@ -21,6 +21,8 @@ export interface RateLimited {
 export interface RateLimits {
   /** Draws `cost` requests, one by default. Throws RATE_LIMITED if fewer remain. */
   draw(principal: Principal, answer: RateLimited, cost?: number): undefined | Promise<undefined>
+  /** Draws one request for each whole mebibyte of a reply. Never throws: if fewer remain, it draws those, and the reply is sent. */
+  drawForReply(principal: Principal, answer: RateLimited, reply: string): undefined | Promise<undefined>
   /** Gives back one request that should not count. */
   give(principal: Principal): void
   /** How many requests were refused. */
@@ -66,6 +68,13 @@ function secondsLeft({ resetAt }: Budget, now: number): number {
   return Math.max(1, resetAt - Math.floor(now / 1000))
 }
 
+const mebibyte = 1024 * 1024
+
+/** Rounded down. A character has at most three bytes. */
+function mebibytesOf(text: string): number {
+  return 3 * text.length < mebibyte ? 0 : Math.floor(Buffer.byteLength(text) / mebibyte)
+}
+
 export function createRateLimits(
   settings: RateLimitSettings,
   counters: RateCounters,
@@ -74,9 +83,12 @@ export function createRateLimits(
   const userPolicy = createPolicy('user', settings.user)
   const addressPolicy = createPolicy('address', settings.address)
   const counts = { refused: 0 }
-  const settle = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
+  const show = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
     answer.headerLines = headerLines(budget, policy, now())
     answer.budget = budget
+  }
+  const settle = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
+    show(budget, policy, answer)
     if (budget.granted) return
     counts.refused++
     const seconds = secondsLeft(budget, now())
@@ -92,6 +104,16 @@ export function createRateLimits(
     counts,
     give(principal) {
       if (policyFor(principal)) counters.give(principal.budgetKey, 1)
+    },
+    drawForReply(principal, answer, reply) {
+      const policy = policyFor(principal)
+      const requests = mebibytesOf(reply)
+      if (!policy || requests === 0) return undefined
+      const { limit } = policy
+      const { remaining = limit } = answer.budget ?? {}
+      const budget = counters.take(principal.budgetKey, limit, Math.min(remaining, requests))
+      if (budget instanceof Promise) return budget.then(resolved => show(resolved, policy, answer))
+      return show(budget, policy, answer)
     },
     draw(principal, answer, cost = 1) {
       const policy = policyFor(principal)

@@ -255,5 +255,12 @@ class RestHandler {
 /** The REST transport of a model: every path under `/api/v1`, and those of `pages`. */
 export function createRest(options: RestOptions): Rest {
   const handler = new RestHandler(options)
-  return (call, principal) => handler.answer(call, principal)
+  const { drawForReply } = options
+  if (drawForReply === undefined) return (call, principal) => handler.answer(call, principal)
+  return (call, principal) =>
+    then(handler.answer(call, principal), reply => {
+      // Pages cost the same, whatever their size.
+      if (typeof reply.body !== 'string' || !call.path.startsWith(prefix)) return reply
+      return then(drawForReply(call, principal, reply.body), () => reply)
+    })
 }

@@ -42,6 +42,8 @@ export interface WriteServices {
   readonly hooks: CreateHooks
   /** Draws further requests from the caller's budget. Throws RATE_LIMITED if fewer remain. Omitted: there are no budgets. */
   readonly draw?: (call: Call, principal: Principal, requests: number) => Awaitable<undefined>
+  /** Draws what the size of a reply costs. */
+  readonly drawForReply?: (call: Call, principal: Principal, body: string) => Awaitable<undefined>
 }
 
 export const json: readonly string[] = ['application/json']

@@ -122,6 +122,7 @@ export function openTransports(parts: TransportParts): Transports {
     pages: openPortal(parts),
     // Every call is an exchange, which carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
+    drawForReply: (call, principal, body) => limits.drawForReply(principal, call as Exchange, body),
     events: { events, feed: store.changes, clientOf, maxBufferedBytes: settings['graphql.maxBuffered'] },
   })
   const graphql = createLazyGraphql({

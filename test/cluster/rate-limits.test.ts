@@ -130,6 +130,24 @@ test('a request beyond the limit is RATE_LIMITED with Retry-After and the header
   limits.draw(user(1, 'user', 'all'), answer)
 })
 
+test('a reply draws one request for each whole mebibyte, and at most what remains', () => {
+  const mebibyte = 1024 * 1024
+  const limits = createRateLimits({ user: 10, address: 1 }, memoryCounters(clock()))
+  const answer: RateLimited = { headerLines: '' }
+  const ann = user(1, 'user', 'all')
+  limits.draw(ann, answer)
+  const remainingAfter = (reply: string) => {
+    limits.drawForReply(ann, answer, reply)
+    return Number(headersOf(answer.headerLines)['X-RateLimit-Remaining'])
+  }
+  assert.equal(remainingAfter('x'.repeat(mebibyte - 1)), 9)
+  assert.equal(remainingAfter('x'.repeat(mebibyte)), 8)
+  assert.equal(remainingAfter('雪'.repeat(mebibyte)), 5)
+  assert.equal(remainingAfter('x'.repeat(16 * mebibyte)), 0)
+  assert.equal(limits.counts.refused, 0)
+  assert.throws(() => limits.draw(ann, answer), { code: 'RATE_LIMITED' })
+})
+
 test('an app without a user has its own budget of the size of a user’s', () => {
   const limits = createRateLimits({ user: 1000, address: 1 }, memoryCounters(clock()))
   const answer: RateLimited = { headerLines: '' }

@@ -174,6 +174,7 @@ export function stubAccounts(): StubAccounts {
         accounts.budget -= requests
         return undefined
       },
+      drawForReply: () => undefined,
       remaining: () => ({ limit: 10, remaining: 7, resetAt: 0 }),
     }),
   }

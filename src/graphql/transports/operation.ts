@@ -24,6 +24,8 @@ export interface Account {
   readonly credential: CredentialHeaders | undefined
   /** Draws this many requests from the budget. Throws RATE_LIMITED. */
   draw(requests: number): Awaitable<undefined>
+  /** Draws what the size of a reply costs. */
+  drawForReply(text: string): Awaitable<undefined>
   /** The budget after a draw; undefined if no limit is set. */
   remaining(): RateLimit | undefined
   /** See `ExecutionContext`. */
@@ -83,12 +85,15 @@ class AccountContext implements ExecutionContext {
   }
 }
 
-/** Runs a query or mutation. `idempotent`: for a mutation with an `Idempotency-Key`. */
+/** Runs a query or mutation, and draws what the size of its reply costs. `idempotent`: for a mutation with an `Idempotency-Key`. */
 export function executeOperation(
   { engine, onFault }: OperationParts,
   bound: BoundOperation,
   account: Account,
   idempotent?: IdempotentReply,
 ): Awaitable<Executed> {
-  return engine.execute(bound, account.principal, new AccountContext(account, onFault, idempotent))
+  const context = new AccountContext(account, onFault, idempotent)
+  return then(engine.execute(bound, account.principal, context), executed =>
+    then(account.drawForReply(executed.text), () => executed),
+  )
 }

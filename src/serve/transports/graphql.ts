@@ -171,6 +171,10 @@ class ExchangeAccount implements Account {
     return this.#limits.draw(this.principal, this.#exchange, requests)
   }
 
+  drawForReply(text: string): Awaitable<undefined> {
+    return this.#limits.drawForReply(this.principal, this.#exchange, text)
+  }
+
   remaining(): RateLimit | undefined {
     return this.#exchange.budget
   }
@@ -201,6 +205,10 @@ class SocketAccount implements Account, RateLimited {
   draw(requests: number): Awaitable<undefined> {
     const { limits, refresh } = this.#parts
     return then(refresh(), () => limits.draw(this.principal, this, requests))
+  }
+
+  drawForReply(text: string): Awaitable<undefined> {
+    return this.#parts.limits.drawForReply(this.principal, this, text)
   }
 
   remaining(): RateLimit | undefined {
