@@ -180,3 +180,9 @@ export function commonScopes(granted: ReadonlySet<string>, allowed: ReadonlySet<
   }
   return common
 }
+
+/** The scopes that are in both. */
+export function intersectScopes(one: Scopes, other: Scopes): Scopes {
+  if (other === 'all') return one
+  return one === 'all' ? other : commonScopes(one, other)
+}

@@ -6,6 +6,7 @@ import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
+import { grantsInUse } from '../auth/grant-ends.ts'
 import type { LastUses } from '../auth/last-use.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
 import { errorPageReply } from '../auth/pages/frame/error-reply.ts'
@@ -13,7 +14,6 @@ import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
-import { grantsOfWebhooks } from '../auth/webhooks/grants.ts'
 import type { Call, Reply, Takeover } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
@@ -256,7 +256,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     lastUses,
     hasAccount: createAccountCheck(run),
     findAccount: claimsReader(run, records),
-    grantsOfWebhooks: userId => grantsOfWebhooks(run, userId),
+    grantsInUse: userId => grantsInUse(run, userId),
     pages: createProtocolPages(themeOf(settings)),
     serviceName: settings['theme.name'],
     countryOf: countryReader(settings),

@@ -28,7 +28,7 @@ import { Introspection } from './tokens/introspection.ts'
 import { IntrospectionFastPath } from './tokens/introspection-fast-path.ts'
 
 export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> {
-  readonly grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
+  readonly grantsInUse: GrantBoundParts['grantsInUse']
   readonly model: Pick<Model, 'scopes' | 'collections'>
   /** The name of the service, which no app may have. */
   readonly serviceName: string
@@ -77,7 +77,7 @@ export class Server implements AuthorizationServer {
     this.issuer = issuer
     this.#parts = { records, hasAccount, serviceName, countryOf, onFault }
     this.#sentences = scopeSentences(model)
-    this.#consents = new Consents(records, parts.grantsOfWebhooks, lastUses)
+    this.#consents = new Consents(records, parts.grantsInUse, lastUses)
     this.#sessions = new Sessions(records, settings.sessionSeconds, lastUses)
     this.#interactions = new Interactions({
       consents: this.#consents,
