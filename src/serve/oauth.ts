@@ -1,5 +1,6 @@
 /** The authorization server and the account pages, loaded with the first request to keep starts short. */
 
+import { notifyOfApp } from '../auth/accounts/credential-notices.ts'
 import { isAccountPath, isBrowserPath, isJsonCall } from '../auth/accounts/paths.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
@@ -247,6 +248,8 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
   const { createProtocolPages } = await import('../auth/pages/oauth/protocol.ts')
   const { createAccountCheck, claimsReader } = await import('../auth/accounts/accounts.ts')
   const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
+  const { counters, mail, work } = parts
+  const noticeParts = { run, records, counters, mail, issuer, background: work.background }
   return createAuthorizationServer({
     issuer: issuer(),
     settings: oauthSettingsOf(settings),
@@ -260,6 +263,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     pages: createProtocolPages(themeOf(settings)),
     serviceName: settings['theme.name'],
     countryOf: countryReader(settings),
+    onConnected: (userId, app) => notifyOfApp(noticeParts, userId, app),
     onFault,
     onGrantRefusal: ({ clientId: client_id, reason }) =>
       logger.info({ client_id, reason }, 'a token request was refused'),

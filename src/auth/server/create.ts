@@ -9,7 +9,7 @@ import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
 import type { GrantBoundParts } from './consent/grant-bounds.ts'
-import { type InteractionRequest, Interactions } from './consent/interactions.ts'
+import { type ConnectionObserver, type InteractionRequest, Interactions } from './consent/interactions.ts'
 import { CurrentProvider, type ProviderParts } from './provider/current-provider.ts'
 import { type BrowserInfo, browserOf, type RequestState, withRequestState } from './provider/request-state.ts'
 import type { Parameters, RequestBody } from './requests/form.ts'
@@ -34,6 +34,7 @@ export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> 
   readonly serviceName: string
   /** The country of a request (ISO 3166-1 alpha-2), if a trusted proxy reports it. */
   readonly countryOf: CountryOf
+  readonly onConnected: ConnectionObserver
 }
 
 export type CountryOf = (req: IncomingMessage) => string | undefined
@@ -82,6 +83,7 @@ export class Server implements AuthorizationServer {
     this.#interactions = new Interactions({
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),
+      onConnected: parts.onConnected,
     })
     this.#prepareParts = {
       issuer,
