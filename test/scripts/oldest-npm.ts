@@ -6,8 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 
 const version = '9.2.0'
-const sha512 =
-  'oypVdaWGHDuV79RXLvp+B9gh6gDyAmoHKrQ0/JBYTWWx5D8/+AAxFdZC84fSIiyDdyW4qfrSyYGKhekxDOaMXQ=='
+const sha512 = 'oypVdaWGHDuV79RXLvp+B9gh6gDyAmoHKrQ0/JBYTWWx5D8/+AAxFdZC84fSIiyDdyW4qfrSyYGKhekxDOaMXQ=='
 
 /** Fetches it into `folder` from the registry. Returns a folder for the PATH, with this npm in it. */
 export function fetchOldestNpm(folder: string): string {
