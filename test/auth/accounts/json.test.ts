@@ -90,7 +90,10 @@ test('a client that does not accept HTML gets every answer as JSON', async () =>
       const own = await call('/account', { headers: { Cookie, ...headers } })
       assert.equal(own.status, 200, Accept)
       assert.equal((own.json.user as { email?: string } | undefined)?.email, ann.email, Accept)
-      assert.equal((await call('/account', { headers })).code ?? 'problem', Accept.includes('problem') ? 'problem' : 'UNAUTHORIZED')
+      assert.equal(
+        (await call('/account', { headers })).code ?? 'problem',
+        Accept.includes('problem') ? 'problem' : 'UNAUTHORIZED',
+      )
     }
     const browser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8', Cookie, ...sameOrigin }
     assert.match((await call('/account', { headers: browser })).text, /^<!doctype html>/)
