@@ -108,12 +108,18 @@ const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with ro
 assert.ok(seededStore)
 const { within } = seededStore
 
-async function rowsAs(client: pg.Client, actor: readonly string[], text: string): Promise<JsonValue[]> {
+/** Executes a statement on behalf of an actor, and rolls it back. */
+async function queryAs(client: pg.Client, actor: readonly string[], text: string) {
   await client.query('BEGIN')
   const set = settings.map((name, index) => `set_config('${name}', $${index + 1}, true)`)
   await client.query(`SELECT ${set.join(', ')}`, [...actor])
-  const { rows } = await client.query({ text, rowMode: 'array' })
+  const result = await client.query({ text, rowMode: 'array' })
   await client.query('ROLLBACK')
+  return result
+}
+
+async function rowsAs(client: pg.Client, actor: readonly string[], text: string): Promise<JsonValue[]> {
+  const { rows } = await queryAs(client, actor, text)
   return rows.map(([id]) => Number(id))
 }
 
@@ -429,6 +435,13 @@ test('an update or delete needs a readable row, even if its own rule allows ever
     const removal = guard({ shape: deleteShape('notes'), args: [2] } as never, ada)
     await assert.rejects(store.write(removal), { code: 'NOT_FOUND' })
     assert.deepEqual(await query(admin, stored), [{ ...before[0], body: 'changed' }, before[1]])
+    await asOtherRole(admin, async client => {
+      const actor = enforcedSecurity.actor(ada) ?? noActor
+      // Without a condition or a result, PostgreSQL applies no policy of SELECT.
+      for (const text of [`UPDATE notes SET body = 'all'`, 'DELETE FROM notes']) {
+        assert.equal((await queryAs(client, actor, text)).rowCount, 1, text)
+      }
+    })
   })
 })
 
