@@ -60,7 +60,7 @@ export class RunnerSession implements LeasedSession {
   /** Changes read in this turn, by the id of the event before them. */
   #batches = new Map<number, readonly LoggedChange[]>()
   readonly #holdPause = new Pause()
-  #heldEvent: number | undefined
+  #heldEvent: number | null | undefined
   #newestEvent = 0
   /** Reactions and jobs that the model does not have, and whose positions an operator has removed. */
   readonly #forgotten = new Set<string>()
@@ -266,8 +266,8 @@ export class RunnerSession implements LeasedSession {
     this.#holdPause.begin(clock.now(), holdIntervalMs)
     const { reactions } = position.current
     const events = [...model.logic.reactions.keys()].flatMap(name => reactions[name] ?? [])
-    const lowest = events.length === 0 ? undefined : Math.min(...events)
-    if (lowest !== undefined && lowest !== this.#heldEvent) await hold(lowest)
+    const lowest = events.length === 0 ? null : Math.min(...events)
+    if (lowest !== this.#heldEvent) await hold(lowest)
     this.#heldEvent = lowest
   }
 
