@@ -37,6 +37,7 @@ import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
 import { themeOf } from './serve/oauth/account-pages.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { drawRequest } from './serve/request-budget.ts'
 import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
@@ -323,7 +324,7 @@ function createPipeline({
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {
         exchange.userId = principal.userId
-        return then(limits.draw(principal, exchange), () =>
+        return then(drawRequest(limits, principal, exchange), () =>
           then(exchange.readBody(bodyLimitBytes), () => transport(exchange, principal)),
         )
       })

@@ -30,6 +30,7 @@ import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import type { Attempts } from './credentials/token-rate-limit.ts'
 import { accountPages, type OwnWrites, themeOf } from './oauth/account-pages.ts'
+import { drawRequest } from './request-budget.ts'
 
 export interface LazyOauthParts {
   readonly model: Model
@@ -229,7 +230,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
       const { path } = exchange
       if (isAppRequest(exchange) && isEnabled(path)) return handle(exchange)
       const budgetDrawn = then(budgetOwner(exchange, parts.authenticate), owner =>
-        limits.draw(owner, exchange),
+        drawRequest(limits, owner, exchange),
       )
       return then(budgetDrawn, (): Awaitable<Reply | Takeover> => {
         if (isAccountPath(path)) return answerPage(exchange)

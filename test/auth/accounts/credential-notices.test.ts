@@ -41,11 +41,11 @@ test('the owner gets a mail for a connected app, and for lasting rights that it 
   await withMail(async (fixture, received) => {
     const { ben } = fixture
     const app = await fixture.app({
-      ...{ name: 'Reader', scopes: ['openid', 'read:post', 'read:tag', 'write:api_key'] },
+      ...{ name: 'Reader', scopes: ['openid', 'read:post', 'read:user', 'write:api_key'] },
       redirect_uris: ['https://reader.example.com/callback'],
     })
     const browser = fixture.browser()
-    for (const scope of ['openid read:post', 'openid read:tag', 'openid write:api_key'])
+    for (const scope of ['openid read:post', 'openid read:user', 'openid write:api_key'])
       await newTokens(fixture, app, { browser, person: ben, scope })
     const mails = (await sent(fixture, received)).filter(text => /^Subject: An app has access/m.test(text))
     assert.equal(mails.length, 2)
