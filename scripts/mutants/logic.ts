@@ -112,13 +112,13 @@ export const logic: readonly Mutant[] = [
     [
       [
         'the positions of reactions that this node does not have are dropped',
-        'reactions: { ...reactions, ...Object.fromEntries(',
-        'reactions: { ...Object.fromEntries(',
+        'reactions: { ...reactions, ...positions }',
+        'reactions: positions',
       ],
       [
         'what reactions have done that this node does not have is dropped',
-        '{ ...doneAhead, ...Object.fromEntries(entries) }',
-        '{ ...Object.fromEntries(entries) }',
+        'withoutEmpty({ ...doneAhead, ...done })',
+        'withoutEmpty(done)',
       ],
       [
         'done events of a former session are not read',
