@@ -55,6 +55,7 @@ export class WriteProbes {
     try {
       connection.commitEmpty(false)
       this.recordCommit()
+      health.recordProof()
     } catch (cause) {
       const now = clock()
       if (isBusy(cause)) this.#busySince ??= now
