@@ -1,5 +1,5 @@
 /** Checks whether changes can be stored, for readiness probes. */
-import { ApiError } from '../../../errors.ts'
+import { type ApiError, databaseFault } from '../../../errors.ts'
 import type { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
 import { isBusy, storageTrouble } from '../failure.ts'
@@ -61,7 +61,7 @@ export class WriteProbes {
       if (isBusy(cause)) this.#busySince ??= now
       if (isBusy(cause) && now - (this.#busySince ?? now) < maxBusyMs) return this.#trouble
       health.recordFailure()
-      this.#trouble = new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
+      this.#trouble = databaseFault(cause, storageTrouble(cause))
     }
     return this.#trouble
   }
