@@ -149,7 +149,6 @@ export const logic: readonly Mutant[] = [
       "if (outcome.kind === 'failed') return this.#fail(run, outcome.error, outcome.thrown)",
       "if (outcome.kind === 'failed' && run.attempts > 0) return this.#fail(run, outcome.error, outcome.thrown)\n    if (outcome.kind === 'failed') return this.#done(run, false, [])",
     ],
-    ['a failed run is not stored for its retry', 'this.#parts.push([storeStep(retry)])', ''],
     [
       'a job that is tried again keeps the record of the former due time',
       'this.#parts.push([...removeSteps(run), storeStep(rescheduled(run, dueAt))], () =>',
@@ -162,6 +161,7 @@ export const logic: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf('logic/runs/results', restart, [
+    ['a failed run is not stored for its retry', 'this.#parts.push([storeStep(retry)])', ''],
     [
       'a run that was stored while it ran keeps its record',
       'return removeSteps(isStored ? storedRun(run) : run)',
