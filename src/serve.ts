@@ -26,7 +26,7 @@ import { followOthers, openCluster } from './serve/cluster.ts'
 import { createIdentify } from './serve/credentials/identify.ts'
 import { type Credentials, openCredentials } from './serve/credentials.ts'
 import { dataParts, serviceData } from './serve/data.ts'
-import { faultLog } from './serve/monitoring/fault-log.ts'
+import { FaultLog } from './serve/monitoring/fault-log.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/monitoring/health-checks.ts'
 import { requestRecorder } from './serve/monitoring/metrics.ts'
 import { refusalLog } from './serve/monitoring/refusal-log.ts'
@@ -88,7 +88,9 @@ export async function open(
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
-    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
+    const faults = new FaultLog({ logger: log.logger, check: () => store.check(), clock: systemClock })
+    const opened = { model, store, encrypted, cluster, log, faults, traces, settings, options, mailCatalogue }
+    return await assemble(opened)
   } catch (error) {
     const opened = [traces, cluster, store]
     // The failure to start matters more than a failure to close.
@@ -104,6 +106,7 @@ interface ServiceParts {
   readonly encrypted: EncryptedRecords
   readonly cluster: Cluster
   readonly log: Log
+  readonly faults: FaultLog
   readonly traces: Traces | undefined
   readonly settings: Settings
   readonly options: StartOptions
@@ -168,7 +171,7 @@ interface Listening {
 }
 
 function openHttp(parts: ServiceParts, handling: Handling, listening: Listening): HttpServer {
-  const { model, store, cluster, log, traces, settings, options } = parts
+  const { model, store, cluster, log, faults, traces, settings, options } = parts
   const { limits, credentials, transports, refusals, timing } = handling
   const { state, issuer, http } = listening
   const { worker } = options
@@ -200,7 +203,7 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
     },
     errorReply: errorReplies({ oauth, theme: themeOf(settings), issuer, refusals }),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
-    ...faultLog(log),
+    ...faults.http,
   })
 }
 

@@ -2,6 +2,7 @@
 import { auth } from './auth.ts'
 import { cluster } from './cluster.ts'
 import { graphql } from './graphql.ts'
+import { logic } from './logic.ts'
 import { mail } from './mail.ts'
 import type { Mutant } from './mutant.ts'
 import { oauth } from './oauth.ts'
@@ -9,6 +10,7 @@ import { plan } from './plan.ts'
 import { postgres } from './postgres.ts'
 import { rules } from './rules.ts'
 import { store } from './store.ts'
+import { webhooks } from './webhooks.ts'
 
 export const all: readonly Mutant[] = [
   ...plan,
@@ -20,4 +22,6 @@ export const all: readonly Mutant[] = [
   ...postgres,
   ...cluster,
   ...graphql,
+  ...logic,
+  ...webhooks,
 ]
