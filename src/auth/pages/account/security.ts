@@ -135,7 +135,7 @@ export function recoveryCodesPage({
 <p class="note">Keep them somewhere safe: they are shown only now. Each one signs you in once if you lose your authenticator app.</p>
 <ul class="codes" id="recovery-codes">${codes.map(code => html`<li>${code}</li>\n`)}</ul>
 <div class="buttons"><a class="button" href="${downloadOf(codes, menu)}" download="recovery-codes.txt">Download</a>
-<button class="plain" type="button" hidden data-copy="recovery-codes" aria-label="Copy: Your recovery codes">Copy</button></div>
-<p><a href="${action}">I have saved them</a></p>`
+<button class="plain" type="button" hidden data-copy="recovery-codes" aria-label="Copy: Your recovery codes">Copy</button>
+<a class="button plain" href="${action}">I have saved them</a></div>`
   return { title: 'Recovery codes', content, menu, script: true }
 }
