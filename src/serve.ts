@@ -61,7 +61,7 @@ export async function serve(
 
 /** Serves a checked model with settings that were already read. */
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
-  const log = createLog(settings, options.worker?.log)
+  const log = createLog(settings, options.worker?.log ?? options.logOutput)
   if (options.ownProcess || options.worker) logStrayRejections(log)
   if (options.ownProcess) for (const warning of settingsWarnings(process.env)) log.logger.warn(warning)
   if (settings.workers > 1 && options.worker === undefined) {
