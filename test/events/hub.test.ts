@@ -29,7 +29,7 @@ function delayedFeed(delay: () => number) {
 function subscribe(hub: Hub) {
   const received: number[] = []
   const sink = {
-    next: (_reply: string, event: number) => received.push(event),
+    next: (_reply: unknown, event: number) => received.push(event),
     end: (error: unknown) => assert.fail(`ended: ${error}`),
   }
   return { got: received, opened: hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink) }
@@ -163,7 +163,7 @@ test('a delivery to many groups yields to other work, and each member gets each 
     Array.from({ length: 20 }, (_, index) => {
       const events: number[] = []
       received.push(events)
-      const sink = { next: (_: string, event: number) => events.push(event), end: () => assert.fail() }
+      const sink = { next: (_: unknown, event: number) => events.push(event), end: () => assert.fail() }
       return hub.subscribe({ ...stubRequest(render), key: `group ${index}` }, user(1, 'user', 'all'), sink)
     }),
   )
