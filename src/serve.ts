@@ -35,6 +35,7 @@ import { serviceMetrics } from './serve/monitoring/service-metrics.ts'
 import { SlowListRecorder } from './serve/monitoring/slow-lists.ts'
 import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
+import { themeOf } from './serve/oauth/account-pages.ts'
 import type { LazyOauth } from './serve/oauth.ts'
 import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { closeAll, type State, shutdown } from './serve/shutdown.ts'
@@ -196,7 +197,7 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
       upgrade: tracedRequests(createUpgrade(pipelineParts, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
-    errorReply: errorReplies(oauth, issuer, refusals),
+    errorReply: errorReplies({ oauth, theme: themeOf(settings), issuer, refusals }),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faultLog(log),
   })

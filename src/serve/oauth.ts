@@ -8,7 +8,6 @@ import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
 import type { LastUses } from '../auth/last-use.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
-import { errorPageReply } from '../auth/pages/frame/error-reply.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
@@ -21,6 +20,7 @@ import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import { countryReader } from '../http/client-country.ts'
 import type { Exchange } from '../http.ts'
+import { acceptsPage } from '../media-ranges.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
@@ -61,8 +61,8 @@ export interface LazyOauth {
   /** Whether apps call the path, so that errors have OAuth's form. */
   isForApps(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | Takeover>
-  /** An error page; undefined if a program made the request. */
-  errorReply(error: unknown, call: Call): Reply | undefined
+  /** Whether a path is owned, and a browser made the request, to which errors are pages. */
+  isForBrowsers(call: Call): boolean
   /** Resolves when all pending mail is sent. */
   idle(): Promise<void>
 }
@@ -150,11 +150,11 @@ function isWrongAddress(path: string): boolean {
   )
 }
 
-/** Whether the answer is a page. */
+/** Whether the answer to a call for which `owns` is true is a page. */
 function isPage({ path, method, headers }: Call): boolean {
-  if (isAccountPath(path)) return !isJsonCall({ method, headers })
+  if (isAccountPath(path)) return !isJsonCall({ method, path, headers })
   const isPagePath = isBrowserPath(path) || (method !== 'POST' && isWrongAddress(path))
-  return isPagePath && headers.accept?.includes('text/html') === true
+  return isPagePath && acceptsPage(headers.accept)
 }
 
 export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
@@ -167,7 +167,6 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     })
     return loading
   }
-  const theme = themeOf(settings)
   const pages = accountPages({ ...parts, server: load })
   const resourceMetadataReply = (path: string): Reply => ({
     status: 200,
@@ -224,7 +223,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
     isForApps: path => isEnabled(path) && (appEndpoints.has(path) || registrationPath.test(path)),
     idle: pages.idle,
-    errorReply: (error, call) => (isPage(call) ? errorPageReply(theme, error, call) : undefined),
+    isForBrowsers: isPage,
     answer(exchange) {
       const { path } = exchange
       if (isAppRequest(exchange) && isEnabled(path)) return handle(exchange)

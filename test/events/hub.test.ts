@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ApiError } from '../../src/errors.ts'
 import { Hub } from '../../src/events/hub.ts'
+import type { SubscriptionRequest } from '../../src/events/subscriber.ts'
 import type { ChangeFeed } from '../../src/plan/change-feed.ts'
 import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
@@ -179,4 +180,36 @@ test('a delivery to many groups yields to other work, and each member gets each 
     clearInterval(turns)
     for (const { close } of subscriptions) close()
   }
+})
+
+test('listeners of one user whose tokens have different claims get what their own claims allow', async () => {
+  const stub = stubFeed()
+  const hub = hubOn(stub)
+  const request: SubscriptionRequest = {
+    key: 'posts of the own organisation',
+    rendererFor: ({ claims }) => ({
+      topics: [{ collection: 'posts', kind: 'created' }],
+      render: ({ row }) => (JSON.parse(row).org === claims?.values.get('org') ? row : null),
+    }),
+  }
+  const listeners = await Promise.all(
+    ['red', 'blue'].map(async org => {
+      const received: string[] = []
+      const principal = {
+        ...user(1, 'user', 'all'),
+        claims: { key: `org=${org}`, values: new Map([['org', org]]) },
+      }
+      const sink = {
+        next: (reply: string) => received.push(JSON.parse(reply).org),
+        end: (error: unknown) => assert.fail(`ended: ${error}`),
+      }
+      const { close } = await hub.subscribe(request, principal, sink)
+      return { received, close }
+    }),
+  )
+  stub.commit({ row: { org: 'red' } }, { row: { org: 'blue' } }, { row: { org: 'red' } })
+  const all = () => listeners.map(({ received }) => received)
+  await until(() => all().flat().length === 3)
+  assert.deepEqual(all(), [['red', 'red'], ['blue']])
+  for (const { close } of listeners) close()
 })

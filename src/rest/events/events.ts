@@ -31,7 +31,8 @@ export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
   const { model, run, viewsOf } = parts
   const views = createEventViews(model, run)
   return async (call, principal) => {
-    const query = parseEventsQuery({ model, principal, views: viewsOf(principal.access) }, call.query)
+    const parsedQuery = parseEventsQuery({ model, principal, views: viewsOf(principal.access) }, call.query)
+    const query = { ...parsedQuery, after: lastEventId(call) ?? parsedQuery.after }
     const { json, eventStream } = readAccept(call.headers.accept)
     if (!json && !eventStream) throw notAcceptable()
     const request = eventRequest(model, views, query, eventStream ? streamedEvents : jsonEvents)
@@ -49,11 +50,15 @@ interface EventsCall {
 }
 
 async function stream({ parts, query, request, principal, call }: EventsCall): Promise<Reply> {
-  const after = lastEventId(call) ?? query.after
   // For HEAD as for GET: throws if the caller may never see an event.
   request.rendererFor(principal)
   if (call.method === 'HEAD') return { status: 200, headers: streamHeaders, body: null }
-  return streamEvents(parts, { request, principal, client: parts.clientOf(call, principal), after })
+  return streamEvents(parts, {
+    request,
+    principal,
+    client: parts.clientOf(call, principal),
+    after: query.after,
+  })
 }
 
 /** With `wait`, an empty page at the end of the log waits for the next event. */
@@ -73,7 +78,7 @@ function notAcceptable(): ApiError {
   )
 }
 
-/** Browsers send this header when they reconnect, with the same URL, so it is newer than `after`. */
+/** Clients send this header when they reconnect, with the same URL, so it is newer than `after`. */
 function lastEventId({ headers }: Call): number | undefined {
   const id = headers['last-event-id']
   if (id === undefined || id === '') return undefined
