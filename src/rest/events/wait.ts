@@ -96,7 +96,7 @@ class LongPoll {
     if (!this.#end()) return
     const isFull = this.#replies.length === this.#wait.limit
     const position = isFull ? this.#last : Math.max(this.#last, this.#subscription?.position ?? 0)
-    this.#resolve({ replies: this.#replies, position, hasMore: isFull })
+    this.#resolve({ replies: this.#replies, position, hasMore: isFull, scanned: this.#replies.length })
   }
 
   #fail(error: unknown): void {
