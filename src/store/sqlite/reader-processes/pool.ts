@@ -2,7 +2,7 @@
  * Slow reads run in separate processes: `node:sqlite` cannot interrupt a statement, but a process can be killed. Processes are
  * started on demand and ended when idle. See `decisions/slow-reads.md`.
  */
-import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { ApiError, databaseFault, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import type { SlowReadCounts } from '../../store.ts'
 import { failureOf } from '../failure.ts'
@@ -161,7 +161,7 @@ export class ReaderPool {
     if (mayRetry && this.#queue.add(job.caller, job)) return
     if (this.#isClosed) this.#refuse(job, stoppingRefusal())
     else if (cause instanceof AnswerTooLarge && job.answerBound) this.#refuse(job, job.answerBound.refusal())
-    else if (cause instanceof ReaderLost) this.#refuse(job, new ApiError('UNAVAILABLE', undefined, { cause }))
+    else if (cause instanceof ReaderLost) this.#refuse(job, databaseFault(cause))
     else this.#refuse(job, failureOf(cause))
   }
 
