@@ -43,6 +43,8 @@ export type ShapesOf = (
   filter: EventFilter | undefined,
   /** A rule that must hold for the item, besides the rule of the collection. */
   rule?: Rule,
+  /** Some of the fields that the listener may read; undefined: all of them. */
+  only?: readonly string[],
 ) => EventShapes
 
 /** Equal shapes are one object: the guard and the store cache by it. */
@@ -56,16 +58,17 @@ export function createEventShapes(model: Model): ShapesOf {
     access: AccessClass,
     filter: Filter | undefined,
     rule?: Rule,
+    fields: readonly string[] = [...namesFor(model, collection, access).fields.keys()],
   ): EventShapes {
-    const fields = [...namesFor(model, collection, access).fields.keys()]
     const key = JSON.stringify([collection.name, fields, filter, rule])
     const shapes = shapesByKey.get(key) ?? makeShapes(collection, fields, filter, rule)
     shapesByKey.set(key, shapes)
     return shapes
   }
 
-  return (collection, access, filter, rule) => {
-    if (rule !== undefined) return findShapes(collection, access, filter?.filter, rule)
+  return (collection, access, filter, rule, only) => {
+    if (rule !== undefined || only !== undefined)
+      return findShapes(collection, access, filter?.filter, rule, only)
     const byAccess = byFilter.get(filter ?? model) ?? new WeakMap<AccessClass, Map<Collection, EventShapes>>()
     byFilter.set(filter ?? model, byAccess)
     const byCollection = byAccess.get(access) ?? new Map<Collection, EventShapes>()

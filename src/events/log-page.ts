@@ -10,8 +10,8 @@ const maxBatches = 10
 const batchSize = 100
 /** Changes that are rendered in parallel. */
 const sliceSize = 16
-/** A page ends once its replies have this many characters. */
-const maxCharacters = 4_194_304
+/** A page ends before its replies have more bytes than this. */
+const maxPageBytes = 4 * 1024 * 1024
 /** The longest time for which reading a page blocks the event loop. */
 const maxBlockingMs = 5
 
@@ -27,8 +27,17 @@ export interface LogPage {
 
 interface Progress {
   readonly replies: string[]
+  readonly limit: number
+  readonly maxBytes: number
   position: number
-  characters: number
+  bytes: number
+}
+
+export interface PageRequest {
+  readonly after: number
+  readonly limit: number
+  /** Of all replies together. One that is larger is alone on its page. */
+  readonly maxBytes?: number
 }
 
 /**
@@ -38,9 +47,12 @@ interface Progress {
 export async function readLogPage(
   feed: Pick<ChangeFeed, 'after' | 'bounds'>,
   renderer: ChangeRenderer,
-  { after, limit }: { readonly after: number; readonly limit: number },
+  { after, limit, maxBytes = maxPageBytes }: PageRequest,
 ): Promise<LogPage> {
-  const progress: Progress = { replies: [], position: after, characters: 0 }
+  const progress: Progress = {
+    ...{ replies: [], limit, maxBytes: Math.min(maxBytes, maxPageBytes) },
+    ...{ position: after, bytes: 0 },
+  }
   let scanned = 0
   const page = (hasMore: boolean) => ({
     replies: progress.replies,
@@ -53,15 +65,15 @@ export async function readLogPage(
     // Checked after reading: changes that were pruned meanwhile are missing.
     if (changes[0]?.event !== progress.position + 1) checkResumable(progress.position, await feed.bounds())
     scanned += changes.length
-    const isComplete = await readBatch(progress, changes, renderer, limit)
+    const isComplete = await readBatch(progress, changes, renderer)
     if (isComplete && isLogEnd(changes, batchSize)) return page(false)
-    if (!isComplete || isFull(progress, limit)) return page(true)
+    if (!isComplete || isFull(progress)) return page(true)
   }
   return page(true)
 }
 
-function isFull({ replies, characters }: Progress, limit: number): boolean {
-  return replies.length >= limit || characters >= maxCharacters
+function isFull({ replies, limit }: Progress): boolean {
+  return replies.length >= limit
 }
 
 /** Returns whether all changes were read. */
@@ -69,24 +81,30 @@ async function readBatch(
   progress: Progress,
   changes: readonly LoggedChange[],
   renderer: ChangeRenderer,
-  limit: number,
 ): Promise<boolean> {
   let blockedSince = performance.now()
   for (let start = 0; start < changes.length; start += sliceSize) {
     const slice = changes.slice(start, start + sliceSize)
     const replies = await Promise.all(slice.map(async change => replyTo(change, renderer)))
     for (const [index, { event }] of slice.entries()) {
-      if (isFull(progress, limit)) return false
-      progress.position = event
+      if (isFull(progress)) return false
       const reply = replies[index]
-      if (typeof reply !== 'string') continue
-      progress.replies.push(reply)
-      progress.characters += reply.length
+      if (typeof reply === 'string' && !add(progress, reply)) return false
+      progress.position = event
     }
     if (performance.now() - blockedSince < maxBlockingMs) continue
     await new Promise(resolve => setImmediate(resolve))
     blockedSince = performance.now()
   }
+  return true
+}
+
+/** Returns false if the page has no room for the reply. */
+function add(progress: Progress, reply: string): boolean {
+  const bytes = Buffer.byteLength(reply)
+  if (progress.replies.length > 0 && progress.bytes + bytes > progress.maxBytes) return false
+  progress.replies.push(reply)
+  progress.bytes += bytes
   return true
 }
 

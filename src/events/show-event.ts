@@ -3,12 +3,13 @@
  * before the change and after it, each as this listener may read it now. It discloses nothing that reading the item before
  * and after the change would not.
  */
-import type { JsonObject } from '../model/fields/type.ts'
 import type { Collection, EmittedEvent, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
 import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
+import { defaultAnswerLimits, isLarger } from '../plan/answer-bound.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
 import { staticRule } from '../plan/guard.ts'
+import type { CompositeShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
 import {
@@ -19,6 +20,7 @@ import {
   type EventShapes,
 } from './event-shapes.ts'
 import { eventType, typeOf } from './event-types.ts'
+import { type Difference, readLargeDifference, unlessTooLarge, type View, type Views } from './large-event.ts'
 
 /** An event as it is sent. */
 export interface ShownEvent {
@@ -42,23 +44,6 @@ export interface EventViews {
   require(collection: Collection, principal: Principal, filter?: EventFilter): void
 }
 
-/** An item as a listener may read it; null if it may not. */
-type View = JsonObject | null
-
-interface Views {
-  readonly after?: View
-  readonly before?: View
-  readonly was?: View
-}
-
-/** What a listener sees of a change. */
-interface Difference {
-  readonly kind: 'changed' | 'left'
-  /** Undefined: not an update. */
-  readonly changed: readonly string[] | undefined
-  readonly data: View
-}
-
 /** Cached with the answer from which it was computed, for all listeners that get the same answer. */
 interface RenderedEvents extends RenderedAnswer {
   /** The change that was rendered: changes with equal answers have different event ids. */
@@ -68,7 +53,12 @@ interface RenderedEvents extends RenderedAnswer {
   readonly events: [ShownEvent | undefined, ShownEvent | undefined]
 }
 
-export function createEventViews(model: Model, run: Run): EventViews {
+/** `maxBytes`: of an event. A larger one has no data. */
+export function createEventViews(
+  model: Model,
+  run: Run,
+  maxBytes: number = defaultAnswerLimits.readBytes,
+): EventViews {
   const shapesOf = createEventShapes(model)
   const isAlwaysReadable = (collection: Collection, principal: Principal) => (name: string) => {
     const rule = collection.fields.get(name)?.access.read
@@ -86,16 +76,27 @@ export function createEventViews(model: Model, run: Run): EventViews {
       const emitted = change.type === null ? undefined : collection.emits?.get(change.type)
       const shapes = shapesOf(collection, principal.access, filter, ruleOf(emitted))
       const shape = change.before === null ? shapes.row : shapes.rows
-      const plan = { shape, args: argumentsFor(change, filter?.args ?? []) }
-      return then(run.composite(plan, principal), answer => {
-        const rendered = renderedOf(answer, change, () =>
-          differenceOf(answer, change, shapes, isAlwaysReadable(collection, principal)),
+      const args = argumentsFor(change, filter?.args ?? [])
+      const read = (readShape: CompositeShape) => run.composite({ shape: readShape, args }, principal)
+      const small = () =>
+        then(read(shape), answer =>
+          renderedOf(answer, change, () =>
+            differenceOf(answer, change, shapes, isAlwaysReadable(collection, principal)),
+          ),
         )
+      const shapesFor = (only: readonly string[]) =>
+        shapesOf(collection, principal.access, filter, ruleOf(emitted), only)
+      const { fields } = shapes
+      const large = () =>
+        then(readLargeDifference({ change, shapesFor, fields, read }), difference =>
+          newRendered(change, difference, 0),
+        )
+      return then(unlessTooLarge<RenderedEvents>(small, large), rendered => {
         if (rendered.difference === null || change.userId === null) {
-          return eventFor(rendered, change, collection, false)
+          return eventFor(rendered, collection, false, maxBytes)
         }
         return then(run.composite({ shape: actorShape, args: [change.userId] }, principal), ({ text }) =>
-          eventFor(rendered, change, collection, JSON.parse(text).actor != null),
+          eventFor(rendered, collection, JSON.parse(text).actor != null, maxBytes),
         )
       })
     },
@@ -115,22 +116,41 @@ function renderedOf(
   const cached = answer.rendered as RenderedEvents | undefined
   if (cached?.change === change) return cached
   const bytes = 6 * answer.text.length + 2 * (change.row.length + (change.before?.length ?? 0))
-  const rendered: RenderedEvents = { change, difference: compute(), events: [undefined, undefined], bytes }
+  const rendered = newRendered(change, compute(), bytes)
   answer.rendered = rendered
   return rendered
 }
 
+function newRendered(change: LoggedChange, difference: Difference | null, bytes: number): RenderedEvents {
+  return { change, difference, events: [undefined, undefined], bytes }
+}
+
 function eventFor(
-  { difference, events }: RenderedEvents,
-  change: LoggedChange,
+  { change, difference, events }: RenderedEvents,
   collection: Collection,
   hasActor: boolean,
+  maxBytes: number,
 ): ShownEvent | null {
   if (difference === null) return null
   const index = hasActor ? 1 : 0
-  const event = events[index] ?? renderEvent(change, collection, difference, hasActor)
+  const event = events[index] ?? boundedEvent(change, collection, difference, hasActor, maxBytes)
   events[index] = event
   return event
+}
+
+/** What a page, a stream or a message adds to an event. */
+const envelopeBytes = 256
+
+function boundedEvent(
+  change: LoggedChange,
+  collection: Collection,
+  difference: Difference,
+  hasActor: boolean,
+  maxBytes: number,
+): ShownEvent {
+  const event = renderEvent(change, collection, difference, hasActor)
+  if (!isLarger(event.text, maxBytes - envelopeBytes)) return event
+  return renderEvent(change, collection, { ...difference, data: null, truncated: true }, hasActor)
 }
 
 function renderEvent(
@@ -139,7 +159,7 @@ function renderEvent(
   difference: Difference,
   hasActor: boolean,
 ): ShownEvent {
-  const { kind, changed, data } = difference
+  const { kind, changed, data, truncated } = difference
   const type = kind === 'left' ? eventType(collection, 'deleted') : typeOf(change, collection)
   const text = JSON.stringify({
     id: String(change.event),
@@ -149,8 +169,9 @@ function renderEvent(
     item_id: change.id,
     ...(hasActor ? { actor: { user_id: change.userId, app_id: change.appId } } : {}),
     ...(changed ? { changed } : {}),
-    ...(change.values ? { values: change.values } : {}),
+    ...(change.values && !truncated ? { values: change.values } : {}),
     data,
+    ...(truncated ? { truncated } : {}),
   })
   return { type, text }
 }

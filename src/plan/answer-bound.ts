@@ -48,6 +48,10 @@ export class AnswerBound {
   }
 }
 
+export function isTooLarge(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 'ANSWER_TOO_LARGE'
+}
+
 /** Whether the text has more bytes. The number of characters decides nearly always. */
 export function isLarger(text: string, maxBytes: number): boolean {
   if (text.length > maxBytes) return true

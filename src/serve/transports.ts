@@ -124,7 +124,10 @@ export function openTransports(parts: TransportParts): Transports {
     // Every call is an exchange, which carries the headers of the budget.
     draw: (call, principal, requests) => limits.draw(principal, call as Exchange, requests),
     drawForReply: (call, principal, body) => limits.drawForReply(principal, call as Exchange, body),
-    events: { events, feed: store.changes, clientOf, maxBufferedBytes: settings['graphql.maxBuffered'] },
+    events: {
+      ...{ events, feed: store.changes, clientOf },
+      ...{ maxAnswerBytes: settings.maxAnswer, maxBufferedBytes: settings['graphql.maxBuffered'] },
+    },
   })
   const graphql = createLazyGraphql({
     ...{ model, run, hooks, logic, idempotency, events, refresh, limits, settings, issuer },

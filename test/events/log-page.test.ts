@@ -70,10 +70,13 @@ describe('a page of the log', () => {
     assert.ok(rendered.length <= 16, String(rendered.length))
   })
 
-  it('ends when its text exceeds the limit', async () => {
+  it('ends before its text exceeds the limit', async () => {
     const long = 'x'.repeat(2_000_000)
     const page = await readLogPage(feedOf(50), { ...posts, render: () => long }, { after: 0, limit: 50 })
-    assert.deepEqual([page.replies.length, page.position, page.hasMore], [3, 3, true])
+    assert.deepEqual([page.replies.length, page.position, page.hasMore], [2, 2, true])
+    const small = { after: 0, limit: 50, maxBytes: 1000 }
+    const alone = await readLogPage(feedOf(50), { ...posts, render: () => long }, small)
+    assert.deepEqual([alone.replies.length, alone.position, alone.hasMore], [1, 1, true])
   })
 
   it('is refused when the starting event was pruned, even during the read, or is not yet in the log', async () => {

@@ -19,5 +19,5 @@ export function eventsOf({ changes }: Pick<Store, 'changes'>): EventRouteParts {
     maxDistinctSubscriptions: 100,
   })
   const clientOf = ({ address }: Call) => ({ credential: undefined, address, onGone: () => () => {} })
-  return { events, feed: changes, clientOf, maxBufferedBytes: 1_000_000 }
+  return { events, feed: changes, clientOf, maxAnswerBytes: 16_777_216, maxBufferedBytes: 1_000_000 }
 }

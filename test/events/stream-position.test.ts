@@ -19,7 +19,7 @@ test('a stream without visible events sends its position, so that it does not fa
     maxDistinctSubscriptions: 1,
   })
   const client = { credential: undefined, address: '192.0.2.1', onGone: () => () => {} }
-  const parts = { events, feed, clientOf: () => client, maxBufferedBytes: 1000 }
+  const parts = { events, feed, clientOf: () => client, maxAnswerBytes: 65_536, maxBufferedBytes: 1000 }
   const rendered: number[] = []
   const request = stubRequest(({ event }) => {
     rendered.push(event)

@@ -47,7 +47,7 @@ export function createEngine(options: EngineOptions): Engine {
   const limits = { ...defaultDocumentLimits, ...options.limits }
   const modelSchema = schemaFor(model, limits.listBound)
   const { schema } = modelSchema
-  const views = createEventViews(model, run)
+  const views = createEventViews(model, run, logic.limits.answers.readBytes)
   const answerBound = new AnswerBound(logic.limits.answers, 'readBytes')
   const query = createQuery({ model, run, logic }, schema)
   const mutation = createMutation({ model, run, hooks, logic })

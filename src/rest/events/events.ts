@@ -30,7 +30,7 @@ export type EventsHandler = (call: Call, principal: Principal) => Promise<Reply>
 
 export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
   const { model, run, viewsOf } = parts
-  const views = createEventViews(model, run)
+  const views = createEventViews(model, run, parts.maxAnswerBytes)
   return async (call, principal) => {
     const parsedQuery = parseEventsQuery({ model, principal, views: viewsOf(principal.access) }, call.query)
     const query = { ...parsedQuery, after: lastEventId(call) ?? parsedQuery.after }
@@ -68,13 +68,16 @@ const eventsPerRequest = 100
 /** With `wait`, an empty page at the end of the log waits for the next event. */
 async function readPage({ parts, query, request, principal, call }: EventsCall): Promise<LogPage> {
   const after = query.after ?? (await parts.feed.bounds()).drawn
-  const page = await readLogPage(parts.feed, request.rendererFor(principal), { after, limit: query.limit })
+  const page = await readLogPage(parts.feed, request.rendererFor(principal), {
+    ...{ after, limit: query.limit, maxBytes: parts.maxAnswerBytes },
+  })
   const furtherRequests = Math.ceil(page.scanned / eventsPerRequest) - 1
   if (furtherRequests > 0) await parts.draw?.(call, principal, furtherRequests)
   const isEnd = page.replies.length === 0 && !page.hasMore
   if (!isEnd || query.waitSeconds === 0 || call.method === 'HEAD') return page
   const client = parts.clientOf(call, principal)
-  return waitForEvents(parts, { ...query, request, principal, client, after: page.position })
+  const maxBytes = parts.maxAnswerBytes
+  return waitForEvents(parts, { ...query, request, principal, client, after: page.position, maxBytes })
 }
 
 function notAcceptable(): ApiError {

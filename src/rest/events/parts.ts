@@ -18,6 +18,8 @@ export interface EventRouteParts {
   readonly events: Events
   readonly feed: ChangeFeed
   readonly clientOf: (call: Call, principal: Principal) => EventClient
+  /** Of an event, and of a page of events that has more than one. */
+  readonly maxAnswerBytes: number
   /** Per event stream. A client that is further behind is disconnected. */
   readonly maxBufferedBytes: number
 }

@@ -13,6 +13,8 @@ export interface Wait {
   readonly client: EventClient
   readonly after: number
   readonly limit: number
+  /** Of all replies together. */
+  readonly maxBytes: number
   readonly waitSeconds: number
 }
 
@@ -37,6 +39,8 @@ class LongPoll {
   readonly #timer: NodeJS.Timeout
   readonly #offGone: () => void
   readonly #replies: string[] = []
+  #bytes = 0
+  #isFull = false
   #last: number
   #subscription: Subscription | undefined
   #isOver = false
@@ -85,16 +89,20 @@ class LongPoll {
 
   /** The reply contains all events that arrive in the same turn of the event loop. */
   #take(reply: string, event: number): void {
-    if (this.#isOver) return
+    if (this.#isOver || this.#isFull) return
+    this.#bytes += Buffer.byteLength(reply)
+    this.#isFull = this.#replies.length > 0 && this.#bytes > this.#wait.maxBytes
+    if (this.#isFull) return void this.#finish()
     this.#last = event
     this.#replies.push(reply)
-    if (this.#replies.length === this.#wait.limit) this.#finish()
+    this.#isFull = this.#replies.length === this.#wait.limit
+    if (this.#isFull) this.#finish()
     else if (this.#replies.length === 1) setImmediate(() => this.#finish())
   }
 
   #finish(): void {
     if (!this.#end()) return
-    const isFull = this.#replies.length === this.#wait.limit
+    const isFull = this.#isFull
     const position = isFull ? this.#last : Math.max(this.#last, this.#subscription?.position ?? 0)
     this.#resolve({ replies: this.#replies, position, hasMore: isFull, scanned: this.#replies.length })
   }

@@ -64,7 +64,7 @@ export function openWebhookSender(parts: WebhookSenderParts): RunningSender {
 
 function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
   const { model, store, records, run, grants, settings, logger, faults } = parts
-  const views = createEventViews(model, run)
+  const views = createEventViews(model, run, settings.maxAnswer)
   const principals = new WebhookPrincipals({ run, records, grants })
   const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
   const notifyPaused = pauseNotices(parts)

@@ -87,7 +87,7 @@ function rehearsalTransports(parts: ExplainParts, rehearsal: Run, draw: Draw): R
       draw: (_call, _principal, requests) => draw(requests),
       runs: new RunView(records),
       events: {
-        ...{ events, feed: store.changes, maxBufferedBytes: 0 },
+        ...{ events, feed: store.changes, maxAnswerBytes: settings.maxAnswer, maxBufferedBytes: 0 },
         clientOf: () => ({ credential: undefined, address: '127.0.0.1', onGone: () => () => {} }),
       },
     }),
