@@ -235,7 +235,12 @@ export const webhooks: readonly Mutant[] = [
   ),
   ...mutantsOf('events/consumer/item-queue', scheduler, [
     ['an earlier event follows later ones', 'isBefore(task, tasks[index - 1])', 'false'],
-    ['an earlier event interrupts the attempt', 'const first = this.isRunning ? 1 : 0', 'const first = 0'],
+    [
+      'an earlier event interrupts the attempt',
+      'const first = this.isRunning ? 1 : 0',
+      'const first = 0',
+      'the attempt in progress is found by its identity, and none starts before it ends',
+    ],
     ['a delivery that is added twice is attempted twice', 'if (existingIndex !== -1) {', 'if (false) {'],
   ]),
   ...mutantsOf(

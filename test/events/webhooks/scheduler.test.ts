@@ -197,11 +197,16 @@ test('removing a webhook drops its waiting deliveries, and an attempt in progres
   await end(first, retry(first, 1000))
   await clock.advance(100_000)
   assert.deepEqual([begun, scheduler.size], [[first], 0])
+  const other = add({ webhookId: 2 })
+  scheduler.remove(2)
+  await end(other)
+  assert.equal(scheduler.size, 0)
 })
 
 test('stopping starts no attempt, and waits for those in progress', async () => {
-  const { scheduler, add, end, begun } = fixture()
+  const { scheduler, add, end, begun } = fixture({ maxInFlight: 1 })
   const first = add()
+  add()
   let isStopped = false
   const stopped = scheduler.stop().then(() => {
     isStopped = true
@@ -212,6 +217,23 @@ test('stopping starts no attempt, and waits for those in progress', async () => 
   await end(first)
   await stopped
   assert.deepEqual(begun, [first])
+})
+
+test('an item continues once the outcome of its last delivery is stored, others do not wait for that', async () => {
+  const { scheduler, add, end, begun } = fixture({ maxInFlight: 1 })
+  const first = add({ itemKey: 'a' })
+  const next = add({ itemKey: 'a' })
+  const other = add({ itemKey: 'b' })
+  const storing = Promise.withResolvers<void>()
+  await end(first, { ...done, stored: storing.promise })
+  assert.deepEqual([begun, scheduler.inFlight], [[first, other], 2])
+  await end(other)
+  assert.deepEqual([begun, scheduler.inFlight], [[first, other], 1])
+  storing.resolve()
+  await settled()
+  assert.deepEqual(begun, [first, other, next])
+  await end(next)
+  assert.deepEqual([scheduler.inFlight, scheduler.size], [0, 0])
 })
 
 test('the scheduler knows the lowest event that is not yet sent', async () => {

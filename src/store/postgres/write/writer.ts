@@ -172,7 +172,7 @@ export class Writer {
     return { own: ownTransaction, held: () => held }
   }
 
-  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+  get counts(): Pick<StoreCounts, 'commits' | 'writes' | 'cascaded'> {
     return { ...this.#queue.counts, cascaded: this.#writes.cascaded }
   }
 
