@@ -216,7 +216,7 @@ export const webhooks: readonly Mutant[] = [
       ['a webhook in Retry-After is called', 'if (target.heldUntil > this.#parts.clock.now()) return', ''],
       [
         'an attempt whose outcome could not be recorded is not repeated',
-        'verdict = { succeeded: false, retry: { ...task, dueAt: clock.now() + faultDelayMs } }',
+        'verdict = { succeeded: false, retry: { ...task, dueAt: clock.now() + delayMs } }',
         'verdict = { succeeded: false, retry: undefined }',
       ],
       ['a removed webhook’s attempt is repeated', '    if (target.isRemoved) return\n', ''],
