@@ -35,7 +35,9 @@ import { serviceMetrics } from './serve/monitoring/service-metrics.ts'
 import { SlowListRecorder } from './serve/monitoring/slow-lists.ts'
 import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
+import { themeOf } from './serve/oauth/account-pages.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { drawRequest } from './serve/request-budget.ts'
 import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
@@ -59,7 +61,7 @@ export async function serve(
 
 /** Serves a checked model with settings that were already read. */
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
-  const log = createLog(settings, options.worker?.log)
+  const log = createLog(settings, options.worker?.log ?? options.logOutput)
   if (options.ownProcess || options.worker) logStrayRejections(log)
   if (options.ownProcess) for (const warning of settingsWarnings(process.env)) log.logger.warn(warning)
   if (settings.workers > 1 && options.worker === undefined) {
@@ -199,7 +201,7 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
       upgrade: tracedRequests(createUpgrade(pipelineParts, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
-    errorReply: errorReplies(oauth, issuer, refusals),
+    errorReply: errorReplies({ oauth, theme: themeOf(settings), issuer, refusals }),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faults.http,
   })
@@ -325,7 +327,7 @@ function createPipeline({
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {
         exchange.userId = principal.userId
-        return then(limits.draw(principal, exchange), () =>
+        return then(drawRequest(limits, principal, exchange), () =>
           then(exchange.readBody(bodyLimitBytes), () => transport(exchange, principal)),
         )
       })

@@ -1,13 +1,15 @@
 /** Opens the readers of every kind of credential that the service accepts. */
 import { accessTokenReader } from '../auth/access-token.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
+import { withGrantEnds } from '../auth/grant-ends.ts'
 import { apiKeyReader } from '../auth/keys/api-key.ts'
 import { LastUses, type Used } from '../auth/last-use.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
+import { rightsOfGrant as grantRights } from '../auth/server/consent/live-grants.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
 import { type SessionCookieReader, sessionCookieReader } from '../auth/session-cookie.ts'
-import { WebhookGrants, withWebhookEnds } from '../auth/webhooks/grants.ts'
+import { WebhookGrants } from '../auth/webhooks/grants.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -55,18 +57,20 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     void lastUses
       .note(used)
       .catch(error => faults.report(error, 'storing a last use failed', { kind: used.kind }))
-  const keys = apiKeyReader({
-    run,
-    version,
-    adminApiKey: settings.adminApiKey,
-    onUse,
-  })
   const accessSeconds = settings['oauth.accessTokenLife']
-  const records = withWebhookEnds(withDenials(encrypted, accessSeconds), run)
+  const records = withGrantEnds(withDenials(encrypted, accessSeconds), run)
   const overlapSeconds = settings['oauth.secretOverlap']
   const secrets = new AppSecrets({ run, records, overlapSeconds })
   const apps = createApps(run, version, appId => secrets.settle(appId))
   const rightsOf = (clientId: string) => rightsOfApp(apps, records, clientId)
+  const rightsOfGrant = grantRights({ records, rightsOfApp: rightsOf })
+  const keys = apiKeyReader({
+    run,
+    version,
+    grants: { rightsOfGrant, version: () => grantsVersion(records, apps) },
+    adminApiKey: settings.adminApiKey,
+    onUse,
+  })
   const tokens = accessTokenReader({
     run,
     records,
@@ -87,7 +91,12 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
   const sessions = sessionCookieReader({ run, records, version, issuer, onUse })
   const readers = [keys, tokens, ...issuerReaders]
   const authenticate = tracedAuthenticate(createAuthenticate(readers, sessions.read), traces)
-  const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
+  const webhookGrants = new WebhookGrants({ run, rightsOfGrant })
   const { counts } = keys
   return { authenticate, counts, sessions, apps, secrets, records, webhookGrants, lastUses }
+}
+
+/** Grows with every change of a grant or an app. */
+function grantsVersion(records: Records, apps: Apps): number {
+  return records.version('Grant') + records.version('Client') + apps.version()
 }

@@ -13,7 +13,7 @@ import { openLog, raiseLog } from './postgres/log/opening.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
 import { schemaMismatchError } from './refusals.ts'
 import { preparePostgres } from './schema/postgres/migrate.ts'
-import { withConnection } from './schema/postgres/session.ts'
+import { currentSchema, withConnection } from './schema/postgres/session.ts'
 import type { Store, StoreCounts } from './store.ts'
 
 /**
@@ -24,8 +24,11 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const settings = postgresSettings(options)
   const { url, autoMigrate, rowSecurity } = settings
   await preparePostgres(url, model, { autoMigrate, rowSecurity, onSurplus: options.onSurplus })
-  await withConnection(url, client => openLog(client, settings.now))
-  const parts = partsOf(model, settings)
+  const schema = await withConnection(url, async client => {
+    await openLog(client, settings.now)
+    return currentSchema(client)
+  })
+  const parts = partsOf(model, settings, schema)
   const store = new OpenStore(parts)
   try {
     await store.ping()
