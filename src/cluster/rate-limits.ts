@@ -21,6 +21,8 @@ export interface RateLimited {
 export interface RateLimits {
   /** Draws `cost` requests, one by default. Throws RATE_LIMITED if fewer remain. */
   draw(principal: Principal, answer: RateLimited, cost?: number): undefined | Promise<undefined>
+  /** Draws a page from its own budget, of as many pages as an address may send requests. Throws RATE_LIMITED if none is left. */
+  drawPage(principal: Principal, answer: RateLimited): undefined | Promise<undefined>
   /** Gives back one request that should not count. */
   give(principal: Principal): void
   /** How many requests were refused. */
@@ -78,6 +80,7 @@ export function createRateLimits(
 ): RateLimits {
   const userPolicy = createPolicy('user', settings.user)
   const addressPolicy = createPolicy('address', settings.address)
+  const pagePolicy = createPolicy('page', settings.address)
   const counts = { refused: 0 }
   const settle = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
     answer.headerLines = headerLines(budget, policy, now())
@@ -93,6 +96,11 @@ export function createRateLimits(
   }
   const policyFor = ({ userId, budgetKey }: Principal) =>
     userId === null && !budgetKey.startsWith('app:') ? addressPolicy : userPolicy
+  const take = (key: string, policy: Policy, answer: RateLimited, cost: number) => {
+    const budget = counters.take(key, policy.limit, cost)
+    if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
+    return settle(budget, policy, answer)
+  }
   return {
     counts,
     give(principal) {
@@ -100,11 +108,8 @@ export function createRateLimits(
     },
     draw(principal, answer, cost = 1) {
       const policy = policyFor(principal)
-      const { budgetKey } = principal
-      if (!policy) return undefined
-      const budget = counters.take(budgetKey, policy.limit, cost)
-      if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
-      return settle(budget, policy, answer)
+      return policy && take(principal.budgetKey, policy, answer, cost)
     },
+    drawPage: ({ budgetKey }, answer) => pagePolicy && take(`page:${budgetKey}`, pagePolicy, answer, 1),
   }
 }
