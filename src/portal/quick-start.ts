@@ -41,11 +41,7 @@ function listQuery({ name, fields }: Collection): string {
 /** The query that the GraphQL explorer shows first. Everybody may run it. */
 export function firstQuery(model: Model): string {
   const open = publicCollection(model)
-  if (open)
-    return lines(
-      '# A first query: press Ctrl-Enter to run it, and Ctrl-Space to see what else there is.',
-      listQuery(open),
-    )
+  if (open) return lines('# Ctrl-Enter runs it, Ctrl-Space shows what else there is.', listQuery(open))
   const [example] = [...model.collections.values()].filter(({ name }) => !builtIn.has(name))
   return lines(
     '# Every collection needs a credential: sign in under /account, or set the header Authorization below.',
