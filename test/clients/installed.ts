@@ -2,12 +2,14 @@
 import { execFile, spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { findProgram, installedPath } from '../programs.ts'
 
 const run = promisify(execFile)
-const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
+/** The folder of the cache. */
+export const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
 
 interface Tools {
   /** The files that determine the installation, including the lock file. */
@@ -96,4 +98,36 @@ export async function goFor(from: string): Promise<string> {
   const folders = ['/usr/local/go/bin']
   const machineGo = installedPath({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
   return machineGo ?? join(dirname(await pythonWith(from)), 'go')
+}
+
+/** Modules that Go fetches and compiles are kept for the next run. */
+export function goEnvironment(): Readonly<Record<string, string>> {
+  const { GOPATH, GOCACHE, GOPROXY, GOFLAGS } = process.env
+  const all = { HOME: homedir(), GOPATH, GOCACHE, GOPROXY, GOFLAGS, CGO_ENABLED: '0' }
+  return Object.fromEntries(
+    Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
+}
+
+/** The programs of openapi-generator and of its clients; undefined for those that the machine lacks. */
+export function machinePrograms() {
+  const folders = [join(homedir(), '.cargo', 'bin')]
+  return {
+    java: installedPath({ names: ['java'], variable: 'JAVA' }),
+    javac: installedPath({ names: ['javac'] }),
+    maven: installedPath({ names: ['mvn'], variable: 'MAVEN' }),
+    cargo: installedPath({ names: ['cargo'], variable: 'CARGO', folders }),
+  }
+}
+
+/** The jar of openapi-generator, which the pom.xml in this folder names. */
+export async function openapiGenerator(from: string, maven: string): Promise<string> {
+  const copy = ['dependency:copy-dependencies', '-DoutputDirectory=.', '-Dmdep.stripVersion=true']
+  const folder = await install({
+    from,
+    files: ['pom.xml'],
+    needs: `The test needs the artifact in ${from}/pom.xml, from Maven's repository.`,
+    install: cwd => run(maven, ['--quiet', '--batch-mode', ...copy], { ...limits, cwd }),
+  })
+  return join(folder, 'openapi-generator-cli.jar')
 }
