@@ -5,6 +5,7 @@ import { cluster } from './cluster.ts'
 import { graphql } from './graphql.ts'
 import { http } from './http.ts'
 import { idempotency } from './idempotency.ts'
+import { logic } from './logic.ts'
 import { mail } from './mail.ts'
 import type { Mutant } from './mutant.ts'
 import { oauth } from './oauth.ts'
@@ -14,6 +15,7 @@ import { rest } from './rest.ts'
 import { rules } from './rules.ts'
 import { store } from './store.ts'
 import { transfer } from './transfer.ts'
+import { webhooks } from './webhooks.ts'
 
 export const all: readonly Mutant[] = [
   ...plan,
@@ -25,6 +27,8 @@ export const all: readonly Mutant[] = [
   ...postgres,
   ...cluster,
   ...graphql,
+  ...logic,
+  ...webhooks,
   ...rest,
   ...http,
   ...idempotency,

@@ -11,7 +11,9 @@ import { isWhole } from '../matrix/service.ts'
 import blog from '../models/blog.ts'
 import tracker from '../models/tracker.ts'
 import type { Client } from './client.ts'
-import { cache, goEnvironment, goFor, machinePrograms, openapiGenerator, pythonWith } from './installed.ts'
+import { cache } from './installed.ts'
+import { machinePrograms, openapiGenerator } from './java.ts'
+import { goEnvironment, goFor, pythonWith } from './python.ts'
 import { withClient } from './services.ts'
 
 const folder = join(import.meta.dirname, 'openapi-generator')

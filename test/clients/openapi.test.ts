@@ -9,7 +9,8 @@ import type { Declaration } from '../../src/model/declaration.ts'
 import tracker from '../models/tracker.ts'
 import values from '../models/values.ts'
 import type { Client } from './client.ts'
-import { goEnvironment, goFor, npmPackages, pythonWith } from './installed.ts'
+import { npmPackages } from './installed.ts'
+import { goEnvironment, goFor, pythonWith } from './python.ts'
 import { type RunningService, withClient } from './services.ts'
 
 /** The expected output of each client, by the model of the service. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import tracker from '../../examples/tracker/model.ts'
 import type { Reply } from '../../src/call.ts'
 import {
   anyone,
@@ -553,4 +554,35 @@ test('a value revealed once is in the schema of that response only', async () =>
     const item = resolve(documents.rich, answerOf(documents.rich, path.get).properties.data.items)
     assert.equal(item.properties[secret], undefined)
   }
+})
+
+test('a write that could set nothing is neither documented nor offered', async () => {
+  const links = model({
+    tags: collection({ fields: { name: string() } }),
+    links: collection({
+      fields: {
+        tag_id: relation('tags', { immutable: true, inverse: 'links' }),
+        origin: string({ readOnly: true, optional: true }),
+      },
+      access: { read: anyone, create: signedIn, update: signedIn, delete: signedIn },
+    }),
+  })
+  const { paths } = documentOf(links)
+  assert.deepEqual(Object.keys(paths['/api/v1/links/{id}']), ['parameters', 'get', 'delete'])
+  const harness = await openHarness(checkModel(links), checked => openStore(sqlite, checked))
+  try {
+    await harness.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+    for (const method of ['PATCH', 'PUT']) {
+      const refused = await harness.send({ method, url: '/api/v1/links/1', body: {} }, admin)
+      assert.equal(refused.status, 405)
+      assert.equal(refused.headers[refused.headers.indexOf('Allow') + 1], 'GET, HEAD, DELETE, OPTIONS')
+    }
+  } finally {
+    await harness.close()
+  }
+  const tracked = documentOf(tracker)
+  const merges = Object.entries(tracked.components.schemas).filter(([name]) => name.endsWith('Update'))
+  assert.ok(merges.length >= 5, `${merges.length} schemas`)
+  for (const [name, { properties }] of merges as [string, Document][])
+    assert.notEqual(Object.keys(properties ?? {}).length, 0, name)
 })

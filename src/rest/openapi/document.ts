@@ -1,8 +1,10 @@
 /** The OpenAPI 3.1 document of a model: exactly the operations that exist. */
+
+import { exists } from '../../model/crud.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
-import { canFollow, collectionsAlong, exists } from '../operations.ts'
+import { canFollow, collectionsAlong } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { accountPaths, accountSchemas } from './account.ts'
 import { pathsBelow } from './actions.ts'

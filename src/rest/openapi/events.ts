@@ -207,7 +207,7 @@ function eventParameters(document: Document): readonly JsonSchema[] {
     {
       name: 'Last-Event-ID',
       in: 'header',
-      description: 'Replaces `after` on a stream. Browsers send it when they reconnect.',
+      description: 'Replaces `after`. Browsers send it when they reconnect to a stream.',
       schema: id,
     },
   ]
