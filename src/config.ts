@@ -10,12 +10,13 @@ import {
   email,
   flag,
   headerName,
+  host,
   integer,
   origin,
   password,
+  path,
   rateLimit,
   secretKeyList,
-  text,
   trustProxy,
   workers,
 } from './config/kinds.ts'
@@ -38,7 +39,7 @@ export const settingsTable = {
   }),
   host: setting({
     variable: 'HOST',
-    kind: text,
+    kind: host,
     default: '0.0.0.0',
     description: 'The address to listen on; `127.0.0.1` accepts connections only from this machine.',
   }),
@@ -100,7 +101,7 @@ export const settingsTable = {
   }),
   model: optional({
     variable: 'PORTICO_MODEL',
-    kind: text,
+    kind: path,
     defaultText: '`model.ts` in the working folder, for the command line',
     description: 'The model file, for the command line and for workers. `--model` overrides it.',
   }),

@@ -1,5 +1,5 @@
 /** The settings of accounts, their pages and their mails. */
-import { choice, flag, text } from './kinds.ts'
+import { choice, flag, path, text } from './kinds.ts'
 import { type ProviderSettings, providerList } from './providers.ts'
 import { optional, setting } from './setting.ts'
 import { colour, language, sender, smtp, webImage } from './theme-kinds.ts'
@@ -77,7 +77,7 @@ export const accountSettings = {
   }),
   'mail.templates': optional({
     variable: 'PORTICO_MAIL_TEMPLATES',
-    kind: text,
+    kind: path,
     defaultText: 'none: Portico’s own texts',
     description:
       'The file that replaces texts of mails or adds languages. Its default export is `defineMailTemplates({ … })`.',

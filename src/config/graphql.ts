@@ -1,5 +1,5 @@
 /** The settings of GraphQL: `graphql.documents` can also be `documents` in an object `graphql`. */
-import { choice, flag, integer, text } from './kinds.ts'
+import { choice, flag, integer, path } from './kinds.ts'
 import { setting } from './setting.ts'
 
 export const graphqlSettings = {
@@ -12,7 +12,7 @@ export const graphqlSettings = {
   }),
   'graphql.documentsFile': setting({
     variable: 'PORTICO_GRAPHQL_DOCUMENTS_FILE',
-    kind: text,
+    kind: path,
     default: './portico.documents.json',
     description: 'The file of registered documents. It is read when the service starts.',
   }),

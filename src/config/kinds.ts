@@ -1,6 +1,8 @@
 /** Kinds of settings: the texts of the environment and the values of a config file that each kind accepts. */
+import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { isLongerThan } from '../unicode.ts'
+import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
 import { type TrustProxy, trustedNetworks } from './networks.ts'
 
 export interface Kind<T> {
@@ -48,6 +50,30 @@ export const text: Kind<string> = {
   fromValue: value => (typeof value === 'string' && value !== '' ? value : undefined),
 }
 
+function pathText(value: unknown): string | undefined {
+  if (typeof value !== 'string' || value === '') return undefined
+  refuseCopyingMistakes(value)
+  if (value.startsWith('~')) throw new RangeError('begins with `~`, which only shells expand: write the path')
+  return value.includes('://') ? undefined : value
+}
+
+export const path: Kind<string> = {
+  expected: 'the path of a file, e.g. `./model.ts` or `/etc/portico/model.ts`',
+  fromText: pathText,
+  fromValue: pathText,
+}
+
+/** A host name or an address, IPv6 without brackets. */
+function hostText(value: unknown): string | undefined {
+  return typeof value === 'string' && (/^[\w.-]+$/.test(value) || isIPv6(value)) ? value : undefined
+}
+
+export const host: Kind<string> = {
+  expected: 'a host name or an address such as `127.0.0.1` or `::`, without scheme and port',
+  fromText: hostText,
+  fromValue: hostText,
+}
+
 /** The same maximum as for accounts. */
 const maxPasswordCharacters = 256
 
@@ -72,10 +98,8 @@ export function choice<const T extends string>(...values: readonly T[]): Kind<T>
 }
 
 function webAddress(value: unknown): string | undefined {
-  // `URL` accepts spaces, line breaks and a missing slash, which would appear in every link.
-  if (typeof value !== 'string' || !/^https?:\/\/[^\s?#]+$/i.test(value) || !URL.canParse(value))
-    return undefined
-  return value.replace(/\/+$/, '')
+  if (typeof value !== 'string' || /[\s?#]/.test(value.trim())) return undefined
+  return urlWithHost(value, ['https:', 'http:']) && value.replace(/\/+$/, '')
 }
 
 export const origin: Kind<string> = {
@@ -85,6 +109,7 @@ export const origin: Kind<string> = {
 }
 
 function emailAddress(value: unknown): string | undefined {
+  if (typeof value === 'string') refuseCopyingMistakes(value)
   return typeof value === 'string' && /^[^\s@]{1,64}@[^\s@]{1,190}$/.test(value)
     ? value.toLowerCase()
     : undefined

@@ -1,4 +1,5 @@
 /** The settings of OAuth: `oauth.scopeSeparator` can also be `scopeSeparator` in an object `oauth`. */
+import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
 import { choice, integer, type Kind, type RateLimit, rateLimit } from './kinds.ts'
 import { optional, setting } from './setting.ts'
 
@@ -29,13 +30,14 @@ export interface TrustedIssuer {
 }
 
 function isHttps(value: unknown): value is string {
-  return typeof value === 'string' && URL.canParse(value) && new URL(value).protocol === 'https:'
+  return typeof value === 'string' && urlWithHost(value, ['https:']) !== undefined
 }
 
 function issuerOf(value: unknown): TrustedIssuer | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { issuer, jwksUri, audience, user = 'email', ...rest } = value as Record<string, unknown>
   if (Object.keys(rest).length > 0 || !isHttps(issuer) || !isHttps(jwksUri)) return undefined
+  if (typeof audience === 'string') refuseCopyingMistakes(audience)
   if (typeof audience !== 'string' || audience === '' || (user !== 'email' && user !== 'sub'))
     return undefined
   return { issuer, jwksUri, audience, user }
@@ -50,12 +52,14 @@ function issuersOf(value: unknown): readonly TrustedIssuer[] | undefined {
 const trustedIssuers: Kind<readonly TrustedIssuer[]> = {
   expected:
     'a list of `{ "issuer": "https://…", "jwksUri": "https://…", "audience": "…", "user": "email" or "sub" }`',
-  fromText: value => {
+  fromText: text => {
+    let value: unknown
     try {
-      return issuersOf(JSON.parse(value))
+      value = JSON.parse(text)
     } catch {
       return undefined
     }
+    return issuersOf(value)
   },
   fromValue: issuersOf,
 }

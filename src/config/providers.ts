@@ -1,4 +1,5 @@
 /** The setting `accounts.providers`: the providers with which people sign in. */
+import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
 import type { Kind } from './kinds.ts'
 
 interface ProviderBase {
@@ -80,7 +81,9 @@ const isScopes: Check = value =>
   value.every(scope => isText(scope) && /^[!#-[\]-~]+$/.test(scope))
 const isFlag: Check = value => typeof value === 'boolean'
 const isIssuer: Check = value =>
-  typeof value === 'string' && /^https?:\/\/[^\s?#@]+$/.test(value) && URL.canParse(value)
+  typeof value === 'string' &&
+  /^[^\s?#@]+$/.test(value) &&
+  urlWithHost(value, ['https:', 'http:']) !== undefined
 
 const common = { kind: isText, id: isId, name: isName, clientId: isText }
 
@@ -110,6 +113,16 @@ const providerKinds: Readonly<Record<ProviderSettings['kind'], ProviderKind>> = 
   },
 }
 
+/** Throws a `RangeError` with the place if the text was copied with what does not belong to it. */
+function isValid(check: Check, member: unknown, place: string): boolean {
+  try {
+    if (typeof member === 'string' && check !== isName && check !== isKey) refuseCopyingMistakes(member)
+    return check(member)
+  } catch (error) {
+    throw error instanceof RangeError ? new RangeError(`${place} ${error.message}`) : error
+  }
+}
+
 /** Throws a `RangeError` that says what is wrong, without the value, which may be secret. */
 function providerOf(value: unknown, index: number): ProviderSettings {
   const place = `provider ${index + 1}`
@@ -128,7 +141,8 @@ function providerOf(value: unknown, index: number): ProviderSettings {
       throw new RangeError(
         `${place}: ${kind} has no \`${name.slice(0, 50)}\`; it has ${Object.keys(checks).join(', ')}`,
       )
-    if (!check(member)) throw new RangeError(`${place}: \`${name}\` is not valid`)
+    if (!isValid(check, member, `${place}: \`${name}\``))
+      throw new RangeError(`${place}: \`${name}\` is not valid`)
   }
   const complete: SettingMembers = { ...defaults, ...declared }
   const missing = ['id', 'name', 'clientId', ...Object.keys(required)].find(

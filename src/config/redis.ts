@@ -1,4 +1,5 @@
 /** The settings of Redis, through which several nodes communicate. */
+import { isHost, refuseCopyingMistakes } from './copying-mistakes.ts'
 import { integer, type Kind } from './kinds.ts'
 import { optional, setting } from './setting.ts'
 
@@ -7,7 +8,9 @@ const databaseNumber = /^\d{1,5}$/
 function isNetwork({ protocol, hostname, pathname, search, hash }: URL): boolean {
   if (protocol !== 'redis:' && protocol !== 'rediss:') return false
   const database = pathname.slice(1)
-  return hostname !== '' && search === '' && hash === '' && (database === '' || databaseNumber.test(database))
+  return (
+    isHost(hostname) && search === '' && hash === '' && (database === '' || databaseNumber.test(database))
+  )
 }
 
 function isSocket({ protocol, pathname, searchParams, hash }: URL): boolean {
@@ -24,7 +27,9 @@ function requireDecodable({ protocol, username, password, pathname }: URL): void
 }
 
 function redisAddress(value: unknown): string | undefined {
-  if (typeof value !== 'string' || !URL.canParse(value)) return undefined
+  if (typeof value !== 'string') return undefined
+  refuseCopyingMistakes(value)
+  if (!/^\w+:\/\//.test(value) || !URL.canParse(value)) return undefined
   const url = new URL(value)
   if (!isNetwork(url) && !isSocket(url)) return undefined
   requireDecodable(url)

@@ -1,5 +1,5 @@
 /** The store on PostgreSQL 15 and later: any number of nodes on one database. */
-import { ApiError, stoppingRefusal } from '../errors.ts'
+import { databaseFault, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
@@ -13,7 +13,7 @@ import { openLog, raiseLog } from './postgres/log/opening.ts'
 import { partsOf, type StoreParts } from './postgres/parts.ts'
 import { schemaMismatchError } from './refusals.ts'
 import { preparePostgres } from './schema/postgres/migrate.ts'
-import { withConnection } from './schema/postgres/session.ts'
+import { currentSchema, withConnection } from './schema/postgres/session.ts'
 import type { Store, StoreCounts } from './store.ts'
 
 /**
@@ -24,8 +24,11 @@ export async function openPostgres(model: Model, options: PostgresOptions): Prom
   const settings = postgresSettings(options)
   const { url, autoMigrate, rowSecurity } = settings
   await preparePostgres(url, model, { autoMigrate, rowSecurity, onSurplus: options.onSurplus })
-  await withConnection(url, client => openLog(client, settings.now))
-  const parts = partsOf(model, settings)
+  const schema = await withConnection(url, async client => {
+    await openLog(client, settings.now)
+    return currentSchema(client)
+  })
+  const parts = partsOf(model, settings, schema)
   const store = new OpenStore(parts)
   try {
     await store.ping()
@@ -110,7 +113,7 @@ class OpenStore implements Store {
     if (!(await fit.isFit())) throw schemaMismatchError()
     if (health.isProven) return
     await writer.confirm().catch(cause => {
-      throw new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
+      throw databaseFault(cause, storageTrouble(cause))
     })
   }
 

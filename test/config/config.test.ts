@@ -74,6 +74,31 @@ const limits: Examples = {
 }
 const words: Examples = { text: [['x y', 'x y']], wrong: [], wrongValues: ['', 1, null] }
 
+/** What copying leaves around or instead of a value: in a variable, and in a config file alike. */
+const copied = (value: string): readonly string[] => [
+  `"${value}"`,
+  `'${value}'`,
+  `“${value}”`,
+  `"${value}`,
+  `${value}'`,
+  ` ${value}`,
+  `${value} `,
+  `${value}\n`,
+  `\ufeff${value}`,
+  `$\{VALUE}`,
+  `${value}$\{VALUE}`,
+  '$VALUE',
+  '%VALUE%',
+  '<value>',
+  `VALUE=${value}`,
+  `export VALUE=${value}`,
+]
+const paths = (...texts: readonly string[]): Examples => ({
+  text: same(...texts),
+  wrong: [...copied(texts[0] ?? ''), '~/a.ts', 'file:///a.ts', 'https://example.com/a.ts'],
+  wrongValues: ['', 1, null, ' a.ts', '"a.ts"'],
+})
+
 const origins: Examples = {
   text: [
     ['https://api.example.com', 'https://api.example.com'],
@@ -90,8 +115,12 @@ const origins: Examples = {
     'ftp://example.com',
     'https://example.com?x',
     'https://example.com#x',
+    'https://a,b.example',
+    'https:///example.com',
+    'curl https://example.com',
+    ...copied('https://api.example.com'),
   ],
-  wrongValues: ['', 1, {}],
+  wrongValues: ['', 1, {}, '"https://example.com"'],
 }
 
 /** Each text is parsed to itself. */
@@ -127,7 +156,11 @@ const examples: { readonly [N in Name]: Examples } = {
   'webhooks.allowPrivate': flags,
   'webhooks.maxPerUser': numberOf(1, 10_000),
   'webhooks.secretOverlap': numberOf(0, 31_536_000),
-  host: words,
+  host: {
+    text: same('0.0.0.0', '::', '::1', 'fe80::1%eth0', 'localhost', 'node-1.internal'),
+    wrong: [...copied('127.0.0.1'), 'http://127.0.0.1', '127.0.0.1:3000', '[::]', 'a b', '*'],
+    wrongValues: ['', 1, null, ' ::'],
+  },
   database: {
     text: [
       ['./a/b.db', resolve('a/b.db')],
@@ -139,7 +172,18 @@ const examples: { readonly [N in Name]: Examples } = {
       ['file:///a/b%20c.db', '/a/b c.db'],
       ['sqlite:///a/b.db', '/a/b.db'],
       ['postgres://u:p@h/db', 'postgres://u:p@h/db'],
-      ['postgresql://h:5433/db?sslmode=verify-full', 'postgresql://h:5433/db?sslmode=verify-full'],
+      ['SQLite:a.db', resolve('a.db')],
+      ['portico.sqlite3', resolve('portico.sqlite3')],
+      ['data 2/ünï.db', resolve('data 2/ünï.db')],
+      ['./portico', resolve('portico')],
+      ['../a@b=c;d', resolve('../a@b=c;d')],
+      ["./Ada's files/a.db", resolve("./Ada's files/a.db")],
+      ...same(
+        'postgresql://h:5433/db?sslmode=verify-full',
+        'Postgres://u:p%23%25@[::1]:5432/a%2Fb',
+        'postgres://u@%2Frun%2Fpostgresql/db',
+        'postgres:///db?host=/run/postgresql&application_name=a&options=-c%20search_path%3Dapp',
+      ),
     ],
     wrong: [
       'postgres://u:p@h',
@@ -150,8 +194,48 @@ const examples: { readonly [N in Name]: Examples } = {
       'http://x/y',
       'file://host/a.db',
       'sqlite:',
+      ...copied('postgres://u:p@h/db'),
+      ...copied('./data/portico.db'),
+      'psql postgres://u:p@h/db',
+      'psql "postgres://u:p@h/db"',
+      `postgres://h/\${NAME}`,
+      'postgres:h/db',
+      'postgres//h/db',
+      'postgres://h1,h2/db',
+      'postgres://h1:5432,h2:5432/db',
+      'postgres://h/db/more',
+      'postgres://u:50%@h/db',
+      'postgres://h/db#x',
+      'postgres://h/db?schema=app',
+      'postgres://h/db?pgbouncer=true',
+      'postgres://h/db?connection_limit=5&sslmode=require',
+      'postgres://h/db?sslmode=on',
+      'postgres://h/db?sslmode=require&sslmode=disable',
+      'jdbc:postgresql://h/db',
+      'postgresql+asyncpg://h/db',
+      'host=localhost dbname=app',
+      'Server=h;Database=db;User Id=u',
+      'u:p@h:5432/db',
+      'u@h/db',
+      'localhost/db',
+      'db.example.com',
+      'undefined',
+      'null',
+      'true',
+      'postgres',
+      '~/portico.db',
+      './a.db?mode=rwc',
+      'file:./a.db?mode=rwc',
+      'file:///a.db?mode=ro',
+      'sqlite:///a.db?cache=shared',
+      'sqlite://a.db',
+      'file:///a.db#x',
+      './',
+      './data/',
+      '..',
+      '/',
     ],
-    wrongValues: ['', 1, null],
+    wrongValues: ['', 1, null, '"./a.db"', ' ./a.db', 'undefined'],
   },
   databaseConnections: numberOf(4, 1000),
   databaseReplicas: {
@@ -159,8 +243,16 @@ const examples: { readonly [N in Name]: Examples } = {
       ['postgres://u:p@h/db', ['postgres://u:p@h/db']],
       ['postgres://h1/db, postgresql://h2:5433/db', ['postgres://h1/db', 'postgresql://h2:5433/db']],
     ],
-    wrong: ['./a.db', 'postgres://h', 'postgres://h/db,', ',', 'postgres://h/db;postgres://h2/db x', 'off'],
-    wrongValues: [[], '', ['postgres://h/db', 1], ['mysql://h/db'], null],
+    wrong: [
+      ...['./a.db', 'postgres://h', 'postgres://h/db,', ',', 'postgres://h/db;postgres://h2/db x', 'off'],
+      '"postgres://h/db,postgres://h2/db"',
+      "'postgres://h/db'",
+      '["postgres://h/db"]',
+      'postgres://h/db, "postgres://h2/db"',
+      `postgres://h/db,\${OTHER}`,
+      'postgres://h/db?target_session_attrs=standby',
+    ],
+    wrongValues: [[], '', [' postgres://h/db'], ['postgres://h/db', 1], ['mysql://h/db'], null],
   },
   databaseTimeout: numberOf(500, 600_000),
   databaseReaders: numberOf(0, 64),
@@ -171,7 +263,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: numberOf(1, 256).wrongValues,
   },
   tracesEndpoint: origins,
-  model: words,
+  model: paths('./model.ts', '/a b/model.ts', 'model.ts'),
   secretKeys: {
     text: [
       ['abcdefghijklmnopqrstuvwxyz012345', ['abcdefghijklmnopqrstuvwxyz012345']],
@@ -187,7 +279,7 @@ const examples: { readonly [N in Name]: Examples } = {
   },
   adminEmail: {
     text: [['Root@Example.com', 'root@example.com']],
-    wrong: ['root', 'a b@c', '@', 'a@'],
+    wrong: ['root', 'a b@c', '@', 'a@', ...copied('root@example.com')],
     wrongValues: ['', 1],
   },
   adminPassword: {
@@ -219,7 +311,7 @@ const examples: { readonly [N in Name]: Examples } = {
       ['2', 2],
       ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1']],
     ],
-    wrong: ['true', '-1', '10.0.0.0/99', 'proxy.example', '10.0.0.1,,'],
+    wrong: ['true', '-1', '10.0.0.0/99', 'proxy.example', '10.0.0.1,,', '["10.0.0.1"]', '"10.0.0.1"'],
     wrongValues: [true, '1', [], [1], ['x'], 0.5],
   },
   bodyLimit: numberOf(1, 1_073_741_824),
@@ -245,7 +337,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['none', 'ANY'],
     wrongValues: [true, null, 'all'],
   },
-  'graphql.documentsFile': words,
+  'graphql.documentsFile': paths('./documents.json'),
   'graphql.introspection': flags,
   'graphql.graphiql': flags,
   'graphql.maxTokens': numberOf(1, 1_000_000),
@@ -304,6 +396,10 @@ const examples: { readonly [N in Name]: Examples } = {
       JSON.stringify([{ ...trusted, user: 'name' }]),
       JSON.stringify([{ ...trusted, more: 1 }]),
       JSON.stringify([{ ...trusted, audience: '' }]),
+      ...copied(JSON.stringify([trusted])).filter(text => text.trim() !== JSON.stringify([trusted])),
+      ...copied(trusted.issuer).map(issuer => JSON.stringify([{ ...trusted, issuer }])),
+      ...copied(trusted.jwksUri).map(jwksUri => JSON.stringify([{ ...trusted, jwksUri }])),
+      ...copied(trusted.audience).map(audience => JSON.stringify([{ ...trusted, audience }])),
     ],
     wrongValues: ['[]', {}, null, [null], [1]],
   },
@@ -320,6 +416,10 @@ const examples: { readonly [N in Name]: Examples } = {
       'unix:///run/redis.sock?path=/etc',
       'redis://:50%@127.0.0.1',
       'unix:///run/50%.sock',
+      ...copied('redis://127.0.0.1'),
+      'redis-cli -u redis://127.0.0.1',
+      'redis:127.0.0.1',
+      'redis://h1,h2',
     ],
     wrongValues: ['redis', 6379, null, {}],
   },
@@ -353,6 +453,8 @@ const examples: { readonly [N in Name]: Examples } = {
       JSON.stringify([google, google]),
       JSON.stringify([{ ...corp, issuer: 'http://id.example.com' }]),
       JSON.stringify([{ ...corp, issuer: 'https://user:pass@id.example.com' }]),
+      ...copied(corp.issuer).map(issuer => JSON.stringify([{ ...corp, issuer }])),
+      ...copied('secret').map(clientSecret => JSON.stringify([{ ...google, clientSecret }])),
       JSON.stringify([{ kind: 'microsoft', clientId: 'a', clientSecret: 'b', tenant: 'common/..' }]),
       JSON.stringify([{ kind: 'apple', clientId: 'a', teamId: 'b', keyId: 'c', privateKey: 'no PEM' }]),
     ],
@@ -361,7 +463,7 @@ const examples: { readonly [N in Name]: Examples } = {
   'theme.name': words,
   'theme.logo': {
     text: same('https://example.com/logo.svg'),
-    wrong: ['logo.svg', 'javascript:alert(1)'],
+    wrong: ['logo.svg', 'javascript:alert(1)', ...copied('https://example.com/logo.svg')],
     wrongValues: ['logo.svg', 1, null],
   },
   'theme.colour': {
@@ -370,8 +472,11 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['red', 1, null],
   },
   'mail.smtp': {
-    text: same('smtps://u:p@mail.example.com'),
-    wrong: ['mail.example.com', 'https://mail.example.com'],
+    text: same('smtps://u:p@mail.example.com', 'smtp://h:587?requireTLS=true&tls.servername=h'),
+    wrong: [
+      ...['mail.example.com', 'https://mail.example.com', 'smtp:mail.example.com', 'smtp://h?encryption=tls'],
+      ...copied('smtps://u:p@mail.example.com'),
+    ],
     wrongValues: ['mail.example.com', 1, null],
   },
   'docs.guides': {
@@ -379,7 +484,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['operators', 'on'],
     wrongValues: [true, 1, null],
   },
-  'mail.templates': words,
+  'mail.templates': paths('./mails.ts'),
   'mail.language': {
     text: [
       ['de', 'de'],
@@ -389,8 +494,8 @@ const examples: { readonly [N in Name]: Examples } = {
     wrongValues: ['', 1, null],
   },
   'mail.from': {
-    text: same('a@example.com', 'Blog <a@example.com>'),
-    wrong: ['a', 'a@b@c', 'a <b'],
+    text: same('a@example.com', 'Blog <a@example.com>', '"Blog, Inc." <a@example.com>'),
+    wrong: ['a', 'a@b@c', 'a <b', '"a@example.com"', '"Blog <a@example.com>"', `\${SENDER}`],
     wrongValues: ['a', 1, null],
   },
 }
@@ -420,7 +525,8 @@ for (const name of Object.keys(examples) as Name[]) {
       assert.equal(filed?.place, `\`${name}\` (f.json)`, JSON.stringify(value))
       const [given] = faultsOf(() => readSettings({ given: { [name]: value } }))
       assert.equal(given?.place, `\`${name}\` (settings)`, JSON.stringify(value))
-      const saysItself = name === 'database' || name === 'accounts.providers'
+      const saysItself =
+        name === 'database' || name === 'accounts.providers' || /remove it/.test(given.message)
       assert.ok(given.message.includes(kind.expected) || given.message.includes('`x`') || saysItself)
     }
   })
@@ -471,6 +577,26 @@ for (const values of [undefined, null, [], 'x', 7]) {
     assert.equal(faultsOf(() => readSettings({ file: { path: 'f', values } }))[0]?.place, 'f')
   })
 }
+
+test('what a copied value should not contain is said, and what would be right', () => {
+  const expected = [
+    ['"postgres://u:hunter2@h/d"', /begins or ends with a quotation mark/],
+    [' postgres://u:hunter2@h/d', /begins or ends with a space/],
+    ['psql postgres://u:hunter2@h/d', /begins with `psql `: write only the URL/],
+    ['DATABASE_URL=postgres://u:hunter2@h/d', /begins with `DATABASE_URL=`/],
+    [`\${DATABASE_URL}`, /placeholder for DATABASE_URL/],
+    ['postgres://u:hunter2@h/d?connection_limit=5', /`connection_limit`.*PORTICO_DB_CONNECTIONS/],
+    ['postgres://u:hunter2@h/d?schema=x', /`schema`.*search_path/],
+    ['undefined', /write a file as `\.\/name`/],
+    ['u:hunter2@h/d', /postgres:\/\/user:password@host/],
+    ['file:./a.db?mode=rwc', /parameters after `\?`/],
+  ] as const
+  for (const [text, message] of expected) {
+    const [fault] = faultsOf(() => readSettings({ environment: { DATABASE_URL: text } }))
+    assert.match(fault?.message ?? '', message, text)
+    assert.doesNotMatch(fault?.message ?? '', /hunter2/, text)
+  }
+})
 
 test('an invalid secret is not repeated', () => {
   const [fault] = faultsOf(() => readSettings({ environment: { PORTICO_ADMIN_API_KEY: 'my secret' } }))

@@ -63,11 +63,12 @@ interface Signals {
   readonly change: []
 }
 
-export function partsOf(model: Model, settings: PostgresSettings): StoreParts {
+/** `schema`: that of all tables. */
+export function partsOf(model: Model, settings: PostgresSettings, schema: string | undefined): StoreParts {
   const { url, rowSecurity, timeoutMs, lanes, maxWaiting, now, clock } = settings
   const signals = new EventEmitter<Signals>()
   const security = rowSecurity ? createSecurity(clock) : noSecurity
-  const connector = new Connector({ timeoutMs, rowSecurity, onSlow: () => signals.emit('slow') })
+  const connector = new Connector({ timeoutMs, schema, rowSecurity, onSlow: () => signals.emit('slow') })
   const versions = new Versions()
   const replicas = settings.replicas.length > 0 ? new Replicas() : undefined
   const watch = watchOf(settings, connector, signals)
@@ -106,7 +107,7 @@ export function partsOf(model: Model, settings: PostgresSettings): StoreParts {
   })
   const reader = withStatistics(new Reader(reads), statistics)
   const records = new PostgresRecords({ pool, writer, versions, now })
-  const fit = new PostgresFit(url, model, watch)
+  const fit = new PostgresFit({ url, schema, model, pool: watch })
   return {
     pool,
     watch,
@@ -213,7 +214,8 @@ function idlePruningOf(
 async function openForLog(url: string, connector: Connector, now: () => number): Promise<Connection> {
   const connection = await connector.openWriter(url)
   try {
-    if (!(await isOpenFor(connection))) await withConnection(url, client => openLog(client, now))
+    if (!(await isOpenFor(connection)))
+      await withConnection(url, client => openLog(client, now), connector.schema)
     return connection
   } catch (cause) {
     connection.destroy()

@@ -1,5 +1,6 @@
 /** Opens the connections of a node, with the settings and time limits of each kind. */
 import { Connection } from './connection.ts'
+import { sessionSettings } from './session-settings.ts'
 
 /** How long to wait for a connection, and for the answer to a cheap statement, in milliseconds. */
 const connectTimeoutMs = 2000
@@ -20,6 +21,8 @@ const readLockMs = 100
 interface ConnectorOptions {
   /** How long a statement may take, in milliseconds. */
   readonly timeoutMs: number
+  /** The schema of all tables, as it was when the service started. */
+  readonly schema: string | undefined
   /** Whether row security is on. */
   readonly rowSecurity: boolean
   /** Called when an answer of the primary is slow, before it times out. */
@@ -36,9 +39,14 @@ export class Connector {
   readonly #common: string
 
   constructor(options: ConnectorOptions) {
-    const { timeoutMs } = options
+    const { timeoutMs, schema } = options
     this.#options = options
-    this.#common = `SET timezone = 'UTC'; SET jit = off; SET statement_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${2 * timeoutMs}`
+    this.#common = `${sessionSettings(schema)}; SET jit = off; SET statement_timeout = ${timeoutMs}; SET idle_in_transaction_session_timeout = ${2 * timeoutMs}`
+  }
+
+  /** The schema of all tables. */
+  get schema(): string | undefined {
+    return this.#options.schema
   }
 
   /** All statements of one pipeline see one snapshot. */

@@ -14,17 +14,21 @@ const fingerprint = statementOf(
   sql`SELECT md5(string_agg(c."relname" || '.' || a."attname" || ' ' || a."atttypid" || ' ' || a."attnotnull", ',' ORDER BY c."relname", a."attname")) FROM pg_class c JOIN pg_attribute a ON a."attrelid" = c."oid" AND a."attnum" > 0 AND NOT a."attisdropped" WHERE c."relnamespace" = current_schema()::regnamespace AND c."relkind" IN ('r', 'p')`,
 )
 
+interface FitParts {
+  readonly url: string
+  /** The schema of all tables. */
+  readonly schema: string | undefined
+  readonly model: Model
+  readonly pool: Pool
+}
+
 export class PostgresFit {
-  readonly #url: string
-  readonly #model: Model
-  readonly #pool: Pool
+  readonly #parts: FitParts
   #lastFingerprint: unknown
   #isFit = false
 
-  constructor(url: string, model: Model, pool: Pool) {
-    this.#url = url
-    this.#model = model
-    this.#pool = pool
+  constructor(parts: FitParts) {
+    this.#parts = parts
   }
 
   /** Records that the current tables fit. */
@@ -43,14 +47,15 @@ export class PostgresFit {
   }
 
   async #fingerprint(): Promise<unknown> {
-    const [rows = []] = await this.#pool.ask([fingerprint.with(noInputs)], { isImmediate: true })
+    const [rows = []] = await this.#parts.pool.ask([fingerprint.with(noInputs)], { isImmediate: true })
     return rows[0]?.[0]
   }
 
   async #check(): Promise<boolean> {
-    const state = await withConnection(this.#url, stateOf)
+    const { url, schema, model } = this.#parts
+    const state = await withConnection(url, stateOf, schema)
     return falseIfRefused(() => {
-      const { steps } = planFor(state, { model: this.#model, rowSecurity: undefined })
+      const { steps } = planFor(state, { model, rowSecurity: undefined })
       return mayStartWithoutSteps(steps, { autoMigrate: false })
     })
   }

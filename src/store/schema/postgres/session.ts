@@ -1,12 +1,17 @@
 /** The connection of a process that changes the tables, and the lock that lets only one do so. */
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
+import { sessionSettings } from '../../postgres/connections/session-settings.ts'
 import { isConnectionLost, MigrationError } from '../refusal.ts'
 import { reasonOf } from './retries.ts'
 
-/** Runs `use` with a connection of its own. */
-export async function withConnection<T>(url: string, use: (client: pg.Client) => Promise<T>): Promise<T> {
-  const client = await connect(url)
+/** Runs `use` with a connection of its own. `schema`: see `connect`. */
+export async function withConnection<T>(
+  url: string,
+  use: (client: pg.Client) => Promise<T>,
+  schema?: string,
+): Promise<T> {
+  const client = await connect(url, schema)
   try {
     return await use(client)
   } catch (cause) {
@@ -30,8 +35,14 @@ function asMigrationError(cause: unknown): unknown {
   )
 }
 
-/** A connection without time limits. Rejects with a `MigrationError`. */
-export async function connect(url: string): Promise<pg.Client> {
+/** The schema of all tables: the first of the search path. Undefined: there is none. */
+export async function currentSchema(client: pg.Client): Promise<string | undefined> {
+  const { rows } = await client.query('SELECT current_schema() AS "name"')
+  return rows[0]?.name ?? undefined
+}
+
+/** A connection without time limits, within the schema or the first of its search path. Rejects with a `MigrationError`. */
+export async function connect(url: string, schema?: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     application_name: 'portico migrate',
@@ -48,7 +59,7 @@ export async function connect(url: string): Promise<pg.Client> {
     throw new MigrationError(`The database cannot be reached: ${reasonOf(cause)}.`, { cause })
   }
   try {
-    await prepare(client)
+    await prepare(client, schema)
     return client
   } catch (cause) {
     await client.end().catch(() => {})
@@ -56,10 +67,10 @@ export async function connect(url: string): Promise<pg.Client> {
   }
 }
 
-async function prepare(client: pg.Client): Promise<void> {
+async function prepare(client: pg.Client, schema: string | undefined): Promise<void> {
   const { rows } = await client
     .query(
-      "SET portico.service = 'on'; SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0; SET client_min_messages = warning; SHOW server_encoding",
+      `${sessionSettings(schema)}; SET portico.service = 'on'; SET client_min_messages = warning; SHOW server_encoding`,
     )
     .then(results => (Array.isArray(results) ? results.at(-1) : results))
   // Lets the server detect that this process was killed, even during a statement. Not every system supports it.
