@@ -195,6 +195,15 @@ async function listen({ url, bob, webhookBodies }: Fixture) {
 
 const id = ({ id: value }: { readonly id: number }): number => value
 
+async function batch({ url, bob }: Fixture, operations: readonly object[]): Promise<void> {
+  const response = await fetch(`${url}/api/v1/batch`, {
+    method: 'POST',
+    headers: { Authorization: `Bearer ${bob.key}`, 'Content-Type': 'application/json' },
+    body: JSON.stringify({ operations }),
+  })
+  assert.equal(response.status, 200, await response.text())
+}
+
 /** Hides an item, corrects it, and deletes what hides it. */
 type Story = (fixture: Fixture) => Promise<void>
 
@@ -248,6 +257,27 @@ const stories: Readonly<Record<string, Story>> = {
     await data.blocks.create({ chat_id: chat, user_id: bob.id })
     await data.chats.update(chat, { title: 'SECRET chat' })
     await data.chats.delete(chat)
+  },
+  'a batch releases the hold and deletes the item': async fixture => {
+    const { data } = fixture
+    const item = id(await data.items.create({ title: 'public once' }))
+    const hold = id(await data.holds.create({ item_id: item }))
+    await data.items.update(item, { title: 'SECRET item' })
+    await batch(fixture, [
+      { method: 'DELETE', path: `/holds/${hold}` },
+      { method: 'DELETE', path: `/items/${item}` },
+    ])
+  },
+  'a batch corrects the text and makes the project private, which opens later': async fixture => {
+    const { data } = fixture
+    const project = id(await data.projects.create({}))
+    const task = id(await data.tasks.create({ title: 'public once', project_id: project }))
+    await batch(fixture, [
+      { method: 'PATCH', path: `/tasks/${task}`, body: { title: 'SECRET task' } },
+      { method: 'PATCH', path: `/projects/${project}`, body: { private: true } },
+    ])
+    await data.tasks.update(task, { title: 'harmless' })
+    await data.projects.update(project, { private: false })
   },
   'an embargo ends': async ({ data, clock }) => {
     const embargo = new Date(clock.now() + 4000).toISOString()
