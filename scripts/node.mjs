@@ -3,6 +3,7 @@
 import { spawn } from 'node:child_process'
 import { existsSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { installPackages } from './debian.mjs'
 import { isInstalled, lockedNode, root } from './packages.mjs'
 
 export { root }
@@ -41,9 +42,14 @@ export function run(command, args, options = {}) {
   })
 }
 
-/** Debian without a compiler lacks a library with which Node 26 is linked. */
-export function missingLibrary(output) {
-  const [, library] = /error while loading shared libraries: (\S+?):/.exec(output) ?? []
+/** The library for which a program does not start; undefined if it starts, or fails for another reason. */
+function missingLibrary(output) {
+  return /error while loading shared libraries: (\S+?):/.exec(output)?.[1]
+}
+
+/** Why a program does not start that printed this, and what to do; undefined if no library is missing. */
+export function libraryFault(output) {
+  const library = missingLibrary(output)
   if (library === undefined) return undefined
   const instructions = library.startsWith('libatomic.')
     ? ': as root, `apt install libatomic1`, or `dnf install libatomic`'
@@ -88,6 +94,10 @@ async function installEverything() {
   exitOnFailure(await npm('ci'))
 }
 
+function versionOf(node) {
+  return capture(node, ['--version']).catch(({ message }) => ({ code: 1, output: message }))
+}
+
 /** Why the pinned Node cannot be used, and what to do; undefined if it runs. */
 async function nodeFault() {
   const pinned = lockedNode()
@@ -98,12 +108,14 @@ async function nodeFault() {
       'or it does not have the checksum that package-lock.json names.'
     )
   }
-  const { code, output } = await capture(pinned.path, ['--version']).catch(({ message }) => ({
-    code: 1,
-    output: message,
-  }))
+  let { code, output } = await versionOf(pinned.path)
+  // Debian without a compiler lacks this library, with which Node 26 is linked.
+  if (missingLibrary(output)?.startsWith('libatomic.')) {
+    installPackages(['libatomic1'], say)
+    ;({ code, output } = await versionOf(pinned.path))
+  }
   if (code === 0) return undefined
-  return missingLibrary(output) ?? `The pinned Node does not run on this machine: ${output.trim()}.`
+  return libraryFault(output) ?? `The pinned Node does not run on this machine: ${output.trim()}.`
 }
 
 function isNewEnough(version) {

@@ -1,20 +1,11 @@
 // `npm test [paths or options]`: runs all tests or the named ones, on the pinned Node.
 import { spawn, spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statfsSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { serveDatabases } from './databases.mjs'
+import { selectTests } from './needs.mjs'
 import { chosenNode, install, root, say, sourceEnvironment } from './node.mjs'
 
 /** A test that hangs fails after this. */
@@ -56,17 +47,6 @@ function groupOf(file) {
   return together.find(folders => folders.some(folder => file.startsWith(`test/${folder}/`)))
 }
 
-/** All test files, relative to the root. */
-function testFiles() {
-  return ['test', 'examples']
-    .flatMap(folder =>
-      readdirSync(join(root, folder), { recursive: true }).map(
-        name => `${folder}/${name.replaceAll('\\', '/')}`,
-      ),
-    )
-    .filter(name => name.endsWith('.test.ts'))
-}
-
 /** Writes a program that runs these files in one process. Returns its path. */
 function writeShared(folder, name, files) {
   const path = join(folder, `${name}.mjs`)
@@ -88,25 +68,15 @@ function partsOf(files) {
 }
 
 /** For a whole run: the programs that run several files, and the files that run alone. */
-function everyTest() {
+function shareProcesses(files) {
   const folder = mkdtempSync(join(tmpdir(), 'portico-together-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
-  const files = testFiles().sort()
   const shared = together.flatMap(folders =>
     partsOf(files.filter(file => groupOf(file) === folders)).map((part, index) =>
       writeShared(folder, `${folders[0].replace('/', '-')}-${index + 1}`, part),
     ),
   )
   return [...shared, ...files.filter(file => groupOf(file) === undefined)]
-}
-
-/** The files and patterns for `node --test`. */
-function patterns(names) {
-  if (names.length === 0) return everyTest()
-  return names.map(name => {
-    const folder = existsSync(join(root, name)) && statSync(join(root, name)).isDirectory()
-    return folder ? `${name.replace(/[\\/]$/, '')}/**/*.test.ts` : name
-  })
 }
 
 /** Ten times what the tests keep in memory at once. */
@@ -146,11 +116,12 @@ function endGroup(pid) {
 }
 
 await install()
+const args = process.argv.slice(2)
+const named = namesIn(args)
+const { files, text: leftOut } = await selectTests(chosenNode(), named)
 const memory = folderInMemory()
 if (memory !== undefined) process.env.TMPDIR = memory
 const databases = process.platform === 'win32' ? undefined : await serveDatabases(chosenNode())
-const args = process.argv.slice(2)
-const named = namesIn(args)
 const cheaper = pathToFileURL(join(root, 'scripts', 'no-async-hooks.mjs')).href
 const child = spawn(
   chosenNode(),
@@ -161,7 +132,7 @@ const child = spawn(
     `--test-timeout=${timeoutMs}`,
     ...args.filter(arg => arg.startsWith('-')),
     ...(named.length === 0 ? ['--import', cheaper] : []),
-    ...patterns(named),
+    ...(named.length === 0 ? shareProcesses(files) : files),
   ],
   {
     cwd: root,
@@ -183,9 +154,11 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-child.on('close', async code => {
+child.on('close', async (code, signal) => {
+  if (signal !== null) say(`The test runner was ended by ${signal}: its results are incomplete.`)
   await databases?.stop()
   const hadLeftovers = endGroup(child.pid)
   if (hadLeftovers) say('A test left a process running. It was ended, and the run counts as failed.')
+  if (leftOut !== undefined) say(leftOut)
   process.exitCode = code === 0 && !hadLeftovers ? 0 : 1
 })

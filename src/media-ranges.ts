@@ -23,3 +23,21 @@ function mediaRange(text: string): MediaRange {
 export function mediaRanges(header: string): readonly MediaRange[] {
   return header.split(',').map(mediaRange)
 }
+
+/** Longer headers are not worth parsing. */
+const maxHeaderCharacters = 1000
+
+function namesType(header: string | undefined, pattern: RegExp): boolean {
+  const ranges = mediaRanges((header ?? '').slice(0, maxHeaderCharacters))
+  return ranges.some(({ type, quality }) => quality > 0 && pattern.test(type))
+}
+
+/** Whether the header names HTML, as browsers do when they open a page. `*\/*` alone comes from programs. */
+export function acceptsPage(header: string | undefined): boolean {
+  return namesType(header, /^(?:text\/html|application\/xhtml\+xml)$/)
+}
+
+/** Whether the header names JSON, or a format based on it. */
+export function acceptsJson(header: string | undefined): boolean {
+  return namesType(header, /^application\/(?:[\w.-]+\+)?json$/)
+}

@@ -45,7 +45,10 @@ export interface Principal {
   readonly grant: string | null
   /** Claims of a trusted issuer's token. */
   readonly claims?: Claims | undefined
-  /** When the user signed in to the session of the request, in milliseconds since 1970; undefined without a session. */
+  /**
+   * When the user signed in to the session of the request, or to the one in which a first-party app got its token, in
+   * milliseconds since 1970. Undefined for other credentials: a sign-in, or a consent after one, allowed what they may do.
+   */
   readonly signedInAt?: number
   /** How many reactions and jobs, each started by the one before, led to this call. */
   readonly depth?: number
@@ -179,4 +182,10 @@ export function commonScopes(granted: ReadonlySet<string>, allowed: ReadonlySet<
     else if (hasScope(allowed, readScope)) common.add(readScope)
   }
   return common
+}
+
+/** The scopes that are in both. */
+export function intersectScopes(one: Scopes, other: Scopes): Scopes {
+  if (other === 'all') return one
+  return one === 'all' ? other : commonScopes(one, other)
 }

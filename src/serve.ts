@@ -27,7 +27,7 @@ import { followOthers, openCluster } from './serve/cluster.ts'
 import { createIdentify } from './serve/credentials/identify.ts'
 import { type Credentials, openCredentials } from './serve/credentials.ts'
 import { dataParts, serviceData } from './serve/data.ts'
-import { faultLog } from './serve/monitoring/fault-log.ts'
+import { FaultLog } from './serve/monitoring/fault-log.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/monitoring/health-checks.ts'
 import { requestRecorder } from './serve/monitoring/metrics.ts'
 import { refusalLog } from './serve/monitoring/refusal-log.ts'
@@ -36,7 +36,9 @@ import { serviceMetrics } from './serve/monitoring/service-metrics.ts'
 import { SlowListRecorder } from './serve/monitoring/slow-lists.ts'
 import { logStrayRejections } from './serve/monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './serve/monitoring/traces.ts'
+import { themeOf } from './serve/oauth/account-pages.ts'
 import type { LazyOauth } from './serve/oauth.ts'
+import { drawRequest } from './serve/request-budget.ts'
 import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './serve/service.ts'
 import { closeAll, type State, shutdown } from './serve/shutdown.ts'
 import { createRun, openEncrypted, openStore, registerLogic } from './serve/store.ts'
@@ -60,7 +62,7 @@ export async function serve(
 
 /** Serves a checked model with settings that were already read. */
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
-  const log = createLog(settings, options.worker?.log)
+  const log = createLog(settings, options.worker?.log ?? options.logOutput)
   if (options.ownProcess || options.worker) logStrayRejections(log)
   if (options.ownProcess) for (const warning of settingsWarnings(process.env)) log.logger.warn(warning)
   if (settings.workers > 1 && options.worker === undefined) {
@@ -87,7 +89,9 @@ export async function open(
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
-    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
+    const faults = new FaultLog({ logger: log.logger, check: () => store.check(), clock: systemClock })
+    const opened = { model, store, encrypted, cluster, log, faults, traces, settings, options, mailCatalogue }
+    return await assemble(opened)
   } catch (error) {
     const opened = [traces, cluster, store]
     // The failure to start matters more than a failure to close.
@@ -103,6 +107,7 @@ interface ServiceParts {
   readonly encrypted: EncryptedRecords
   readonly cluster: Cluster
   readonly log: Log
+  readonly faults: FaultLog
   readonly traces: Traces | undefined
   readonly settings: Settings
   readonly options: StartOptions
@@ -167,7 +172,7 @@ interface Listening {
 }
 
 function openHttp(parts: ServiceParts, handling: Handling, listening: Listening): HttpServer {
-  const { model, store, cluster, log, traces, settings, options } = parts
+  const { model, store, cluster, log, faults, traces, settings, options } = parts
   const { limits, credentials, transports, refusals, timing } = handling
   const { state, issuer, http } = listening
   const { worker } = options
@@ -197,9 +202,9 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
       upgrade: tracedRequests(createUpgrade(pipelineParts, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
-    errorReply: errorReplies(oauth, issuer, refusals),
+    errorReply: errorReplies({ oauth, theme: themeOf(settings), issuer, refusals }),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
-    ...faultLog(log),
+    ...faults.http,
   })
 }
 
@@ -331,7 +336,7 @@ function createPipeline({
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
       return then(identify(exchange), principal => {
         exchange.userId = principal.userId
-        return then(limits.draw(principal, exchange), () =>
+        return then(drawRequest(limits, principal, exchange), () =>
           then(exchange.readBody(bodyLimitBytes), () => transport(exchange, principal)),
         )
       })

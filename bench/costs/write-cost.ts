@@ -11,7 +11,7 @@ import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { PostgresServer } from '../../test/databases/postgres.ts'
+import { PostgresServer } from '../../test/databases/postgres-server.ts'
 import { Client } from '../../test/store/blog.ts'
 import { median, type Sampling } from '../workloads/measure.ts'
 

@@ -7,7 +7,8 @@ import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { PostgresServer, query } from '../../test/databases/postgres.ts'
+import { query } from '../../test/databases/postgres.ts'
+import { PostgresServer } from '../../test/databases/postgres-server.ts'
 
 export interface FilledDatabase {
   readonly name: 'SQLite' | 'PostgreSQL'

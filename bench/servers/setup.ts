@@ -1,7 +1,8 @@
 /** The setups in which Portico is measured: the database, and the number of workers. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { PostgresServer, query } from '../../test/databases/postgres.ts'
+import { query } from '../../test/databases/postgres.ts'
+import { PostgresServer } from '../../test/databases/postgres-server.ts'
 import { startStandbys, untilCaughtUp } from '../../test/databases/replicated.ts'
 import { copyOf, type DataSet, type WorkCopy } from '../data-set/data.ts'
 import type { Workload } from '../workloads/workloads.ts'

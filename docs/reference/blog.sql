@@ -86,16 +86,25 @@ CREATE TABLE "api_keys" (
   "prefix" TEXT NOT NULL,
   "hash" TEXT NOT NULL,
   "third_party" INTEGER CHECK ("third_party" IN (0, 1)),
+  "grant" TEXT,
+  "app_id" INTEGER REFERENCES "oauth_apps" ("id") ON DELETE CASCADE,
+  "ancestors" TEXT,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 
 CREATE UNIQUE INDEX "api_keys__hash__unique" ON "api_keys" ("hash");
 
+CREATE INDEX "api_keys__grant__index" ON "api_keys" ("grant");
+
 CREATE INDEX "api_keys__user_id__index" ON "api_keys" ("user_id");
+
+CREATE INDEX "api_keys__app_id__index" ON "api_keys" ("app_id");
 
 CREATE INDEX "api_keys__created_at__index" ON "api_keys" ("created_at");
 
 CREATE INDEX "api_keys__user_id__created_at__index" ON "api_keys" ("user_id", "created_at");
+
+CREATE INDEX "api_keys__app_id__created_at__index" ON "api_keys" ("app_id", "created_at");
 
 INSERT OR REPLACE INTO "_totals" ("collection", "n") SELECT 'api_keys', count(*) FROM "api_keys";
 

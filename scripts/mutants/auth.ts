@@ -69,18 +69,23 @@ const credentials: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'auth/keys/api-key',
-    ['auth/keys/api-key'],
+    ['auth/keys/api-key', 'auth/keys/key-origins'],
     [
       [
+        'a key whose grant has ended still works',
+        'const isUsable = row?.user && !isDisabled && !hasEnded',
+        'const isUsable = row?.user && !isDisabled',
+      ],
+      [
         'the version is taken after the look-up',
-        'principalNow(remember(hash, row, stamp))',
-        'principalNow(remember(hash, row, currentStamp()))',
+        'principalNow(remember(hash, found, stamp))',
+        'principalNow(remember(hash, found, currentStamp()))',
       ],
       ['a key lasts for one millisecond more', 'owner.expiresAt <= nowMs', 'owner.expiresAt < nowMs'],
       [
         'a key created with another key outlives it',
-        'allowedScopes(scopes), undefined, expiresAt, delegate',
-        'allowedScopes(scopes), undefined, undefined, delegate',
+        'present, undefined, expiresAt, delegate',
+        'present, undefined, undefined, delegate',
       ],
       [
         'any text of the right length is accepted as a configured key',

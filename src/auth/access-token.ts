@@ -25,7 +25,7 @@ const maxCachedTexts = 10_000
 const maxCachedRoles = 100_000
 
 /** The properties of an access token, opaque or JWT. */
-interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | 'jkt'> {
+interface Token extends Pick<StoredToken, 'clientId' | 'accountId' | 'scope' | 'jkt' | 'authTime'> {
   /** See `deny-list.ts`. */
   readonly grantHash?: string | undefined
 }
@@ -194,7 +194,17 @@ class AccessTokenReader {
   /** A JWT is valid unless it is denied. If it could outlive its denial, its record is read instead. */
   #acceptJwt(key: string, verified: VerifiedJwt, stamp: number): Awaitable<BoundPrincipal | null> {
     const { claims } = verified
-    const { jti, iat, exp, sub, client_id: clientId, grant_id: grant, scope, cnf } = claims
+    const {
+      jti,
+      iat,
+      exp,
+      sub,
+      client_id: clientId,
+      grant_id: grant,
+      scope,
+      cnf,
+      auth_time: authTime,
+    } = claims
     const hasUser = sub !== clientId
     if (exp - iat > this.#options.accessSeconds || (hasUser && grant === undefined)) {
       return this.#findRecord(key, jti, stamp)
@@ -202,7 +212,8 @@ class AccessTokenReader {
     return then(this.#denials.ids(), denied => {
       if (denied.has(jti) || (grant !== undefined && denied.has(grant))) return null
       const binding = cnf && { jkt: cnf.jkt }
-      const token = { clientId, ...(hasUser && { accountId: sub }), grantHash: grant, scope, ...binding }
+      const user = hasUser && { accountId: sub, ...(authTime !== undefined && { authTime }) }
+      const token = { clientId, ...user, grantHash: grant, scope, ...binding }
       return this.#accept(key, token, { expiresAt: exp * 1000, stamp, verified })
     })
   }
@@ -246,7 +257,7 @@ class AccessTokenReader {
   }
 
   #principalOf(
-    { clientId, accountId, grantHash, scope }: Token,
+    { clientId, accountId, grantHash, scope, authTime = 0 }: Token,
     { id: appId, scopes: allowed, firstParty }: AppRights,
     expiresAt: number,
   ): Awaitable<Principal | null> {
@@ -262,9 +273,12 @@ class AccessTokenReader {
       : expiresAt
     const grant = grantHash === undefined ? null : `grant:${grantHash}`
     const delegate = { appId, grant, thirdParty: !firstParty }
-    return then(this.#roleOf(id), role =>
-      role === undefined ? null : user(id, role, scopes, `user:${id}:app:${clientId}`, end, delegate),
-    )
+    return then(this.#roleOf(id), role => {
+      if (role === undefined) return null
+      const principal = user(id, role, scopes, `user:${id}:app:${clientId}`, end, delegate)
+      // Its user was not asked for consent, so writes that grant access need a recent sign-in.
+      return firstParty ? { ...principal, signedInAt: authTime * 1000 } : principal
+    })
   }
 
   /** Throws UNAUTHORIZED if the account is disabled. */

@@ -60,7 +60,7 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
     ['webhooks', inOrder(webhookSignInRule, webhookRule(webhooks))],
   ])
   const hooks = new Map([
-    ['api_keys', newKeyHook(maxKeysPerUser)],
+    ['api_keys', newKeyHook(run, maxKeysPerUser)],
     ['oauth_apps', newAppHook(serviceName)],
     ['oauth_app_secrets', newSecretHook(run)],
     ['webhooks', newWebhookHook(webhooks)],

@@ -21,6 +21,8 @@ export interface RateLimited {
 export interface RateLimits {
   /** Draws `cost` requests, one by default. Throws RATE_LIMITED if fewer remain. */
   draw(principal: Principal, answer: RateLimited, cost?: number): undefined | Promise<undefined>
+  /** Draws a page from its own budget, of as many pages as an address may send requests. Throws RATE_LIMITED if none is left. */
+  drawPage(principal: Principal, answer: RateLimited): undefined | Promise<undefined>
   /** Gives back one request that should not count. */
   give(principal: Principal): void
   /** How many requests were refused. */
@@ -56,10 +58,15 @@ function createPolicy(name: string, limit: number | 'off'): Policy | undefined {
   }
 }
 
-/** The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. */
-function headerLines(budget: Budget, { start, middle, end }: Policy, now: number): string {
+/**
+ * The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. `RateLimit` also has the names of its
+ * drafts up to 07, as parameters, which the newer draft ignores: the parser that clients use, ratelimit-header-parser 0.1.0,
+ * knows only those, and reads no other header where it finds `RateLimit`.
+ */
+function headerLines(budget: Budget, { limit, start, middle, end }: Policy, now: number): string {
   const { remaining, resetAt } = budget
-  return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${secondsLeft(budget, now)}${end}`
+  const seconds = secondsLeft(budget, now)
+  return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${seconds};limit=${limit};remaining=${remaining};reset=${seconds}${end}`
 }
 
 function secondsLeft({ resetAt }: Budget, now: number): number {
@@ -73,6 +80,7 @@ export function createRateLimits(
 ): RateLimits {
   const userPolicy = createPolicy('user', settings.user)
   const addressPolicy = createPolicy('address', settings.address)
+  const pagePolicy = createPolicy('page', settings.address)
   const counts = { refused: 0 }
   const settle = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
     answer.headerLines = headerLines(budget, policy, now())
@@ -88,6 +96,11 @@ export function createRateLimits(
   }
   const policyFor = ({ userId, budgetKey }: Principal) =>
     userId === null && !budgetKey.startsWith('app:') ? addressPolicy : userPolicy
+  const take = (key: string, policy: Policy, answer: RateLimited, cost: number) => {
+    const budget = counters.take(key, policy.limit, cost)
+    if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
+    return settle(budget, policy, answer)
+  }
   return {
     counts,
     give(principal) {
@@ -95,11 +108,8 @@ export function createRateLimits(
     },
     draw(principal, answer, cost = 1) {
       const policy = policyFor(principal)
-      const { budgetKey } = principal
-      if (!policy) return undefined
-      const budget = counters.take(budgetKey, policy.limit, cost)
-      if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
-      return settle(budget, policy, answer)
+      return policy && take(principal.budgetKey, policy, answer, cost)
     },
+    drawPage: ({ budgetKey }, answer) => pagePolicy && take(`page:${budgetKey}`, pagePolicy, answer, 1),
   }
 }

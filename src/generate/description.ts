@@ -243,7 +243,8 @@ function revealedOf(
 
 /** The schemas of events by collection. */
 function eventsOf(document: UncheckedObject): ReadonlyMap<string, readonly UncheckedObject[]> {
-  const events = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
+  const page = objectAt(document, 'components', 'schemas', 'EventPage', 'properties')
+  const events = listAt(resolved(document, objectAt(page, 'data', 'items')), 'oneOf')
     .filter(isObject)
     .map(schema => objectAt(resolved(document, schema), 'properties'))
   return Map.groupBy(events, properties => textAt(objectAt(properties, 'collection'), 'const'))

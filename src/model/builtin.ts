@@ -7,7 +7,7 @@ import {
   oauthAppSecretFields,
   userFields,
 } from './builtin/fields.ts'
-import { collection } from './declaration.ts'
+import { collection, index } from './declaration.ts'
 import type { CollectionDeclaration, CollectionOptions } from './declared-model.ts'
 import type { FieldDeclarations } from './fields/declared.ts'
 
@@ -41,6 +41,7 @@ export function apiKeys(scopes: readonly string[]): CollectionDeclaration {
   return collection({
     description: 'Keys that let a program act for the user who created them.',
     fields: apiKeyFields(scopes),
+    indexes: [index('grant')],
     access: { read: own.or(administrators), create: signedIn, update: own, delete: own.or(administrators) },
   })
 }

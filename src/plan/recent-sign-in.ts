@@ -8,7 +8,10 @@ import type { WriteRule } from './run.ts'
 
 export const recentSignInMs = 15 * 60 * 1000
 
-/** Throws FORBIDDEN for a session whose sign-in is older. Other credentials pass: programs cannot sign in again. */
+/**
+ * Throws FORBIDDEN for a session, or a first-party app's token, whose sign-in is older. Other credentials pass: programs cannot
+ * sign in again.
+ */
 export function requireRecentSignIn({ signedInAt }: Principal): void {
   if (signedInAt === undefined || Date.now() - signedInAt < recentSignInMs) return
   throw new ApiError(

@@ -3,7 +3,6 @@ import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { AggregateShape, Plan } from '../plan/plan.ts'
-import type { Run } from '../plan/run.ts'
 import { mayScan } from '../plan/scans.ts'
 import type { Principal } from '../principal.ts'
 import { parseAggregate } from './query/aggregate.ts'
@@ -43,7 +42,7 @@ export function furtherRequests(scope: ListScope, { shape }: Plan<AggregateShape
 }
 
 export function answerAggregate(
-  { run, draw }: Pick<WriteServices, 'draw'> & { readonly run: Run },
+  { run, draw, baseUrl }: Pick<WriteServices, 'run' | 'draw' | 'baseUrl'>,
   scope: ListScope,
   { bound, plan }: ReturnType<typeof boundAggregate>,
   call: Call,
@@ -52,6 +51,8 @@ export function answerAggregate(
   const extraRequests = furtherRequests(scope, plan)
   const budgetDrawn = extraRequests > 0 ? draw?.(call, principal, extraRequests) : undefined
   return then(budgetDrawn, () =>
-    then(run.aggregate(plan, principal), answer => renderAggregate(answer, bound, principal.access, call)),
+    then(run.aggregate(plan, principal), answer =>
+      renderAggregate(answer, bound, { call, access: principal.access, baseUrl }),
+    ),
   )
 }

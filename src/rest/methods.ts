@@ -1,6 +1,7 @@
 /** The methods of routes: those of the operations that exist. */
+
+import { exists } from '../model/crud.ts'
 import type { Collection } from '../model/model.ts'
-import { exists } from './operations.ts'
 import type { Route } from './routes.ts'
 
 const methodsOf = {

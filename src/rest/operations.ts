@@ -1,10 +1,6 @@
-/** The operations of a model that exist in REST: those that the model allows to somebody. */
-import type { Collection, ComputedField, CrudOperation, Field, Model, Relation } from '../model/model.ts'
-
-/** Whether the model allows the operation to somebody. */
-export function exists(collection: Collection, operation: CrudOperation): boolean {
-  return collection.access[operation].kind !== 'nobody'
-}
+/** The fields and relations of a model that exist in REST: those that the model allows to somebody. */
+import { exists } from '../model/crud.ts'
+import type { Collection, ComputedField, Field, Model, Relation } from '../model/model.ts'
 
 /** The fields that somebody may read. */
 export function visibleFields(collection: Collection): readonly Field[] {

@@ -8,6 +8,7 @@ import type { CrudOperation } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import { includedLimit } from '../plan/plan.ts'
 import type { Principal } from '../principal.ts'
+import { type StaticAsset, serveStatic } from '../static-assets.ts'
 import { requireJson } from './accept.ts'
 import type { ItemActions, SubresourceHandlers } from './actions/action.ts'
 import { admitNested } from './actions/admission.ts'
@@ -38,8 +39,8 @@ import {
 } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'
 import { parseList } from './query/list.ts'
-import { makePresentation } from './reply/headers.ts'
-import { renderItem, renderList, renderText } from './reply/read-reply.ts'
+import { vary } from './reply/headers.ts'
+import { type PagedRead, renderItem, renderList } from './reply/read-reply.ts'
 import { findRoute, prefix, type Route } from './routes.ts'
 import { answerRuns } from './runs.ts'
 import { answerChange, mergePatch, type WriteServices } from './write.ts'
@@ -54,8 +55,6 @@ export interface RestOptions extends WriteServices {
   readonly subresources?: SubresourceHandlers
   /** The services of the model's actions and queries. */
   readonly logic?: OperationParts
-  /** The public URL of the service, without a trailing slash: the server in the OpenAPI document. */
-  readonly baseUrl: string | undefined
   /** Undefined: the path `/events` does not exist. */
   readonly events?: EventRouteParts
   /** Undefined: the path `/explain` does not exist. */
@@ -78,16 +77,24 @@ function answerOptions(route: Route): Reply {
   return { status: 204, headers, body: null }
 }
 
+/** The OpenAPI document, made at its first request, and compressed once for each content coding. */
+function answerDocument({ model, baseUrl }: RestOptions): (call: Call) => Awaitable<Reply> {
+  const read = () => JSON.stringify(openapi(model, baseUrl))
+  const document: StaticAsset = { type: 'json', read, maxAgeSeconds: 0, varies: vary }
+  return serveStatic({ assets: new Map([[`${prefix}/openapi.json`, document]]) })
+}
+
 class RestHandler {
   readonly #options: RestOptions
   readonly #viewsFor: (access: Principal['access']) => CollectionViews
-  #documentReply: ((call: Call) => Reply) | undefined
+  readonly #answerDocument: (call: Call) => Awaitable<Reply>
   readonly #requests: BatchRequests
   readonly #services: ActionServices
   readonly #events: EventsHandler | undefined
 
   constructor(options: RestOptions) {
     this.#options = options
+    this.#answerDocument = answerDocument(options)
     this.#viewsFor = createViews(options.model, options.hooks)
     this.#events =
       options.events && createEventsHandler({ ...options, ...options.events, viewsOf: this.#viewsFor })
@@ -206,7 +213,11 @@ class RestHandler {
     const bound = this.#parse(route, principal, () => parseList(scope, query))
     const args = id === undefined ? bound.args : [id, ...bound.args]
     const answer = this.#options.run.list({ shape: bound.template.shape, args }, principal)
-    return then(answer, list => renderList(list, bound, principal.access, call))
+    return then(answer, list => renderList(list, bound, this.#paged(call, principal)))
+  }
+
+  #paged(call: Call, { access }: Principal): PagedRead {
+    return { call, access, baseUrl: this.#options.baseUrl }
   }
 
   #readAggregate(
@@ -231,14 +242,9 @@ class RestHandler {
     return this.#readItem(route, view, principal.userId, call, principal)
   }
 
-  #readDocument(call: Call): Reply {
+  #readDocument(call: Call): Awaitable<Reply> {
     refuseParameters(call.query)
-    const { model, baseUrl } = this.#options
-    this.#documentReply ??= renderText(
-      JSON.stringify(openapi(model, baseUrl)),
-      makePresentation(false, []).open,
-    )
-    return this.#documentReply(call)
+    return this.#answerDocument(call)
   }
 
   #write(route: Route, call: Call, principal: Principal, attempt?: KeyedAttempt): Awaitable<Reply> {

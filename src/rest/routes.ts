@@ -1,4 +1,6 @@
 /** The routes under `/api/v1`. Paths are matched undecoded, so that every route has one spelling. */
+
+import { exists } from '../model/crud.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../model/model.ts'
 import {
   type ActionRoute,
@@ -9,7 +11,7 @@ import {
   routeBelow,
   type SubresourceRoute,
 } from './actions/routes.ts'
-import { canFollow, exists } from './operations.ts'
+import { canFollow } from './operations.ts'
 import { parseId } from './path-id.ts'
 import { type RunsRoute, runsRoute } from './runs-route.ts'
 

@@ -40,6 +40,8 @@ export interface WriteServices {
   readonly model: Model
   readonly run: Run
   readonly hooks: CreateHooks
+  /** The public URL of the service, without a trailing slash: the server in the OpenAPI document, and in links. */
+  readonly baseUrl: string | undefined
   /** Draws further requests from the caller's budget. Throws RATE_LIMITED if fewer remain. Omitted: there are no budgets. */
   readonly draw?: (call: Call, principal: Principal, requests: number) => Awaitable<undefined>
 }

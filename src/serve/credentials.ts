@@ -1,13 +1,15 @@
 /** Opens the readers of every kind of credential that the service accepts. */
 import { accessTokenReader } from '../auth/access-token.ts'
 import { type Authenticate, createAuthenticate } from '../auth/authenticate.ts'
+import { withGrantEnds } from '../auth/grant-ends.ts'
 import { apiKeyReader } from '../auth/keys/api-key.ts'
 import { LastUses, type Used } from '../auth/last-use.ts'
 import { AppSecrets } from '../auth/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../auth/server/clients/apps.ts'
+import { rightsOfGrant as grantRights } from '../auth/server/consent/live-grants.ts'
 import { withDenials } from '../auth/server/tokens/deny-list.ts'
 import { type SessionCookieReader, sessionCookieReader } from '../auth/session-cookie.ts'
-import { WebhookGrants, withWebhookEnds } from '../auth/webhooks/grants.ts'
+import { WebhookGrants } from '../auth/webhooks/grants.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -16,6 +18,7 @@ import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { Store } from '../store/store.ts'
 import { trustedIssuerReaders } from './credentials/trusted-issuers.ts'
+import type { FaultLog } from './monitoring/fault-log.ts'
 import { tracedAuthenticate } from './monitoring/traces.ts'
 
 interface CredentialParts {
@@ -26,6 +29,7 @@ interface CredentialParts {
   readonly run: Run
   readonly settings: Settings
   readonly log: Log
+  readonly faults: Pick<FaultLog, 'report'>
   readonly traces: Traces | undefined
   /** The address of the service. */
   readonly issuer: () => string
@@ -46,25 +50,27 @@ export interface Credentials {
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
-  const { model, store, encrypted, run, settings, log, traces, issuer } = parts
+  const { model, store, encrypted, run, settings, log, faults, traces, issuer } = parts
   const lastUses = new LastUses(encrypted)
   const version = (collection: string) => store.version(collection)
   const onUse = (used: Used) =>
     void lastUses
       .note(used)
-      .catch(error => log.logger.warn({ err: error, kind: used.kind }, 'a last use was not stored'))
-  const keys = apiKeyReader({
-    run,
-    version,
-    adminApiKey: settings.adminApiKey,
-    onUse,
-  })
+      .catch(error => faults.report(error, 'storing a last use failed', { kind: used.kind }))
   const accessSeconds = settings['oauth.accessTokenLife']
-  const records = withWebhookEnds(withDenials(encrypted, accessSeconds), run)
+  const records = withGrantEnds(withDenials(encrypted, accessSeconds), run)
   const overlapSeconds = settings['oauth.secretOverlap']
   const secrets = new AppSecrets({ run, records, overlapSeconds })
   const apps = createApps(run, version, appId => secrets.settle(appId))
   const rightsOf = (clientId: string) => rightsOfApp(apps, records, clientId)
+  const rightsOfGrant = grantRights({ records, rightsOfApp: rightsOf })
+  const keys = apiKeyReader({
+    run,
+    version,
+    grants: { rightsOfGrant, version: () => grantsVersion(records, apps) },
+    adminApiKey: settings.adminApiKey,
+    onUse,
+  })
   const tokens = accessTokenReader({
     run,
     records,
@@ -85,7 +91,12 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
   const sessions = sessionCookieReader({ run, records, version, issuer, onUse })
   const readers = [keys, tokens, ...issuerReaders]
   const authenticate = tracedAuthenticate(createAuthenticate(readers, sessions.read), traces)
-  const webhookGrants = new WebhookGrants({ run, records, rightsOfApp: rightsOf })
+  const webhookGrants = new WebhookGrants({ run, rightsOfGrant })
   const { counts } = keys
   return { authenticate, counts, sessions, apps, secrets, records, webhookGrants, lastUses }
+}
+
+/** Grows with every change of a grant or an app. */
+function grantsVersion(records: Records, apps: Apps): number {
+  return records.version('Grant') + records.version('Client') + apps.version()
 }

@@ -1,19 +1,19 @@
 /** The authorization server and the account pages, loaded with the first request to keep starts short. */
 
+import { notifyOfApp } from '../auth/accounts/credential-notices.ts'
 import { isAccountPath, isBrowserPath, isJsonCall } from '../auth/accounts/paths.ts'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Authenticate } from '../auth/authenticate.ts'
 import type { BackgroundWork } from '../auth/background.ts'
 import type { CredentialSource } from '../auth/credentials.ts'
 import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
+import { grantsInUse } from '../auth/grant-ends.ts'
 import type { LastUses } from '../auth/last-use.ts'
 import type { Mailer } from '../auth/mail/mailer.ts'
-import { errorPageReply } from '../auth/pages/frame/error-reply.ts'
 import type { Apps } from '../auth/server/clients/apps.ts'
 import { parseBody } from '../auth/server/requests/form.ts'
 import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
 import type { AuthorizationServer } from '../auth/server/server.ts'
-import { grantsOfWebhooks } from '../auth/webhooks/grants.ts'
 import type { Call, Reply, Takeover } from '../call.ts'
 import type { RateCounters } from '../cluster/cluster.ts'
 import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
@@ -21,6 +21,7 @@ import type { Settings } from '../config.ts'
 import { ApiError } from '../errors.ts'
 import { countryReader } from '../http/client-country.ts'
 import type { Exchange } from '../http.ts'
+import { acceptsPage } from '../media-ranges.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
@@ -29,6 +30,7 @@ import { anonymous, type Principal } from '../principal.ts'
 import type { Records } from '../records.ts'
 import type { Attempts } from './credentials/token-rate-limit.ts'
 import { accountPages, type OwnWrites, themeOf } from './oauth/account-pages.ts'
+import { drawRequest } from './request-budget.ts'
 
 export interface LazyOauthParts {
   readonly model: Model
@@ -61,8 +63,8 @@ export interface LazyOauth {
   /** Whether apps call the path, so that errors have OAuth's form. */
   isForApps(path: string): boolean
   answer(exchange: Exchange): Awaitable<Reply | Takeover>
-  /** An error page; undefined if a program made the request. */
-  errorReply(error: unknown, call: Call): Reply | undefined
+  /** Whether a path is owned, and a browser made the request, to which errors are pages. */
+  isForBrowsers(call: Call): boolean
   /** Resolves when all pending mail is sent. */
   idle(): Promise<void>
 }
@@ -150,11 +152,11 @@ function isWrongAddress(path: string): boolean {
   )
 }
 
-/** Whether the answer is a page. */
+/** Whether the answer to a call for which `owns` is true is a page. */
 function isPage({ path, method, headers }: Call): boolean {
-  if (isAccountPath(path)) return !isJsonCall({ method, headers })
+  if (isAccountPath(path)) return !isJsonCall({ method, path, headers })
   const isPagePath = isBrowserPath(path) || (method !== 'POST' && isWrongAddress(path))
-  return isPagePath && headers.accept?.includes('text/html') === true
+  return isPagePath && acceptsPage(headers.accept)
 }
 
 export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
@@ -167,7 +169,6 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     })
     return loading
   }
-  const theme = themeOf(settings)
   const pages = accountPages({ ...parts, server: load })
   const resourceMetadataReply = (path: string): Reply => ({
     status: 200,
@@ -224,12 +225,12 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
     owns: path => isAccountPath(path) || path.startsWith('/oauth/') || path.startsWith('/.well-known/'),
     isForApps: path => isEnabled(path) && (appEndpoints.has(path) || registrationPath.test(path)),
     idle: pages.idle,
-    errorReply: (error, call) => (isPage(call) ? errorPageReply(theme, error, call) : undefined),
+    isForBrowsers: isPage,
     answer(exchange) {
       const { path } = exchange
       if (isAppRequest(exchange) && isEnabled(path)) return handle(exchange)
       const budgetDrawn = then(budgetOwner(exchange, parts.authenticate), owner =>
-        limits.draw(owner, exchange),
+        drawRequest(limits, owner, exchange),
       )
       return then(budgetDrawn, (): Awaitable<Reply | Takeover> => {
         if (isAccountPath(path)) return answerPage(exchange)
@@ -247,6 +248,8 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
   const { createProtocolPages } = await import('../auth/pages/oauth/protocol.ts')
   const { createAccountCheck, claimsReader } = await import('../auth/accounts/accounts.ts')
   const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
+  const { counters, mail, work } = parts
+  const noticeParts = { run, records, counters, mail, issuer, background: work.background }
   return createAuthorizationServer({
     issuer: issuer(),
     settings: oauthSettingsOf(settings),
@@ -256,10 +259,11 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     lastUses,
     hasAccount: createAccountCheck(run),
     findAccount: claimsReader(run, records),
-    grantsOfWebhooks: userId => grantsOfWebhooks(run, userId),
+    grantsInUse: userId => grantsInUse(run, userId),
     pages: createProtocolPages(themeOf(settings)),
     serviceName: settings['theme.name'],
     countryOf: countryReader(settings),
+    onConnected: (userId, app) => notifyOfApp(noticeParts, userId, app),
     onFault,
     onGrantRefusal: ({ clientId: client_id, reason }) =>
       logger.info({ client_id, reason }, 'a token request was refused'),

@@ -2,6 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
+import type { DestinationStream } from 'pino'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import type { Mail, MailMessage } from '../auth/mail.ts'
@@ -52,6 +53,8 @@ export interface StartOptions {
   readonly listen?: boolean | 'elsewhere' | undefined
   /** False: the service creates no first administrator, and runs nothing in the background. */
   readonly background?: boolean | undefined
+  /** Where the log is written; by default to standard output. */
+  readonly logOutput?: DestinationStream | undefined
   /** The process does nothing but serve: unhandled rejections are logged and do not end it. */
   readonly ownProcess?: boolean | undefined
   /** Called with every message, and whether a mail server accepted it; messages are then not logged. */

@@ -1,5 +1,5 @@
 /** The store on PostgreSQL 15 and later: any number of nodes on one database. */
-import { ApiError, stoppingRefusal } from '../errors.ts'
+import { databaseFault, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
@@ -113,7 +113,7 @@ class OpenStore implements Store {
     if (!(await fit.isFit())) throw schemaMismatchError()
     if (health.isProven) return
     await writer.confirm().catch(cause => {
-      throw new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
+      throw databaseFault(cause, storageTrouble(cause))
     })
   }
 

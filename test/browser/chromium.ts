@@ -1,13 +1,6 @@
 /** A real browser: the Chromium of the machine, driven by playwright-core. */
 import { type Browser, chromium } from 'playwright-core'
-import { findProgram, type Program } from '../programs.ts'
-
-const program: Program = {
-  // Without windows it needs a third less time.
-  names: ['chromium-headless-shell', 'chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'],
-  variable: 'CHROMIUM',
-  package: 'chromium-headless-shell',
-}
+import { findProgram } from '../programs.ts'
 
 /** Disables requests that the browser itself would make, since tests attribute every request to the page. */
 const flags = [
@@ -21,5 +14,5 @@ const flags = [
 ]
 
 export function openBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: findProgram(program), headless: true, args: flags })
+  return chromium.launch({ executablePath: findProgram('chromium'), headless: true, args: flags })
 }

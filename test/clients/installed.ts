@@ -1,10 +1,9 @@
 /** Tools that only the client tests need, in a cache beside the sources: reinstalled when their lock file changes. */
-import { execFile, spawnSync } from 'node:child_process'
+import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { findProgram, installedPath } from '../programs.ts'
 
 const run = promisify(execFile)
 const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
@@ -26,7 +25,7 @@ function nameOf({ files, from }: Tools): string {
 }
 
 /** The folder with the tools. Throws with the requirements when they cannot be installed. */
-async function install(tools: Tools): Promise<string> {
+export async function install(tools: Tools): Promise<string> {
   const folder = join(cache, nameOf(tools))
   if (existsSync(folder)) return folder
   mkdirSync(cache, { recursive: true })
@@ -44,7 +43,7 @@ async function install(tools: Tools): Promise<string> {
   }
 }
 
-const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
+export const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
 
 /** The node_modules of a folder beside this file that contains package.json and its lock file. */
 export async function npmPackages(name: string): Promise<string> {
@@ -56,44 +55,4 @@ export async function npmPackages(name: string): Promise<string> {
     install: cwd => run('npm', args, { ...limits, cwd }),
   })
   return join(folder, 'node_modules')
-}
-
-/** A Python with the packages in requirements.txt of this folder. */
-export async function pythonWith(from: string): Promise<string> {
-  const python = findProgram({
-    names: ['python3'],
-    variable: 'PYTHON',
-    package: 'python3-venv',
-    otherwise: 'name a Python 3.10 or later in PYTHON',
-    // On Debian, python3 needs that package to install pip in a new environment.
-    accepts: path => spawnSync(path, ['-c', 'import venv, ensurepip']).status === 0,
-  })
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', 'requirements.txt']
-  const folder = await install({
-    from,
-    files: ['requirements.txt'],
-    needs: `The test needs Python 3.10 or later with venv, and the packages of ${from}/requirements.txt from PyPI.`,
-    async install(cwd) {
-      await run(python, ['-m', 'venv', 'venv'], { ...limits, cwd })
-      await run(join(cwd, 'venv', 'bin', 'python'), pip, { ...limits, cwd })
-    },
-  })
-  return join(folder, 'venv', 'bin', 'python')
-}
-
-const oldestGo = 25
-
-function isNewEnoughGo(path: string): boolean {
-  const { stdout } = spawnSync(path, ['version'], { encoding: 'utf8' })
-  return Number(/ go1\.(\d+)/.exec(stdout)?.[1] ?? 0) >= oldestGo
-}
-
-/**
- * Go 1.25 or later: from GO or the PATH, otherwise from PyPI, as named by requirements.txt in this folder. It fetches
- * modules itself, verifying the checksums in go.sum.
- */
-export async function goFor(from: string): Promise<string> {
-  const folders = ['/usr/local/go/bin']
-  const machineGo = installedPath({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
-  return machineGo ?? join(dirname(await pythonWith(from)), 'go')
 }

@@ -11,7 +11,8 @@ import { serve } from '../../src/serve.ts'
 import tracker from '../models/tracker.ts'
 import values from '../models/values.ts'
 import { type Client, openClient } from './client.ts'
-import { goFor, npmPackages, pythonWith } from './installed.ts'
+import { npmPackages } from './installed.ts'
+import { goFor, pythonWith } from './python.ts'
 
 const token = 'pk_0123456789abcdefghij'
 

@@ -2,6 +2,20 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Reply } from '../../src/call.ts'
+import {
+  anyone,
+  boolean,
+  caller,
+  collection,
+  count,
+  model as declareModel,
+  field,
+  integer,
+  relation,
+  role,
+  string,
+  users,
+} from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { anonymous, type Principal, user } from '../../src/principal.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../contract/rest/databases.ts'
@@ -78,6 +92,33 @@ async function read(harness: Harness, who: Principal, query: string, path = proj
   assert.equal(reply.status, 200, String(reply.body))
   return bodyOf(reply)
 }
+
+/** Users have a badge that only administrators can read, and a grade that they can read themselves if it is shown. */
+const badges = checkModel(
+  declareModel({
+    users: users({
+      fields: {
+        badge: integer({ optional: true, access: { read: role('admin') } }),
+        grade: integer({ optional: true, access: { read: field('shown').eq(true).or(role('admin')) } }),
+        shown: boolean({ default: false }),
+      },
+    }),
+    rooms: collection({
+      fields: { name: string() },
+      computed: {
+        by_badge: count('doors', field('level').eq(caller('badge'))),
+        by_grade: count('doors', field('level').eq(caller('grade'))),
+      },
+      access: { read: anyone, create: anyone },
+    }),
+    doors: collection({
+      fields: { level: integer(), room_id: relation('rooms', { inverse: 'doors' }) },
+      access: { read: anyone, create: anyone },
+    }),
+  }),
+)
+
+const badge = (level: number) => ({ badge: level, grade: level })
 
 const names = [...(model.collections.get('projects')?.computed.keys() ?? [])].filter(
   name => name !== 'audited',
@@ -201,6 +242,25 @@ for (const kind of [...databaseKinds, rowSecurityPostgres]) {
           assert.equal((await read(harness, visitor, filter)).meta.total, 0, filter)
         }
       })
+    })
+
+    test('compare with a field of the caller only where the caller can read it', async () => {
+      const harness = await openHarness(badges, model => openStore(kind, model))
+      try {
+        await harness.seed('users', { name: 'Root', email: 'root@example.com', role: 'admin', ...badge(1) })
+        await harness.seed('users', { name: 'Ann', email: 'ann@example.com', ...badge(2) })
+        await harness.seed('users', { name: 'Ben', email: 'ben@example.com', ...badge(3), shown: true })
+        await harness.seed('rooms', { name: 'Vault' })
+        for (const level of [1, 2, 3, 3]) await harness.seed('doors', { room_id: 1, level })
+        const counts = async (who: Principal) =>
+          read(harness, who, 'fields=by_badge,by_grade', '/api/v1/rooms/1')
+        assert.deepEqual(await counts(root), { by_badge: 1, by_grade: 1 })
+        // Ann can read neither field of her own item; Ben can read one of his.
+        assert.deepEqual(await counts(ann), { by_badge: 0, by_grade: 0 })
+        assert.deepEqual(await counts(ben), { by_badge: 0, by_grade: 2 })
+      } finally {
+        await harness.close()
+      }
     })
 
     test('can filter and sort lists, by cursor too', async () => {

@@ -7,6 +7,7 @@ import { after, before, describe, it } from 'node:test'
 import { templateNames } from '../../create/src/templates.ts'
 import { settingsTable } from '../../src/config.ts'
 import { buildImage, commandOf, healthCheckOf, instruction, runIn } from '../deploy/dockerfile.ts'
+import { findProgram } from '../programs.ts'
 import { requestsOf, runFailing, shell, startServing } from './project.ts'
 import { openRegistry, type Registry, root } from './registry.ts'
 
@@ -76,7 +77,10 @@ describe('npm create portico', () => {
 
   it('creates a repository that ignores private and generated files', () => {
     writeFileSync(pathOf(first, '.env'), 'PORT=1\n')
-    const output = execFileSync('git', ['status', '--short'], { cwd: pathOf(first), encoding: 'utf8' })
+    const output = execFileSync(findProgram('git'), ['status', '--short'], {
+      cwd: pathOf(first),
+      encoding: 'utf8',
+    })
     const untracked = output.split('\n').map(line => line.slice(3))
     assert.deepEqual(untracked.filter(Boolean).sort(), [...files, 'package-lock.json'].sort())
     rmSync(pathOf(first, '.env'))
@@ -168,7 +172,7 @@ describe('npm create portico', () => {
 
   it('creates no repository inside another one', async () => {
     mkdirSync(pathOf('outer'))
-    execFileSync('git', ['init', '--quiet'], { cwd: pathOf('outer') })
+    execFileSync(findProgram('git'), ['init', '--quiet'], { cwd: pathOf('outer') })
     const output = await create('outer/inner -- --yes --no-install')
     assert.match(output, /^Created inner from the template blog, with Portico \S+\.$/m)
     assert.ok(!existsSync(pathOf('outer', 'inner', '.git')))

@@ -5,6 +5,7 @@ import { once } from 'node:events'
 import { promisify } from 'node:util'
 import { generateKey } from '../../src/auth/keys/key.ts'
 import { blocksOf } from '../docs/blocks.ts'
+import { findProgram } from '../programs.ts'
 
 const run = promisify(execFile)
 
@@ -75,7 +76,9 @@ export async function requestsOf(
   const answers: unknown[] = []
   for (const { language, text } of blocksOf(page)) {
     if (language !== 'sh' || !text.startsWith('curl ')) continue
-    const line = text.replaceAll('http://localhost:3000', url).replace(/^curl /, 'curl -s --fail-with-body ')
+    const line = text
+      .replaceAll('http://localhost:3000', url)
+      .replace(/^curl /, `${findProgram('curl')} -s --fail-with-body `)
     answers.push(JSON.parse(await shell(line, { cwd, env })))
   }
   return answers

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
-import { PostgresServer, query, withPostgres } from './postgres.ts'
+import { query, withPostgres } from './postgres.ts'
+import { PostgresServer } from './postgres-server.ts'
 import { RedisServer, withRedis } from './redis.ts'
 
 /** Sends a line to Redis; returns its reply. */

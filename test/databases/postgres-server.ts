@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import pg from 'pg'
 import { findProgram } from '../programs.ts'
-import { debianFolders, newFolder, type Owner, ordinaryUser } from './programs.ts'
+import { newFolder, type Owner, ordinaryUser } from './programs.ts'
 
 /** Settings by name, as in postgresql.conf. */
 export type PostgresSettings = Readonly<Record<string, string | number>>
@@ -45,14 +45,8 @@ export class PostgresServer {
    */
   constructor(settings: PostgresSettings = {}, primary?: PostgresServer) {
     this.#owner = ordinaryUser()
-    const initdb = findProgram({
-      names: ['initdb'],
-      folders: debianFolders(),
-      package: 'postgresql',
-      otherwise: 'name a running server in PORTICO_TEST_POSTGRES',
-    })
     // The other programs are beside the real file, not necessarily beside a link to it.
-    this.#programFolder = dirname(realpathSync(initdb))
+    this.#programFolder = dirname(realpathSync(findProgram('initdb')))
     this.folder = newFolder('pg', this.#owner)
     this.url = `postgres://portico@${encodeURIComponent(this.folder)}/postgres`
     this.#settings = { ...defaultSettings, ...settings, unix_socket_directories: this.folder }

@@ -9,8 +9,7 @@ import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
-
-export { PostgresServer } from './postgres-server.ts'
+import { configuredPostgres } from '../programs.ts'
 
 let server: Promise<string> | undefined
 
@@ -21,8 +20,9 @@ export function serverUrl(): Promise<string> {
 }
 
 async function findServer(): Promise<string> {
-  const { PORTICO_TEST_POSTGRES: configured, PORTICO_TEST_SERVERS: shared } = process.env
-  if (configured) return configured
+  const { PORTICO_TEST_SERVERS: shared } = process.env
+  const configured = configuredPostgres()
+  if (configured !== undefined) return configured
   return shared ? printedUrl(connect(shared)) : ownServer()
 }
 

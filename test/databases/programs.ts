@@ -1,25 +1,7 @@
-/** The requirements of database servers: Debian's folders, a user to run as, and a data folder. */
-import {
-  chmodSync,
-  chownSync,
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  statSync,
-} from 'node:fs'
+/** The requirements of database servers: a user to run as, and a data folder. */
+import { chmodSync, chownSync, mkdtempSync, readFileSync, realpathSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-
-/** The program folders of the PostgreSQL versions that Debian installs, newest first. */
-export function debianFolders(): readonly string[] {
-  const base = '/usr/lib/postgresql'
-  if (!existsSync(base)) return []
-  return readdirSync(base)
-    .sort((left, right) => Number(right) - Number(left))
-    .map(version => join(base, version, 'bin'))
-}
 
 export interface Owner {
   readonly uid: number

@@ -1,4 +1,4 @@
-/** Redis servers for tests: the one in PORTICO_TEST_REDIS, or a new one. */
+/** Redis servers for tests. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { rmSync } from 'node:fs'
@@ -22,11 +22,7 @@ export class RedisServer {
   private constructor(port: number) {
     this.port = port
     this.url = `redis://127.0.0.1:${port}`
-    this.#program = findProgram({
-      names: ['redis-server'],
-      package: 'redis-server',
-      otherwise: 'name a running server in PORTICO_TEST_REDIS',
-    })
+    this.#program = findProgram('redis-server')
     process.once('exit', this.#onExit)
   }
 
@@ -103,10 +99,8 @@ export class RedisServer {
   }
 }
 
-/** Runs `use` with the URL of a server that other tests may share. */
+/** Runs `use` with the URL of a new server, which is removed afterwards. */
 export async function withRedis<T>(use: (url: string) => T | Promise<T>): Promise<T> {
-  const settings = process.env.PORTICO_TEST_REDIS
-  if (settings) return use(settings)
   const server = await RedisServer.start()
   try {
     return await use(server.url)

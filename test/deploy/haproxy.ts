@@ -31,7 +31,7 @@ export async function withBalancer(
   environment: Readonly<Record<string, string>>,
   use: (balanced: BalancedNodes) => Promise<void>,
 ): Promise<void> {
-  const program = findProgram({ names: ['haproxy'], variable: 'HAPROXY', package: 'haproxy' })
+  const program = findProgram('haproxy')
   await withFile(async database => {
     const start = (port: number) =>
       startProcess({

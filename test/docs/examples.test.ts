@@ -11,6 +11,7 @@ import { checkModel, type Declaration, serve } from 'portico'
 import blog from '../../examples/blog/model.ts'
 import { clientTypesOfModel } from '../../src/generate.ts'
 import { withPostgres } from '../databases/postgres.ts'
+import { findProgram } from '../programs.ts'
 import { anchorsOf, blocksOf, examplesOf, fillIn } from './blocks.ts'
 import { authorizationCode, authorizationUrlIn, storeCredentials } from './flow.ts'
 import { isStepByStep, pages, read, root } from './pages.ts'
@@ -97,7 +98,7 @@ async function answers(page: string, postgres: string): Promise<void> {
       }
       const localCommand = command
         .replaceAll('http://localhost:3000', service.url)
-        .replace(/^curl /, 'curl -s ')
+        .replace(/^curl /, `${findProgram('curl')} -s `)
       const { stdout } = await run('bash', ['-e', '-c', localCommand], { env, cwd: project })
       if (!command.startsWith('curl ')) continue
       const real: unknown = JSON.parse(stdout)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type RunningService, shell, startServing } from '../create/project.ts'
 import { cleanEnvironment, root } from '../create/registry.ts'
+import { findProgram } from '../programs.ts'
 import { examplesOf, fillIn } from './blocks.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-first-page-'))
@@ -29,7 +30,9 @@ test('the commands of the README work in order', async () => {
         continue
       }
       const running: RunningService = service ?? assert.fail(command)
-      const line = command.replaceAll('http://localhost:3000', running.url).replace(/^curl /, 'curl -s ')
+      const line = command
+        .replaceAll('http://localhost:3000', running.url)
+        .replace(/^curl /, `${findProgram('curl')} -s `)
       const real: unknown = JSON.parse(await shell(line, { cwd: project, env: running.env }))
       assert.deepEqual(real, fillIn(JSON.parse(answer ?? assert.fail(command)), real), command)
       answers++

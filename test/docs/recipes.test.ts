@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { type Declaration, serve } from 'portico'
 import { generateKey } from '../../src/auth/keys/key.ts'
 import { withPostgres } from '../databases/postgres.ts'
-import { debianFolders } from '../databases/programs.ts'
+import { debianFolders, findProgram } from '../programs.ts'
 import { blocksOf, fillIn } from './blocks.ts'
 import { read, root } from './pages.ts'
 import { createProject, projectEnvironment } from './project.ts'
@@ -80,7 +80,9 @@ async function answers(page: string, other: Record<string, string>): Promise<voi
   try {
     for (const [index, { language, text }] of blocks.entries()) {
       if (language !== 'sh') continue
-      const command = text.replaceAll('http://localhost:3000', service.url).replace(/^curl /, 'curl -s ')
+      const command = text
+        .replaceAll('http://localhost:3000', service.url)
+        .replace(/^curl /, `${findProgram('curl')} -s `)
       const surroundings = { cwd, env: { ...env, ...other, DATABASE_URL: database } }
       const { stdout } = await run('bash', ['-e', '-c', command], surroundings).catch(failed =>
         assert.fail(`${text}\n${failed.stdout}\n${failed.stderr}`),

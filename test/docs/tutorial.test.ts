@@ -12,6 +12,7 @@ import { promisify } from 'node:util'
 import { generateKey } from '../../src/auth/keys/key.ts'
 import { openRegistry } from '../create/registry.ts'
 import { withPostgres } from '../databases/postgres.ts'
+import { findProgram } from '../programs.ts'
 import { type Block, blocksOf, fillIn } from './blocks.ts'
 import { applySnippet } from './edits.ts'
 import { pages, read, root } from './pages.ts'
@@ -133,7 +134,7 @@ class Reader {
     const line = command
       .replaceAll(address, this.#url)
       .replaceAll(database, this.#postgres)
-      .replace(/^curl /, 'curl -sg ')
+      .replace(/^curl /, `${findProgram('curl')} -sg `)
     const shell = { cwd: this.#folder, env: { ...this.#env, NODE_NO_WARNINGS: '1' } }
     const { stdout } = await run('bash', ['-e', '-c', line], shell).catch(failed =>
       assert.fail(`${command}\n${failed.stdout}\n${failed.stderr}`),

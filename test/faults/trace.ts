@@ -110,6 +110,6 @@ export function checkDurability(calls: readonly SystemCall[]): DurabilityResult 
 
 /** A command prefix that traces the command, with `options` added. Its strings contain a whole page of the log. */
 export function strace(output: string, options: readonly string[]): readonly string[] {
-  const program = findProgram({ names: ['strace'], variable: 'STRACE', package: 'strace' })
+  const program = findProgram('strace')
   return [program, '-f', '-q', '--seccomp-bpf', '-y', '-s', '5000', '-o', output, ...options]
 }

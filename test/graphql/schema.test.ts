@@ -3,6 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { buildSchema, type GraphQLSchema, isObjectType, parse, validate, validateSchema } from 'graphql'
+import tracker from '../../examples/tracker/model.ts'
+import { typeName } from '../../src/graphql/schema/names.ts'
 import { createSchema } from '../../src/graphql/schema/schema.ts'
 import { sdlOf } from '../../src/graphql/schema/sdl.ts'
 import {
@@ -17,6 +19,7 @@ import {
   string,
 } from '../../src/index.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
+import { openapi } from '../../src/rest/openapi/document.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 
@@ -140,6 +143,28 @@ test('choices are enums, deprecations have reasons, and immutable fields are not
     update?.args.map(({ name, type }) => `${name}: ${type}`),
     ['id: ID!', 'state: TaskState', 'old: String'],
   )
+})
+
+test('the mutations of items are exactly the writes that REST has: none that nobody may ever call', () => {
+  for (const [name, declaration] of Object.entries({ blog, rich, tracker })) {
+    const checked = checkModel(declaration)
+    const { paths = {} } = openapi(checked, undefined)
+    const writes = [...checked.collections.values()].flatMap(collection => {
+      const methodsAt = (path: string) => Object.keys(Object(Object(paths)[`/api/v1${path}`]))
+      const [list, item] = [methodsAt(`/${collection.name}`), methodsAt(`/${collection.name}/{id}`)]
+      return [
+        ...(list.includes('post') ? [`create${typeName(collection)}`] : []),
+        ...(item.includes('patch') ? [`update${typeName(collection)}`] : []),
+        ...(item.includes('delete') ? [`delete${typeName(collection)}`] : []),
+      ]
+    })
+    const { mutations } = createSchema(checked, 100).directory
+    const ofItems = [...mutations].filter(([, { kind }]) => kind !== 'logic').map(([mutation]) => mutation)
+    assert.deepEqual(ofItems.sort(), writes.sort(), name)
+    assert.ok(ofItems.length >= 10, name)
+    const { schema } = createSchema(checked, 100)
+    assert.deepEqual(Object.keys(fieldsOf(schema, 'Mutation')).sort(), [...mutations.keys()].sort(), name)
+  }
 })
 
 test('the examples on the documentation page about the schema are valid', () => {

@@ -22,7 +22,8 @@ const model = checkModel(blog)
 
 interface Node {
   readonly run: Run
-  post(key: string, body: object): Promise<Reply>
+  /** `who`: Ann if omitted. */
+  post(key: string, body: object, who?: Principal): Promise<Reply>
   count(): Promise<number>
 }
 
@@ -54,11 +55,11 @@ async function withNodes(
     })
     return {
       run,
-      async post(key, body) {
+      async post(key, body, who = ann) {
         const headers = { 'idempotency-key': key }
         const call = toCall({ method: 'POST', url: '/api/v1/posts', headers, body })
         try {
-          return await rest(call, ann)
+          return await rest(call, who)
         } catch (error) {
           return errorReply(error, call)
         }
@@ -192,6 +193,21 @@ for (const kind of databaseKinds) {
         const recent = await open({ now: () => Date.now() - 23 * hourMs })
         await recent.post('b', { title: 'One' })
         assert.equal(headerOf(await recent.post('b', { title: 'One' }), 'Idempotent-Replayed'), 'true')
+      })
+    })
+
+    test('a caller whose token has other claims than the first one gets the id', async () => {
+      await withNodes(kind, async (open, _url, ann) => {
+        const node = await open()
+        const member = (org: string) => ({ ...ann, claims: { key: org, values: new Map([['org', org]]) } })
+        const body = { title: 'One' }
+        const created = await node.post('a', body, member('red'))
+        const { id } = JSON.parse(String(created.body))
+        for (const other of [member('blue'), ann]) {
+          const { status, body: shown } = await node.post('a', body, other)
+          assert.deepEqual([status, shown], [201, `{"id":${id}}`])
+        }
+        assert.equal((await node.post('a', body, member('red'))).body, created.body)
       })
     })
 

@@ -18,7 +18,7 @@ import type { Store } from '../../src/store/store.ts'
 import { createTimeLimit } from '../../src/time-limit.ts'
 import { type FakeClock, fakeClock } from '../events/webhooks/clock.ts'
 import { Client } from '../store/blog.ts'
-import type { DatabaseKind, TestDatabase } from '../store/databases.ts'
+import type { DatabaseKind, OpenOptions, TestDatabase } from '../store/databases.ts'
 
 export const logic = (declared: LogicDeclaration): Model =>
   checkModel(
@@ -40,6 +40,9 @@ export interface LooseContext extends RunContext {
 
 export const handler = (run: (context: LooseContext) => unknown) => run as never
 
+/** A time limit that is not reached although the clock advances, or jumps, while handlers run. */
+export const patient = { timeoutMs: 1_000_000_000 }
+
 export interface Failure {
   readonly run: string
   readonly error: string
@@ -60,6 +63,8 @@ export interface Fixture {
   readonly unknown: string[]
   /** Starts a node, which runs everything once it has the lease. */
   runner(parts?: Partial<RunnerParts>): Runner
+  /** Stops a node, although its reactions still run: it waits for them for five seconds of the clock. */
+  stop(node: Runner): Promise<void>
   task(title: string): Promise<number>
   rename(id: number, title: string): Promise<void>
   dead(): Promise<readonly string[]>
@@ -67,17 +72,18 @@ export interface Fixture {
   until(condition: () => boolean | Promise<boolean>, description: string, stepMs?: number): Promise<void>
 }
 
-/** Runs `use` on a database, then stops the runners that it started. `now`: the initial time. */
+/** Runs `use` on a database, then stops the runners that it started. `now`: the initial time; `options`: of the store. */
 export function within(
   kind: DatabaseKind,
   declared: LogicDeclaration,
   use: (fixture: Fixture, database: TestDatabase) => Promise<void>,
   now: number = Date.now(),
+  options: OpenOptions = {},
 ) {
   return () =>
     kind.within(async database => {
       const model = logic(declared)
-      const store = await database.open(model)
+      const store = await database.open(model, options)
       const node = open(model, store, now)
       await registerRuns(model, { records: store.records, log: store.changes, now })
       try {
@@ -103,6 +109,13 @@ function open(model: Model, store: Store, now: number) {
       runners.push(runner)
       runner.start()
       return runner
+    },
+    async stop(node) {
+      let isStopped = false
+      void node.stop().then(() => {
+        isStopped = true
+      })
+      await fixture.until(() => isStopped, 'the node has stopped', 500)
     },
     async task(title) {
       return (await client.create('tasks', { title })).id

@@ -6,10 +6,8 @@ import { enqueueJob } from '../../src/logic/jobs/later.ts'
 import { positionKey, type RunnerPosition } from '../../src/logic/runs/position.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { databaseKinds } from '../store/databases.ts'
-import { within } from './fixture.ts'
+import { patient, within } from './fixture.ts'
 
-/** A timeout that is not reached even though the clock jumps while handlers run. */
-const patient = { timeoutMs: 1_000_000_000 }
 const hourMs = 3_600_000
 const noon = Math.ceil(Date.now() / 86_400_000) * 86_400_000 + 12 * hourMs
 const iso = (time: number) => new Date(time).toISOString()
@@ -256,7 +254,7 @@ for (const databaseKind of databaseKinds) {
             swap: async () => !isKilled && Promise.reject(new Error('away')),
           }
           const first = runner({
-            timeoutMs: 1_000_000_000,
+            ...patient,
             elapsed: () => elapsed,
             records: {
               ...records,
@@ -267,7 +265,7 @@ for (const databaseKind of databaseKinds) {
           })
           await until(() => resumed.length === 1, 'the first node has started the job', 300_000)
           isKilled = true
-          const second = runner({ timeoutMs: 1_000_000_000, elapsed: () => elapsed })
+          const second = runner({ ...patient, elapsed: () => elapsed })
           await until(() => {
             elapsed += 50
             return second.state.isRunning

@@ -5,7 +5,7 @@ import { integer, job, on } from '../../src/index.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { maxDepth } from '../../src/logic/runs/results.ts'
 import { databaseKinds } from '../store/databases.ts'
-import { handler, type LooseContext, within } from './fixture.ts'
+import { handler, type LooseContext, patient, within } from './fixture.ts'
 
 /** Records the events that the handlers of a test get, in order, and runs `act` for each. */
 function recorder(act: (context: LooseContext, events: readonly string[]) => unknown = () => undefined) {
@@ -85,7 +85,7 @@ for (const kind of databaseKinds) {
       'stop retrying an event after three days, keep it, and retry or drop it on request',
       within(kind, { reactions: { broken: on('task.created', broken.run) } }, async fixture => {
         const { task, runner, until, dead, store } = fixture
-        const running = runner({ timeoutMs: 1_000_000_000 })
+        const running = runner(patient)
         await task('first')
         await task('second')
         await until(async () => (await dead()).length === 2, 'both runs are dead', 3_600_000)

@@ -134,6 +134,13 @@ onEach(
   },
 )
 
+onEach('the rule of an update holds for what `prepare` makes of the item', async client => {
+  const { id } = await client.create({ title: 'Allowed' })
+  const answer = await client.ask('PATCH', `${path}/${id}`, { title: 'Taboo' })
+  assert.deepEqual([answer.status, answer.code], [403, 'FORBIDDEN'])
+  assert.equal((await client.ask('GET', `${path}/${id}`)).json.slug, 'allowed')
+})
+
 onEach('faults of `check` are reported like those of the schema', async client => {
   const one = await client.ask('POST', path, { title: 'wrong' })
   const details = [{ field: 'title', code: 'wrong', message: 'Wrong.' }]
@@ -247,6 +254,12 @@ onEach('a limit holds for creates, updates and moves over every transport', asyn
   assert.equal((await client.ask('PATCH', `${path}/${first?.id}`, { status: 'done' })).status, 200)
   assert.equal((await client.ask('PATCH', `${path}/${moved.id}`, open)).status, 200)
   assert.equal((await client.ask('PATCH', `${path}/${first?.id}`, { status: 'open' })).status, 409)
+  // `prepare` can move an item into a group that the request does not name.
+  const note = `into project ${project}`
+  assert.equal((await client.ask('POST', path, { title: 'g', note })).status, 409)
+  const free = await client.create({ title: 'h' })
+  assert.equal((await client.ask('PATCH', `${path}/${free.id}`, { note })).status, 409)
+  assert.equal((await client.ask('GET', `${path}/${free.id}`)).json.project_id, null)
   // Items without a project are not limited.
   for (const n of [1, 2, 3, 4]) await client.create({ title: `free ${n}` })
 })

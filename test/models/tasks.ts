@@ -94,6 +94,7 @@ export default model({
         ...(isDone ? {} : { done_at: null }),
         // Above the highest value that this caller can write.
         ...(next.note === 'many points' ? { points: 1000 } : {}),
+        ...(groupIn(next.note) === undefined ? {} : { project_id: groupIn(next.note) }),
         seen_by:
           next.note === 'who?' ? { caller, previous: previous ?? null, next: Object.keys(next) } : null,
       } as never
@@ -113,7 +114,8 @@ export default model({
     access: {
       read: anyone,
       create: owner('assignee_id').or(signedIn),
-      update: signedIn,
+      // Of a field that only `prepare` sets.
+      update: signedIn.and(field('slug').ne('taboo')),
       delete: signedIn,
     },
   }),
@@ -123,6 +125,12 @@ export default model({
     access: { read: anyone, create: signedIn, update: signedIn, delete: signedIn },
   }),
 })
+
+/** The group that a task's note asks for. */
+function groupIn(note: unknown): number | undefined {
+  const id = /^into project (\d+)$/.exec(String(note))?.[1]
+  return id === undefined ? undefined : Number(id)
+}
 
 function nickname({ next }: { readonly next: { readonly name?: unknown; readonly nickname?: unknown } }) {
   return next.nickname === null ? { nickname: String(next.name).toLowerCase() } : {}

@@ -20,7 +20,7 @@ import {
   users,
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
-import { app, user } from '../../src/principal.ts'
+import { app, type Principal, user } from '../../src/principal.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
 
@@ -52,6 +52,13 @@ const declared = model({
     },
     access: { read: field('shown_from').lte(now), create: anyone, update: anyone, delete: anyone },
   }),
+  payslips: collection({
+    fields: {
+      employee_id: relation('users', { inverse: 'payslips' }),
+      salary: integer({ access: { read: owner('employee_id') } }),
+    },
+    access: { read: anyone, create: anyone, update: anyone, delete: anyone },
+  }),
 })
 
 let harness: Harness
@@ -77,11 +84,14 @@ before(async () => {
       limit: 3,
     })
   }
+  for (const employee_id of [1, 2])
+    await harness.seed('payslips', { employee_id, salary: employee_id * 1000 })
 })
 after(() => harness.close())
 
 const admin = user(1, 'admin', 'all')
 const ann = user(1, 'user', 'all')
+const ben = user(2, 'user', 'all')
 
 async function send(query: string, principal = ann, path = 'tasks/aggregate', method = 'GET') {
   const reply = await harness.send({ method, url: `/api/v1/${path}${query && `?${query}`}` }, principal)
@@ -194,6 +204,35 @@ test('items and fields that the caller cannot read do not count', async () => {
   }
   const onlyUsers = app('an-app', new Set(['read:user']))
   assert.equal((await send('', onlyUsers)).status, 403)
+})
+
+test('answers that contain the fields of one user are not given to another', async () => {
+  const asked = async (who: Principal) => ({
+    grouped: await groups('group_by=salary&sort=-salary', who, 'payslips/aggregate'),
+    measured: await groups('sum=salary&max=salary', who, 'payslips/aggregate'),
+    related: await groups('group_by=salary', who, 'users/2/payslips/aggregate'),
+    sorted: (await send('sort=-salary&fields=id', who, 'payslips')).json().data,
+    nested: (await send('fields=id&include=payslips&sort=id', who, 'users')).json().data[1].payslips,
+  })
+  for (const [who, id] of [
+    [ann, 1],
+    [ben, 2],
+  ] as const) {
+    const salary = id * 1000
+    const grouped = [
+      { salary, count: 1 },
+      { salary: null, count: 1 },
+    ]
+    const own = id === 2 ? salary : null
+    const { nested, ...others } = await asked(who)
+    assert.deepEqual(others, {
+      grouped,
+      measured: [{ sum: { salary }, max: { salary } }],
+      related: [{ salary: own, count: 1 }],
+      sorted: [{ id }, { id: 3 - id }],
+    })
+    assert.equal(nested[0].salary, own)
+  }
 })
 
 test('a related list is aggregated', async () => {

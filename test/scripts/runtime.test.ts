@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { delimiter, dirname, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 // @ts-expect-error A plain script without types: it runs before any compiler is there.
 import { oldestNode } from '../../scripts/node.mjs'
@@ -120,7 +120,7 @@ function createClone({ integrity, os = process.platform }: Clone): string {
   mkdirSync(join(folder, 'runtime'))
   mkdirSync(join(folder, 'served'))
   mkdirSync(join(folder, 'scripts'))
-  for (const script of ['node.mjs', 'packages.mjs']) {
+  for (const script of ['debian.mjs', 'node.mjs', 'packages.mjs']) {
     cpSync(join(root, 'scripts', script), join(folder, 'scripts', script))
   }
   cpSync(join(root, '.npmrc'), join(folder, '.npmrc'))
@@ -164,19 +164,31 @@ interface StartResult {
   readonly output: string
 }
 
+const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version')
+
+/** A folder for the PATH with an apt-get that runs `install` in place of installing packages. */
+function createApt(install: string): string {
+  const folder = mkdtempSync(join(work, 'apt-'))
+  const program = `#!/bin/sh\n[ "$2" = install ] || exit 0\n${install}\n`
+  writeFileSync(join(folder, 'apt-get'), program, { mode: 0o755 })
+  return folder
+}
+
 /** The first step of `npm start` or `npm test` on a machine whose own Node has this version. */
 function start(
   folder: string,
   { url }: Registry,
   ownVersion: string,
   prepare: 'prepareToServe' | 'install' = 'prepareToServe',
+  apt = createApt('exit 100'),
 ): Promise<StartResult> {
   const program = `import { chosenNode, ${prepare} } from './scripts/node.mjs'
     await ${prepare}('${ownVersion}')
     process.stdout.write(chosenNode())`
   const { NODE_OPTIONS: _, ...env } = process.env
   const npm = { npm_config_registry: url, npm_config_cache: join(folder, 'cache'), NODE_ENV: 'production' }
-  const options = { cwd: folder, env: { ...env, ...npm } }
+  const PATH = [apt, env.PATH].join(delimiter)
+  const options = { cwd: folder, env: { ...env, ...npm, PATH } }
   const args = ['--input-type=module', '--eval', program]
   return new Promise(resolve =>
     execFile(process.execPath, args, options, (error, node, output) =>
@@ -282,6 +294,18 @@ describe('the first start', () => {
       node: pathIn(folder),
       output: '',
     })
+  })
+
+  it('installs the missing library as root on Debian, and says so', async () => {
+    const folder = createClone(withoutLibrary)
+    const apt = createApt(
+      `[ "$5" = libatomic1 ] && printf '${runs.replaceAll('\n', '\\n')}' > ${pathIn(folder)}`,
+    )
+    const { code, node, output } = await start(folder, withoutLibrary, '20.1.0', 'prepareToServe', apt)
+    if (!isRootOnDebian) return assert.match(output, /as root, `apt install libatomic1`/)
+    assert.deepEqual([code, node], [0, pathIn(folder)], output)
+    assert.match(output, /^Installing what .+\nInstalling with apt-get \(once\): libatomic1 …\n$/)
+    assert.equal(execFileSync(linkIn(folder)).toString(), 'v1.0.0\n')
   })
 
   it('reports a pinned Node that was built for another system library', async () => {

@@ -6,7 +6,7 @@ import { describe, it } from 'node:test'
 // @ts-expect-error A plain script without types: it runs before any compiler is there.
 import { completeLock, platformEntry, separatePrebuilt } from '../../scripts/lock.mjs'
 // @ts-expect-error As above.
-import { capture, missingLibrary, run } from '../../scripts/node.mjs'
+import { capture, libraryFault, run } from '../../scripts/node.mjs'
 // @ts-expect-error As above.
 import { isInstalled } from '../../scripts/packages.mjs'
 
@@ -33,14 +33,14 @@ describe('a library that the pinned Node needs and this machine lacks', () => {
 
   it('is named with its package', () => {
     assert.match(
-      missingLibrary(npmError('libatomic.so.1')),
+      libraryFault(npmError('libatomic.so.1')),
       /libatomic\.so\.1, which .+ `apt install libatomic1`/,
     )
     assert.match(
-      missingLibrary(npmError('libother.so.2')),
+      libraryFault(npmError('libother.so.2')),
       /libother\.so\.2, which this machine lacks\. Install it\./,
     )
-    assert.equal(missingLibrary('npm ERR! network'), undefined)
+    assert.equal(libraryFault('npm ERR! network'), undefined)
   })
 })
 

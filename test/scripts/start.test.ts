@@ -1,4 +1,4 @@
-/** `npm start` in a clean clone with a supported Node: the installed packages, and the running service. */
+/** `npm start` in a clean clone with a supported Node and the oldest npm: the installed packages, and the running service. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { untilListening } from '../processes/listening.ts'
+import { fetchOldestNpm } from './oldest-npm.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')
 const clone = join(mkdtempSync(join(tmpdir(), 'portico-start-')), 'clone')
@@ -24,7 +25,8 @@ const copied = [
 
 function startIn(folder: string): ChildProcess {
   const { NODE_OPTIONS: _, ...env } = process.env
-  const path = [dirname(process.execPath), process.env.PATH].join(delimiter)
+  const npm = fetchOldestNpm(dirname(folder))
+  const path = [npm, dirname(process.execPath), process.env.PATH].join(delimiter)
   return spawn(process.execPath, ['scripts/portico.mjs', 'start'], {
     cwd: folder,
     env: { ...env, PATH: path, PORT: '0' },
@@ -53,7 +55,7 @@ function hasInstallScript(folder: string, { scripts = {} }: DescribedPackage): b
   )
 }
 
-describe('npm start in a clean clone', () => {
+describe('npm start in a clean clone, with the oldest npm', () => {
   let child: ChildProcess
   let service: { readonly url: string; readonly output: string }
   before(async () => {

@@ -1,6 +1,6 @@
 /**
- * Notifies users of new credentials: an intruder with a minute's access to an account can create one that outlives a new
- * password. Notices are sent by mail, in the background, and only a few a day, because programs may create many keys.
+ * Notifies users of new credentials and connected apps: an intruder with a minute's access to an account can create one that
+ * outlives a new password. Notices are sent by mail, in the background, and only a few a day, because programs may create many keys.
  */
 
 import type { RateCounters } from '../../cluster/cluster.ts'
@@ -30,6 +30,7 @@ export interface CredentialNoticeParts {
 type Notice =
   | readonly ['keyCreated', MailValues['keyCreated']]
   | readonly ['secretCreated', MailValues['secretCreated']]
+  | readonly ['appConnected', MailValues['appConnected']]
 
 /** Rules for the writes of these collections, by name: a mail follows each create by a user. */
 export type CredentialNotices = ReadonlyMap<'api_keys' | 'oauth_app_secrets', WriteRule>
@@ -58,6 +59,7 @@ async function send(parts: CredentialNoticeParts, userId: number, [name, values]
   if (!(await mayNotify(counters, userId))) return
   const receiver = { to: user.email, userId }
   if (name === 'keyCreated') await mail.sendTemplate(name, receiver, values)
+  else if (name === 'appConnected') await mail.sendTemplate(name, receiver, values)
   else await mail.sendTemplate(name, receiver, values)
 }
 
@@ -101,4 +103,10 @@ export function credentialNotices(parts: CredentialNoticeParts): CredentialNotic
     ['api_keys', ruleFor(plan => keyNotice(plan, parts.issuer()))],
     ['oauth_app_secrets', ruleFor(plan => secretNotice(plan, parts))],
   ])
+}
+
+/** Mails a user that an app got access to the account. `app`: its name. */
+export function notifyOfApp(parts: CredentialNoticeParts, userId: number, app: string): void {
+  const links = { appsLink: `${parts.issuer()}/account/apps`, resetLink: `${parts.issuer()}/account/reset` }
+  parts.background(() => send(parts, userId, ['appConnected', { app, ...links }]))
 }

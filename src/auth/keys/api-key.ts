@@ -1,13 +1,16 @@
 /** API keys as credentials: key → Principal. */
 import { Cache, CacheBound } from '../../cache.ts'
-import { then } from '../../plan/answer.ts'
+import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../plan/system-plans.ts'
-import { allowedScopes, type Principal, user } from '../../principal.ts'
+import { allowedScopes, intersectScopes, type Principal, user } from '../../principal.ts'
 import type { PlainReader } from '../authenticate.ts'
 import { disabledCredential } from '../disabled-account.ts'
 import { type Used, useStepMs } from '../last-use.ts'
+import type { AppRights } from '../server/clients/apps.ts'
+import type { RightsOfGrant } from '../server/consent/live-grants.ts'
 import { isKey, keyHash } from './key.ts'
+import type { KeyOrigin } from './origin.ts'
 
 const maxCachedKeys = 100_000
 /** A separate cache, so that guessed keys do not evict valid ones. */
@@ -21,6 +24,7 @@ const byHash = listShape(
     'scopes',
     'expires_at',
     'third_party',
+    'grant',
     {
       kind: 'relation',
       key: 'user',
@@ -38,16 +42,21 @@ interface KeyWithUser {
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
   readonly third_party: boolean | null
+  readonly grant: KeyOrigin['grant']
   readonly user: { readonly role: string; readonly disabled: boolean } | null
 }
 
+/** `app`: the present rights of the app from whose grant the key descends; undefined if it descends from none. */
 function principalOf(
   { id, user_id, scopes, third_party }: KeyWithUser,
   role: string,
   expiresAt: number,
+  app: AppRights | undefined,
 ): Principal {
-  const delegate = { appId: null, grant: `key:${id}`, thirdParty: third_party === true }
-  return user(user_id, role, allowedScopes(scopes), undefined, expiresAt, delegate)
+  const thirdParty = third_party === true || app?.firstParty === false
+  const present = intersectScopes(allowedScopes(scopes), app?.scopes ?? 'all')
+  const delegate = { appId: null, grant: `key:${id}`, thirdParty }
+  return user(user_id, role, present, undefined, expiresAt, delegate)
 }
 
 /** The owner of a key. */
@@ -58,6 +67,8 @@ interface KeyOwner {
   /** Whether the key is refused only because its user's account is disabled. */
   readonly isDisabled: boolean
   readonly keyId: number
+  /** The version of the grants at which its own was found in force; undefined if it descends from none. */
+  readonly grantsVersion: number | undefined
   /** The next use is stored from this time on, in milliseconds since 1970. */
   nextNoteAt: number
 }
@@ -66,6 +77,8 @@ interface ApiKeyOptions {
   readonly run: Run
   /** See `Store.version`. */
   readonly version: (collection: string) => number
+  /** The OAuth grants from which keys descend. `version` grows with every change of a grant or an app. */
+  readonly grants: { readonly rightsOfGrant: RightsOfGrant; readonly version: () => number }
   /** A key from the settings, which need not have the checksum of generated keys. */
   readonly adminApiKey?: string | undefined
   /** Called at most once an hour for each key in the cache. */
@@ -83,7 +96,7 @@ export interface ApiKeyReader extends PlainReader {
  * Throws UNAUTHORIZED if the account of its user is disabled.
  */
 export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
-  const { run, version, adminApiKey, onUse, now = Date.now } = options
+  const { run, version, grants, adminApiKey, onUse, now = Date.now } = options
   const adminHash = adminApiKey === undefined ? undefined : keyHash(adminApiKey)
   const mayBeKey = (text: string) => text.startsWith('pk_') || text.length === adminApiKey?.length
   const accepted = new Cache<string, KeyOwner>(new CacheBound('api_keys', maxCachedKeys))
@@ -95,15 +108,33 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
   /** The rights of a key depend on its own row and on its user's role. No version decreases, so neither does their sum. */
   const currentStamp = () => version('api_keys') + version('users')
 
-  const remember = (hash: string, row: KeyWithUser | undefined, stamp: number) => {
+  const ownerOf = (
+    row: KeyWithUser | undefined,
+    app: AppRights | undefined,
+    grantsVersion?: number,
+  ): KeyOwner => {
     const expiresAt = row?.expires_at ? Date.parse(row.expires_at) : Number.POSITIVE_INFINITY
     const isDisabled = row?.user?.disabled === true
-    const principal = row?.user && !isDisabled ? principalOf(row, row.user.role, expiresAt) : null
-    const owner: KeyOwner = { principal, expiresAt, isDisabled, keyId: row?.id ?? 0, nextNoteAt: 0 }
-    const cache = principal ? accepted : refused
+    const hasEnded = grantsVersion !== undefined && app === undefined
+    const isUsable = row?.user && !isDisabled && !hasEnded
+    const principal = isUsable ? principalOf(row, row.user.role, expiresAt, app) : null
+    return { principal, expiresAt, isDisabled, keyId: row?.id ?? 0, grantsVersion, nextNoteAt: 0 }
+  }
+  const remember = (hash: string, owner: KeyOwner, stamp: number) => {
+    const cache = owner.principal ? accepted : refused
     cache.set(hash, owner, 1, stamp)
     return owner
   }
+  const find = (hash: string): Awaitable<KeyOwner> =>
+    then(readFirst<KeyWithUser>(run, byHash, hash), row => {
+      if (!row?.grant) return ownerOf(row, undefined)
+      const grantsVersion = grants.version()
+      const rights = grants.rightsOfGrant(row.user_id, row.grant.slice('grant:'.length))
+      return then(rights, app => ownerOf(row, app, grantsVersion))
+    })
+  /** Undefined if the grant from which the key descends may have changed. */
+  const ifCurrent = (owner: KeyOwner | undefined) =>
+    owner?.grantsVersion === undefined || owner.grantsVersion === grants.version() ? owner : undefined
   const noteUse = ({ principal, keyId }: KeyOwner) => {
     const userId = principal?.userId
     if (userId) onUse?.({ kind: 'KeyUse', id: String(keyId), owner: String(userId), expiresAt: null })
@@ -124,7 +155,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
     read({ place, text }) {
       if (place === 'dpop') return undefined
       const stamp = currentStamp()
-      const cachedByText = byText.get(text, stamp)
+      const cachedByText = ifCurrent(byText.get(text, stamp))
       if (cachedByText) {
         counts.hits++
         return principalNow(cachedByText)
@@ -132,7 +163,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
       if (place === 'bearer' && !mayBeKey(text)) return undefined
       const hash = keyHash(text)
       if (place === 'bearer' && !text.startsWith('pk_') && hash !== adminHash) return undefined
-      const owner = accepted.get(hash, stamp) ?? refused.get(hash, stamp)
+      const owner = ifCurrent(accepted.get(hash, stamp)) ?? ifCurrent(refused.get(hash, stamp))
       if (owner) {
         counts.hits++
         if (owner.principal) byText.set(text, owner, 1, stamp)
@@ -140,7 +171,7 @@ export function apiKeyReader(options: ApiKeyOptions): ApiKeyReader {
       }
       if (hash !== adminHash && !isKey(text)) return null
       counts.misses++
-      return then(readFirst<KeyWithUser>(run, byHash, hash), row => principalNow(remember(hash, row, stamp)))
+      return then(find(hash), found => principalNow(remember(hash, found, stamp)))
     },
   }
 }

@@ -1,12 +1,19 @@
-/** A credential that expires can only create or change API keys that expire no later. */
+/** No credential makes an API key outlive it, or prolongs one with more rights than its own. */
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
+import { then } from '../../plan/answer.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run, WriteRule } from '../../plan/run.ts'
-import { readItem } from '../../plan/system-plans.ts'
-import type { Principal } from '../../principal.ts'
-import { type KeyExpiry, keyExpiryById } from './user-keys.ts'
+import { itemShape, readItem } from '../../plan/system-plans.ts'
+import { hasScope, type Principal } from '../../principal.ts'
+import type { KeyExpiry } from './user-keys.ts'
+
+interface KeyRights {
+  readonly scopes: readonly string[] | null
+  readonly third_party: boolean | null
+}
+
+const keyById = itemShape('api_keys', ['user_id', 'expires_at', 'scopes', 'third_party'])
 
 function expiryOf(value: JsonValue | undefined): number {
   return typeof value === 'string' ? Date.parse(value) : Number.POSITIVE_INFINITY
@@ -30,23 +37,34 @@ function refuse({ expiresAt }: Principal): never {
   )
 }
 
-/** The latest expiry that the caller may set: shortening or keeping the present one is always allowed. */
-function latestExpiry(run: Run, { shape, args }: Plan<WriteShape>, principal: Principal): Awaitable<number> {
-  if (shape.kind !== 'update') return principal.expiresAt
-  return then(readItem<KeyExpiry>(run, keyExpiryById, Number(args[shape.id])), key => {
-    // The guard refuses a key of another user as if it did not exist.
-    if (key?.user_id !== principal.userId) return Number.POSITIVE_INFINITY
-    return Math.max(expiryOf(key.expires_at), principal.expiresAt)
-  })
+/** Throws unless the caller could have created the key: only then may it prolong the key. */
+function requireRights({ scopes, third_party }: KeyRights, { access }: Principal): void {
+  if (access.thirdParty && third_party !== true) {
+    throw new ApiError('FORBIDDEN', 'An app cannot prolong a key that no app has made.')
+  }
+  const missing = (scopes ?? ['*']).find(scope => !hasScope(access.scopes, scope))
+  if (missing === undefined) return
+  throw new ApiError(
+    'FORBIDDEN',
+    `This key has the scope ${missing}. Only a credential that has this scope too may prolong it.`,
+  )
 }
 
-/** For writes of `api_keys`. Throws FORBIDDEN if the key would expire after the caller's credential. */
+/**
+ * For writes of `api_keys`. Throws FORBIDDEN if the key would expire after the caller's credential, or if the caller prolongs a
+ * key with more rights than its own. Any credential may shorten a key.
+ */
 export function keyRule(run: Run): WriteRule {
   return (plan, principal) => {
+    const { shape, args } = plan
     const end = newExpiry(plan)
-    if (end === undefined || end <= principal.expiresAt) return undefined
-    return then(latestExpiry(run, plan, principal), latest => {
-      if (end > latest) refuse(principal)
+    if (end === undefined) return undefined
+    if (shape.kind !== 'update') return end > principal.expiresAt ? refuse(principal) : undefined
+    return then(readItem<KeyExpiry & KeyRights>(run, keyById, Number(args[shape.id])), key => {
+      // The guard refuses a key of another user as if it did not exist.
+      if (key?.user_id !== principal.userId || end <= expiryOf(key.expires_at)) return undefined
+      if (end > principal.expiresAt) refuse(principal)
+      requireRights(key, principal)
       return undefined
     })
   }

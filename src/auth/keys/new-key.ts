@@ -2,9 +2,11 @@
 import { ApiError } from '../../errors.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { CreateHook, Creation } from '../../plan/run.ts'
+import { then } from '../../plan/answer.ts'
+import type { CreateHook, Creation, Run } from '../../plan/run.ts'
 import { type AccessClass, hasScope, type Principal } from '../../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
+import { originOf } from './origin.ts'
 
 /** The default scopes of a key: the creator's, without those that only tokens of apps can have. */
 function inheritableScopes({ scopes }: AccessClass): readonly string[] {
@@ -36,15 +38,16 @@ export function keyCreation(key = generateKey()): Creation {
 }
 
 /** For creates of `api_keys`: a user may have `maxKeysPerUser`. */
-export function newKeyHook(maxKeysPerUser: number): CreateHook {
+export function newKeyHook(run: Run, maxKeysPerUser: number): CreateHook {
   const refusal = `You may have at most ${maxKeysPerUser} API keys. Revoke one first.`
   const limit = { field: 'user_id', count: maxKeysPerUser, refusal }
   return (values, principal) => {
     if (principal.userId === null) throw new ApiError('UNAUTHORIZED')
     const { scopes } = values
     if (Array.isArray(scopes)) checkScopes(scopes, principal.access)
-    const { computed, revealed } = keyCreation()
-    const origin = principal.access.thirdParty ? { third_party: true } : {}
-    return { computed: { ...computed, ...origin, ...inheritedValues(values, principal) }, revealed, limit }
+    return then(originOf(run, principal), origin => {
+      const { computed, revealed } = keyCreation()
+      return { computed: { ...computed, ...origin, ...inheritedValues(values, principal) }, revealed, limit }
+    })
   }
 }

@@ -3,7 +3,7 @@ import { ApiError } from '../../errors.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
 import type { DeleteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
-import { deleteShape, itemShape, listShape, readAllStored, where } from '../../plan/system-plans.ts'
+import { deleteShape, listShape, readAllStored, where } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import { system } from '../../principal.ts'
 
@@ -15,9 +15,6 @@ export interface KeyExpiry {
   readonly user_id: number
   readonly expires_at: string | null
 }
-
-/** Reads a `KeyExpiry`. */
-export const keyExpiryById = itemShape('api_keys', ['user_id', 'expires_at'])
 
 const pageSize = 1000
 

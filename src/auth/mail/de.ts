@@ -212,6 +212,22 @@ export const de: OwnTexts = {
       },
     ],
   }),
+  appConnected: ({ service, app, appsLink, resetLink }) => ({
+    subject: `Eine App hat Zugriff auf Ihr Konto bei ${service}`,
+    preview: 'Wenn Sie das nicht waren, handeln Sie sofort.',
+    heading: 'Eine App hat Zugriff auf Ihr Konto',
+    paragraphs: [
+      `Eine App hat Zugriff auf Ihr Konto bei ${service} erhalten. Sie kann in Ihrem Namen handeln.`,
+    ],
+    facts: [['App', app]],
+    action: { label: 'Berechtigungen ansehen', link: appsLink },
+    notes: [
+      {
+        text: 'Wenn Sie das nicht waren, trennen Sie die App dort und legen Sie ein neues Passwort fest:',
+        link: resetLink,
+      },
+    ],
+  }),
   accountDisabled: ({ service }) => ({
     subject: `Ihr Konto bei ${service} ist gesperrt`,
     preview: 'Ein Administrator hat es gesperrt.',

@@ -227,6 +227,15 @@ export const en: OwnTexts = {
     action: { label: 'View the app', link: appLink },
     notes: [{ text: 'If it was not you, revoke it there, and set a new password:', link: resetLink }],
   }),
+  appConnected: ({ service, app, appsLink, resetLink }) => ({
+    subject: `An app has access to your account at ${service}`,
+    preview: 'If it was not you, act now.',
+    heading: 'An app has access to your account',
+    paragraphs: [`An app was given access to your account at ${service}. It can act for you.`],
+    facts: [['App', app]],
+    action: { label: 'See what it may do', link: appsLink },
+    notes: [{ text: 'If it was not you, disconnect it there, and set a new password:', link: resetLink }],
+  }),
   accountDisabled: ({ service }) => ({
     subject: `Your account at ${service} is disabled`,
     preview: 'An administrator has disabled it.',

@@ -75,6 +75,13 @@ export interface MailValues {
     readonly appLink: string
     readonly resetLink: string
   }
+  /** The user, or an intruder, has connected an app, or has given a connected one lasting or account-changing rights. */
+  readonly appConnected: {
+    /** The name of the app. */
+    readonly app: string
+    readonly appsLink: string
+    readonly resetLink: string
+  }
   /** An administrator has disabled the account. */
   readonly accountDisabled: Readonly<Record<never, never>>
   readonly accountDeleted: { readonly by: 'owner' | 'administrator' }
@@ -147,6 +154,7 @@ export const sampleValues: { readonly [Name in MailName]: MailValues[Name] } = {
     appLink: link('developer/3'),
     resetLink: link('reset'),
   },
+  appConnected: { app: 'Reading List', appsLink: link('apps'), resetLink: link('reset') },
   accountDisabled: {},
   accountDeleted: { by: 'owner' },
   webhookPaused: {

@@ -9,7 +9,7 @@ import { defaultScopesOf } from './clients/apps.ts'
 import { appOf } from './clients/client-metadata.ts'
 import { Consents } from './consent/consents.ts'
 import type { GrantBoundParts } from './consent/grant-bounds.ts'
-import { type InteractionRequest, Interactions } from './consent/interactions.ts'
+import { type ConnectionObserver, type InteractionRequest, Interactions } from './consent/interactions.ts'
 import { CurrentProvider, type ProviderParts } from './provider/current-provider.ts'
 import { type BrowserInfo, browserOf, type RequestState, withRequestState } from './provider/request-state.ts'
 import type { Parameters, RequestBody } from './requests/form.ts'
@@ -28,12 +28,13 @@ import { Introspection } from './tokens/introspection.ts'
 import { IntrospectionFastPath } from './tokens/introspection-fast-path.ts'
 
 export interface ServerParts extends Omit<ProviderParts, 'scopes' | 'consents'> {
-  readonly grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
+  readonly grantsInUse: GrantBoundParts['grantsInUse']
   readonly model: Pick<Model, 'scopes' | 'collections'>
   /** The name of the service, which no app may have. */
   readonly serviceName: string
   /** The country of a request (ISO 3166-1 alpha-2), if a trusted proxy reports it. */
   readonly countryOf: CountryOf
+  readonly onConnected: ConnectionObserver
 }
 
 export type CountryOf = (req: IncomingMessage) => string | undefined
@@ -77,11 +78,12 @@ export class Server implements AuthorizationServer {
     this.issuer = issuer
     this.#parts = { records, hasAccount, serviceName, countryOf, onFault }
     this.#sentences = scopeSentences(model)
-    this.#consents = new Consents(records, parts.grantsOfWebhooks, lastUses)
+    this.#consents = new Consents(records, parts.grantsInUse, lastUses)
     this.#sessions = new Sessions(records, settings.sessionSeconds, lastUses)
     this.#interactions = new Interactions({
       consents: this.#consents,
       sentencesOf: scopes => this.#sentencesOf(scopes),
+      onConnected: parts.onConnected,
     })
     this.#prepareParts = {
       issuer,

@@ -13,12 +13,10 @@ import {
   where,
 } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import { commonScopes, type Scopes, system } from '../../principal.ts'
-import { forwarding, type Records } from '../../records.ts'
-import { type KeyExpiry, keyExpiryById } from '../keys/user-keys.ts'
-import type { AppRights } from '../server/clients/apps.ts'
-import { storedGrant } from '../server/consent/stored-grant.ts'
-import { grantHash } from '../server/tokens/deny-list.ts'
+import { intersectScopes, type Scopes, system } from '../../principal.ts'
+import type { KeyOrigin } from '../keys/origin.ts'
+import type { KeyExpiry } from '../keys/user-keys.ts'
+import type { RightsOfGrant } from '../server/consent/live-grants.ts'
 import type { StoredWebhook } from './stored.ts'
 
 export const endedReason =
@@ -27,20 +25,23 @@ export const endedReason =
 export const disabledReason =
   'The account of the owner was disabled. Once the account is enabled again, enable the webhook.'
 
-interface GrantParts {
+interface WebhookGrantParts {
   readonly run: Run
-  readonly records: Records
-  readonly rightsOfApp: (clientId: string) => Awaitable<AppRights | undefined>
+  readonly rightsOfGrant: RightsOfGrant
   readonly now?: () => number
 }
+
+interface WebhookKey extends KeyExpiry, Pick<KeyOrigin, 'grant'> {}
+
+const webhookKeyById = itemShape('api_keys', ['user_id', 'expires_at', 'grant'])
 
 type WebhookGrant = Pick<StoredWebhook, 'user_id' | 'scopes' | 'grant'>
 
 /** The credentials with which webhooks were created. */
 export class WebhookGrants {
-  readonly #parts: GrantParts
+  readonly #parts: WebhookGrantParts
 
-  constructor(parts: GrantParts) {
+  constructor(parts: WebhookGrantParts) {
     this.#parts = parts
   }
 
@@ -49,41 +50,29 @@ export class WebhookGrants {
     const storedScopes: Scopes = scopes === null ? 'all' : new Set(scopes)
     const [kind, name = ''] = grant?.split(':') ?? []
     if (kind === undefined) return storedScopes
-    if (kind === 'key')
-      return then(this.#hasKey(userId, Number(name)), exists => (exists ? storedScopes : undefined))
-    return then(
-      this.#rightsOf(userId, name),
-      rights => rights && intersectScopes(storedScopes, rights.scopes),
-    )
+    const rights =
+      kind === 'key' ? this.#scopesOfKey(userId, Number(name)) : this.#scopesOfGrant(userId, name)
+    return then(rights, present => present && intersectScopes(storedScopes, present))
   }
 
   isLive(webhook: WebhookGrant): Awaitable<boolean> {
     return then(this.scopesOf(webhook), scopes => scopes !== undefined)
   }
 
-  #hasKey(userId: number, keyId: number): Awaitable<boolean> {
+  /** The scopes of a key do not change, so only those that its app has lost matter. */
+  #scopesOfKey(userId: number, keyId: number): Awaitable<Scopes | undefined> {
     const { run, now = Date.now } = this.#parts
-    return then(readItem<KeyExpiry>(run, keyExpiryById, keyId), key => {
-      if (key?.user_id !== userId) return false
-      return key.expires_at === null || Date.parse(key.expires_at) > now()
+    return then(readItem<WebhookKey>(run, webhookKeyById, keyId), key => {
+      if (key?.user_id !== userId) return undefined
+      if (key.expires_at !== null && Date.parse(key.expires_at) <= now()) return undefined
+      const hash = key.grant?.slice('grant:'.length)
+      return hash === undefined ? 'all' : this.#scopesOfGrant(userId, hash)
     })
   }
 
-  /** The rights of the app that has the grant. `hash`: see `grantHash`. */
-  #rightsOf(userId: number, hash: string): Awaitable<AppRights | undefined> {
-    const { records, rightsOfApp } = this.#parts
-    return then(records.byOwner('Grant', String(userId)), grants => {
-      const record = grants.find(({ id }) => grantHash(id) === hash)
-      const clientId = record && storedGrant(record).clientId
-      return clientId === undefined ? undefined : rightsOfApp(clientId)
-    })
+  #scopesOfGrant(userId: number, hash: string): Awaitable<Scopes | undefined> {
+    return then(this.#parts.rightsOfGrant(userId, hash), rights => rights?.scopes)
   }
-}
-
-/** The scopes that are in both. */
-export function intersectScopes(one: Scopes, other: Scopes): Scopes {
-  if (other === 'all') return one
-  return one === 'all' ? other : commonScopes(one, other)
 }
 
 const webhooksOfGrant = listShape('webhooks', ['id'], where('grant'))
@@ -131,45 +120,8 @@ export async function pauseSessionWebhooks(run: Run, userId: number): Promise<vo
   await Promise.all(webhooks.filter(({ grant }) => grant === null).map(({ id }) => pauseEnded(run, id)))
 }
 
-/** The hashes of the OAuth grants with which webhooks of a user were created. */
-export async function grantsOfWebhooks(run: Run, userId: number): Promise<ReadonlySet<string>> {
-  const webhooks = await readAll<Pick<StoredWebhook, 'id' | 'grant'>>(run, webhooksOfUser, userId)
-  return new Set(
-    webhooks.flatMap(({ grant }) => (grant?.startsWith('grant:') ? [grant.slice('grant:'.length)] : [])),
-  )
-}
-
 /** Pauses the webhooks of a disabled account. */
 export async function pauseWebhooksOfUser(run: Run, userId: number): Promise<void> {
   const webhooks = await readAll<Pick<StoredWebhook, 'id'>>(run, webhooksOfUser, userId)
   await Promise.all(webhooks.map(({ id }) => pauseWebhook(run, id, disabledReason)))
-}
-
-/**
- * Wraps `records` so that deleting a grant pauses the webhooks created with it. If a crash prevents that, the next delivery
- * finds that the grant has ended: see `WebhookPrincipals`.
- */
-export function withWebhookEnds(records: Records, run: Run): Records {
-  const end = (grants: readonly string[]) =>
-    // The deletion has succeeded, so the caller gets no error.
-    Promise.all(grants.map(grant => endWebhooks(run, `grant:${grantHash(grant)}`))).catch(() => undefined)
-  return {
-    ...forwarding(records),
-    async delete(kind, id) {
-      const deleted = await records.delete(kind, id)
-      if (kind === 'Grant') await end([id])
-      return deleted
-    },
-    async deleteGrant(grant) {
-      const count = await records.deleteGrant(grant)
-      await end([grant])
-      return count
-    },
-    async deleteOwned(owner, kinds) {
-      const grants = kinds.includes('Grant') ? await records.byOwner('Grant', owner) : []
-      const count = await records.deleteOwned(owner, kinds)
-      await end(grants.map(({ id }) => id))
-      return count
-    },
-  }
 }

@@ -3,11 +3,18 @@
 import { openidScopes } from '../../model/builtin.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
-import { commonScopes, type Delegate, type Principal, type Scopes, user } from '../../principal.ts'
+import {
+  commonScopes,
+  type Delegate,
+  intersectScopes,
+  type Principal,
+  type Scopes,
+  user,
+} from '../../principal.ts'
 import type { Records } from '../../records.ts'
 import { type CredentialOwner, credentialOwnerById } from '../accounts/users.ts'
 import { storedGrant } from '../server/consent/stored-grant.ts'
-import { disabledReason, intersectScopes, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'
+import { disabledReason, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'
 
 /** The owner and the credential of a webhook. */
 export interface WebhookAccess {

@@ -13,9 +13,9 @@ import {
 } from '../../auth/accounts/administration.ts'
 import { passwordFault } from '../../auth/accounts/sign-in/password-rules.ts'
 import { createUser, generatePassword } from '../../auth/bootstrap.ts'
+import { withGrantEnds } from '../../auth/grant-ends.ts'
 import { isPasswordTooLong, maxPasswordCharacters } from '../../auth/password.ts'
 import { withDenials } from '../../auth/server/tokens/deny-list.ts'
-import { withWebhookEnds } from '../../auth/webhooks/grants.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
@@ -128,7 +128,7 @@ function administer(args: ParsedArgs, command: UserCommand): Promise<string> {
     const notices = await openNotices(settings, denying)
     const parts = {
       run,
-      records: withWebhookEnds(denying, run),
+      records: withGrantEnds(denying, run),
       sessionSeconds: settings['oauth.sessionLife'],
       notices: notices.parts,
     }

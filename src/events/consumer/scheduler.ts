@@ -11,6 +11,11 @@ export interface Verdict<T extends Task> {
   readonly succeeded: boolean
   /** The task to attempt again; undefined: it is finished. */
   readonly retry: T | undefined
+  /**
+   * Resolves once the outcome is stored; undefined: it is. Until then, no later task of the item starts: after a crash, the
+   * attempts that were not stored are repeated, and an item must not go back by more than one of them.
+   */
+  readonly stored?: Promise<void> | undefined
   /** No task of the target is attempted before this time, in milliseconds since 1970. */
   readonly holdUntil?: number | undefined
 }
@@ -69,6 +74,8 @@ export class Scheduler<T extends Task> {
   readonly #slow: Lane<Target<T>>
   readonly #targets = new Map<TargetId, Target<T>>()
   readonly #running = new Set<Promise<void>>()
+  /** Attempts that are finished, and whose outcome is not stored yet. */
+  #unstored = 0
   #size = 0
   #isStopped = false
 
@@ -85,8 +92,9 @@ export class Scheduler<T extends Task> {
     return this.#size
   }
 
+  /** Attempts in progress, and those whose outcome is not stored yet. */
   get inFlight(): number {
-    return this.#running.size
+    return this.#running.size + this.#unstored
   }
 
   sizeOf(targetId: TargetId): number {
@@ -248,8 +256,19 @@ export class Scheduler<T extends Task> {
     target.isSlow = !verdict.succeeded || clock.now() - startedAt > this.#limits.slowAfterMs
     occupiedLane.release(target)
     target.inFlight--
-    this.#settle(target, item, task, verdict)
+    if (verdict.stored === undefined) this.#settle(target, item, task, verdict)
+    else this.#settleOnceStored(verdict.stored, () => this.#settle(target, item, task, verdict))
+    this.#wait(target)
     this.#start()
+  }
+
+  #settleOnceStored(stored: Promise<void>, settle: () => void): void {
+    this.#unstored++
+    void stored.then(() => {
+      this.#unstored--
+      settle()
+      this.#start()
+    })
   }
 
   #settle(target: Target<T>, item: ItemQueue<T>, task: T, { retry, holdUntil }: Verdict<T>): void {
@@ -263,7 +282,6 @@ export class Scheduler<T extends Task> {
     if (item.head === undefined) target.items.delete(item.key)
     if (holdUntil !== undefined && holdUntil > target.heldUntil) this.#hold(target, holdUntil)
     this.#plan(target, item)
-    this.#wait(target)
     if (target.size === 0 && !target.isSlow && target.heldUntil === 0) this.#targets.delete(target.id)
   }
 

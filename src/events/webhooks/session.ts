@@ -19,6 +19,7 @@ import { positionKey, type SenderPosition } from './position.ts'
 import { takeRequests } from './requests.ts'
 import { type AttemptCounts, DeliveryResults } from './results.ts'
 import { DeliveryRetention } from './retention.ts'
+import { UnscheduledEvents } from './unscheduled.ts'
 
 export interface SenderSessionParts {
   readonly run: Run
@@ -35,8 +36,8 @@ export interface SenderSessionParts {
   /** Grows with every commit that may have changed webhooks. */
   readonly version: () => number
   readonly counts: AttemptCounts & { paused: number }
-  /** Keeps the events after this one from being pruned by age. */
-  readonly hold: (event: number) => Promise<void>
+  /** Keeps the events after this one from being pruned by age. Null: none. */
+  readonly hold: (event: number | null) => Promise<void>
   readonly onPaused: (webhook: Webhook, reason: PauseReason) => void
   readonly onGap: (webhook: Webhook, from: number, to: number) => void
   readonly onFault: (error: unknown) => void
@@ -65,16 +66,15 @@ export class SenderSession implements LeasedSession {
   readonly #attempt: ReturnType<typeof createAttempt>
   readonly #abort = new AbortController()
   readonly #pauses = new Map<number, PauseReason>()
-  /** By webhook that is not live: the lowest event of its pending deliveries, which the scheduler does not have. */
-  readonly #lowestPending = new Map<number, number>()
-  /** While requests are read: the deliveries whose attempts ended meanwhile. The rows that were read may be outdated. */
+  readonly #unscheduled = new UnscheduledEvents()
+  /** While deliveries are read: those whose attempts ended meanwhile. The rows that were read may be outdated. */
   #attempted: Set<number> | undefined
   #enqueuer: Enqueuer | undefined
   #version = -1
   readonly #reloadPause = new Pause()
   readonly #requestsPause = new Pause()
   readonly #holdPause = new Pause()
-  #heldEvent: number | undefined
+  #heldEvent: number | null | undefined
   /** The newest event when the log was last read. */
   #newest = 0
 
@@ -168,9 +168,13 @@ export class SenderSession implements LeasedSession {
     this.#version = -1
     this.#reloadPause.end()
     this.#directory.replace([])
-    this.#lowestPending.clear()
+    this.#unscheduled.clear()
     await this.#reload()
-    for (const delivery of await readPending(run, undefined)) this.#queue(delivery)
+    const attempted = new Set<number>()
+    this.#attempted = attempted
+    for (const delivery of await readPending(run, undefined)) {
+      if (!attempted.has(delivery.id)) this.#queue(delivery)
+    }
     this.#enqueuer = new Enqueuer({
       ...this.#parts,
       position,
@@ -193,9 +197,7 @@ export class SenderSession implements LeasedSession {
     const durationMs = performance.now() - startedAt
     this.#reloadPause.begin(clock.now(), Math.max(minReloadIntervalMs, durationMs / maxReloadShare))
     for (const id of stopped) this.#unschedule(id)
-    for (const id of this.#lowestPending.keys()) {
-      if (this.#directory.get(id)?.isLive !== false) this.#lowestPending.delete(id)
-    }
+    this.#unscheduled.keepThoseOf(this.#directory)
     // `#beginEnqueuing` reads the deliveries of all webhooks.
     if (isFirst) return
     for (const { id } of started) {
@@ -217,23 +219,15 @@ export class SenderSession implements LeasedSession {
     this.#attempted = undefined
   }
 
-  /** Keeps the events of pending deliveries from being pruned by age. */
+  /** Keeps the events of pending deliveries from being pruned by age. Without webhooks, there are none. */
   async #hold({ event }: Enqueuer): Promise<void> {
     const { clock, hold } = this.#parts
-    if (!this.#holdPause.isOver(clock.now())) return
+    if (!this.#holdPause.isOver(clock.now()) && !this.isOver) return
     this.#holdPause.begin(clock.now(), holdIntervalMs)
-    const lowest = this.#scheduler.lowestEvent()
-    let heldEvent = Math.min(event, (lowest ?? event + 1) - 1)
-    for (const { id, isEnabled, position } of this.#directory.all) {
-      const pending = this.#lowestPending.get(id)
-      if (isEnabled)
-        heldEvent = Math.min(
-          heldEvent,
-          position ?? heldEvent,
-          pending === undefined ? heldEvent : pending - 1,
-        )
-    }
-    if (heldEvent !== this.#heldEvent) await hold(heldEvent)
+    const lastUnneeded = Math.min(event, (this.#scheduler.lowestEvent() ?? event + 1) - 1)
+    const heldEvent = this.isOver ? null : this.#unscheduled.lastBefore(this.#directory.all, lastUnneeded)
+    // The next holder of the lease may need earlier events.
+    if (heldEvent !== this.#heldEvent && this.#holding.isHeld()) await hold(heldEvent)
     this.#heldEvent = heldEvent
   }
 
@@ -246,18 +240,13 @@ export class SenderSession implements LeasedSession {
     const webhook = this.#directory.get(delivery.webhookId)
     if (this.#maySend(delivery, webhook)) {
       this.#scheduler.add(delivery, URL.parse(webhook.url)?.host ?? webhook.url)
-    } else this.#notePending(delivery.webhookId, delivery.event)
+    } else this.#unscheduled.add(delivery.webhookId, delivery.event)
   }
 
   /** Removes a webhook's waiting deliveries from memory. They stay in the database, and their events must be kept. */
   #unschedule(id: number): void {
-    this.#notePending(id, this.#scheduler.lowestEventOf(id) ?? null)
+    this.#unscheduled.add(id, this.#scheduler.lowestEventOf(id) ?? null)
     this.#scheduler.remove(id)
-  }
-
-  #notePending(id: number, event: number | null): void {
-    if (event === null) return
-    this.#lowestPending.set(id, Math.min(event, this.#lowestPending.get(id) ?? event))
   }
 
   async #pause(enqueuer: Enqueuer): Promise<void> {
@@ -276,12 +265,22 @@ export class SenderSession implements LeasedSession {
 
   async #makeAttempt(delivery: Delivery): Promise<Verdict<Delivery>> {
     const webhook = this.#directory.get(delivery.webhookId)
-    // The delivery is in the database, and is read again once it may be sent.
-    if (!this.#maySend(delivery, webhook)) return { succeeded: true, retry: undefined }
+    if (!this.#maySend(delivery, webhook) || this.#isAboutToPause(delivery)) return this.#leave(delivery)
     if (!this.#mayRecord()) return this.#postpone(delivery)
     const outcome = await this.#outcomeOf(delivery, webhook)
     this.#attempted?.add(delivery.id)
     return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#postpone(delivery)
+  }
+
+  /** The webhook has answered 410, or has failed for a day, and that is not stored yet. */
+  #isAboutToPause({ webhookId, event }: Delivery): boolean {
+    return event !== null && this.#pauses.has(webhookId)
+  }
+
+  /** Removes the delivery from memory. It is in the database, and is read again once it may be sent. */
+  #leave({ webhookId, event }: Delivery): Verdict<Delivery> {
+    this.#unscheduled.add(webhookId, event)
+    return { succeeded: true, retry: undefined }
   }
 
   async #outcomeOf(delivery: Delivery, webhook: Webhook): Promise<DeliveryOutcome> {

@@ -10,6 +10,7 @@ import {
   getNullableType,
   specifiedDirectives,
 } from 'graphql'
+import { exists } from '../../model/crud.ts'
 import type { Collection, Field, Model, Operation } from '../../model/model.ts'
 import { isOffered } from '../../model/schemas.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
@@ -184,6 +185,7 @@ class Operations {
       const deprecationReason = deprecationText(collection.deprecated)
       const id = { id: { type: nonNull(GraphQLID) } }
       const add = (kind: 'create' | 'update' | 'delete', config: SchemaField) => {
+        if (!exists(collection, kind)) return
         this.#mutations.set(kind + name, { kind, collection })
         fields[kind + name] = { ...config, deprecationReason }
       }

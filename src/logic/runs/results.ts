@@ -4,7 +4,7 @@ import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'
 import type { RunOutcome } from './attempt.ts'
 import type { PushArguments } from './position.ts'
-import { deadLetterSteps, type LogicRun, removeSteps, rescheduled, storedRun, storeStep } from './run.ts'
+import { deadLetterStep, type LogicRun, removeSteps, rescheduled, storedRun, storeStep } from './run.ts'
 
 /** Attempts by result. */
 export interface RunCounts {
@@ -45,13 +45,13 @@ export class RunResults {
   settle(run: LogicRun, outcome: Exclude<RunOutcome, { kind: 'interrupted' }>): Verdict<LogicRun> {
     if (outcome.kind === 'failed') return this.#fail(run, outcome.error, outcome.thrown)
     this.#parts.counts.succeeded++
-    return this.#done(run, true, [...removeSteps(run), ...outcome.startedJobs])
+    return this.#done(run, true, [...this.#removeSteps(run), ...outcome.startedJobs])
   }
 
   /** Ends a run that an operator skips. */
   skip(run: LogicRun): Verdict<LogicRun> {
     this.#parts.counts.skipped++
-    return this.#done(run, true, removeSteps(run))
+    return this.#done(run, true, this.#removeSteps(run))
   }
 
   isTooDeep({ depth }: LogicRun): boolean {
@@ -101,12 +101,23 @@ export class RunResults {
   #giveUp(run: LogicRun, error: string, thrown?: unknown): Verdict<LogicRun> {
     this.#parts.counts.failed++
     this.#parts.onFailed(run, error, undefined, thrown)
-    return this.#done(run, false, deadLetterSteps(run, error, this.#parts.now()))
+    const steps = [...this.#removeSteps(run), deadLetterStep(run, error, this.#parts.now())]
+    return this.#done(run, false, steps)
+  }
+
+  /** The steps that delete the run's record, even if it was stored while the run was in progress. */
+  #removeSteps(run: LogicRun): PushArguments[0] {
+    const isStored = run.kind === 'reaction' && this.#parts.progressOf(run.name)?.isStored(run) === true
+    return removeSteps(isStored ? storedRun(run) : run)
   }
 
   #done(run: LogicRun, succeeded: boolean, steps: PushArguments[0]): Verdict<LogicRun> {
     if (run.kind === 'reaction') this.#parts.progressOf(run.name)?.complete(run)
-    this.#parts.push(steps, () => this.#parts.forget(run))
-    return { succeeded, retry: undefined }
+    const { promise: stored, resolve } = Promise.withResolvers<void>()
+    this.#parts.push(steps, () => {
+      this.#parts.forget(run)
+      resolve()
+    })
+    return { succeeded, retry: undefined, stored }
   }
 }

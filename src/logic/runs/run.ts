@@ -135,15 +135,15 @@ export function removeSteps(run: LogicRun): readonly RecordChange[] {
   return key === undefined ? [] : [{ kind: 'delete', key }]
 }
 
-/** The steps that turn the run into a dead letter. `now`: in milliseconds since 1970. */
-export function deadLetterSteps(run: LogicRun, error: string, now: number): readonly RecordChange[] {
+/** The step that stores the run as a dead letter. `now`: in milliseconds since 1970. */
+export function deadLetterStep(run: LogicRun, error: string, now: number): RecordChange {
   const record: NewRecord = {
     kind: deadKind,
     id: run.id,
     payload: payloadOf({ ...run, error, dueAt: now }),
     expiresAt: now + deadLetterRetentionMs,
   }
-  return [...removeSteps(run), { kind: 'put', record }]
+  return { kind: 'put', record }
 }
 
 export function runOf({

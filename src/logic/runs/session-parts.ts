@@ -13,8 +13,8 @@ export interface RunnerSessionParts extends RunAttemptParts {
   /** A random number from 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts
-  /** Keeps events after this one from being pruned by age. */
-  readonly hold: (event: number) => Promise<void>
+  /** Keeps events after this one from being pruned by age. Null: none. */
+  readonly hold: (event: number | null) => Promise<void>
   /** Called when a run has failed. `retryAt`: in milliseconds since 1970; undefined for a dead letter. */
   readonly onFailed: (run: LogicRun, error: string, retryAt: number | undefined, thrown?: unknown) => void
   readonly onGap: (name: string, from: number, to: number) => void

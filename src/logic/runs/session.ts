@@ -12,7 +12,14 @@ import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
 import { ReactionProgress } from '../reactions/progress.ts'
 import { attemptRun } from './attempt.ts'
-import { type PushArguments, positionKey, type RunnerPosition } from './position.ts'
+import {
+  nextPosition,
+  type PushArguments,
+  positionKey,
+  type RunnerPosition,
+  reactionPosition,
+  withoutNames,
+} from './position.ts'
 import { RunRequests } from './requests.ts'
 import { RunResults } from './results.ts'
 import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from './run.ts'
@@ -53,7 +60,7 @@ export class RunnerSession implements LeasedSession {
   /** Changes read in this turn, by the id of the event before them. */
   #batches = new Map<number, readonly LoggedChange[]>()
   readonly #holdPause = new Pause()
-  #heldEvent: number | undefined
+  #heldEvent: number | null | undefined
   #newestEvent = 0
   /** Reactions and jobs that the model does not have, and whose positions an operator has removed. */
   readonly #forgotten = new Set<string>()
@@ -158,9 +165,9 @@ export class RunnerSession implements LeasedSession {
     }
     const reactions = [...model.logic.reactions.values()].map(reaction => {
       const { onGap } = this.#parts
-      const parts = { model, reaction, onRun: add, onWaiting: store, onGap }
-      const from = Object.hasOwn(positions, reaction.name) ? positions[reaction.name] : undefined
-      return new ReactionProgress({ ...parts, position: from ?? last, read: event => this.#read(event) })
+      const start = reactionPosition(position.current, reaction.name) ?? { position: last, doneAhead: [] }
+      const read = (event: number) => this.#read(event)
+      return new ReactionProgress({ ...start, model, reaction, read, onRun: add, onStore: store, onGap })
     })
     const push = (...args: PushArguments) => this.#push(...args)
     const planner = new Planner(model, jobs, this.#parts.onMissed)
@@ -170,8 +177,11 @@ export class RunnerSession implements LeasedSession {
     const parts = { records, clock, add, push, isLoaded, forget }
     const requests = new RunRequests(parts, name => reactions.find(track => track.name === name))
     const state = { position, reactions, planner, jobs: queue, requests, scheduler, abort }
-    await this.#restore(state)
+    const waiting: LogicRun[] = []
+    for await (const record of recordsOf(records, waitingKind)) waiting.push(runOf(record))
+    // From here on, runs start.
     this.#state = state
+    this.#restore(waiting, state)
     this.#reportUnknown(Object.keys(positions))
     return state
   }
@@ -194,10 +204,9 @@ export class RunnerSession implements LeasedSession {
     })
   }
 
-  async #restore({ reactions }: SessionState): Promise<void> {
+  #restore(waiting: readonly LogicRun[], { reactions }: SessionState): void {
     const unknown = new Set<string>()
-    for await (const record of recordsOf(this.#parts.records, waitingKind)) {
-      const task = runOf(record)
+    for (const task of waiting) {
       const track = reactions.find(({ name }) => name === task.name)
       if (track === undefined) unknown.add(task.name)
       else if (task.kind === 'reaction') track.restore(task)
@@ -233,7 +242,6 @@ export class RunnerSession implements LeasedSession {
   /** Stores the results of runs and all positions, in one transaction. */
   async #flush({ position, reactions, planner }: SessionState): Promise<void> {
     const { current } = position
-    const events = Object.fromEntries(reactions.map(track => [track.name, track.position]))
     const isStoredPositionOld = reactions.some(({ name, position: event }) => {
       const stored = current.reactions[name]
       return stored === undefined || event - stored >= storeIntervalEvents
@@ -244,10 +252,8 @@ export class RunnerSession implements LeasedSession {
     const steps = changes.flatMap(change => change.steps)
     this.#isStoring = true
     try {
-      await position.commit(steps, {
-        reactions: { ...without(current.reactions, this.#forgotten), ...events },
-        jobs: without(planner.planned, this.#forgotten),
-      })
+      const next = nextPosition(current, reactions, planner.planned)
+      await position.commit(steps, withoutNames(next, this.#forgotten))
     } finally {
       this.#isStoring = false
     }
@@ -260,8 +266,8 @@ export class RunnerSession implements LeasedSession {
     this.#holdPause.begin(clock.now(), holdIntervalMs)
     const { reactions } = position.current
     const events = [...model.logic.reactions.keys()].flatMap(name => reactions[name] ?? [])
-    const lowest = events.length === 0 ? undefined : Math.min(...events)
-    if (lowest !== undefined && lowest !== this.#heldEvent) await hold(lowest)
+    const lowest = events.length === 0 ? null : Math.min(...events)
+    if (lowest !== this.#heldEvent) await hold(lowest)
     this.#heldEvent = lowest
   }
 
@@ -297,8 +303,4 @@ export class RunnerSession implements LeasedSession {
   #retryLater(task: LogicRun): Verdict<LogicRun> {
     return { succeeded: false, retry: { ...task, dueAt: this.#parts.clock.now() + leaseLostDelayMs } }
   }
-}
-
-function without<T>(positions: Readonly<Record<string, T>>, names: ReadonlySet<string>): Record<string, T> {
-  return Object.fromEntries(Object.entries(positions).filter(([name]) => !names.has(name)))
 }

@@ -10,11 +10,13 @@ import { jsonType } from '../fields/json.ts'
 import { currentUser, now } from '../fields/marker.ts'
 import { relation } from '../fields/relation.ts'
 import { string } from '../fields/string.ts'
+import { text } from '../fields/text.ts'
 import { texts } from '../fields/texts.ts'
 import { url } from '../fields/url.ts'
 import { publicPictureUrl, redirectUriPattern, visibleLine } from '../json-schema/patterns.ts'
 
 const readOnly = { readOnly: true } as const
+const internal = { optional: true, internal: true } as const
 
 /** The first field of every collection. */
 export const idField = declared<number, typeof readOnly>({
@@ -76,7 +78,16 @@ export function apiKeyFields(scopes: readonly string[]) {
     }),
     hash: string({ internal: true, unique: true }),
     // Whether it was created through a third-party app: see `AccessClass.thirdParty`.
-    third_party: boolean({ optional: true, internal: true }),
+    third_party: boolean(internal),
+    // The OAuth grant with which it ends, and the app that has the grant: see `auth/keys/origin.ts`.
+    grant: text(internal),
+    app_id: relation('oauth_apps', { ...internal, as: 'app', onDelete: 'cascade' }),
+    // The keys that it descends from, its creator last.
+    ancestors: declared<readonly number[], typeof internal>({
+      type: jsonType({ type: 'array', items: { type: 'integer' } }),
+      options: internal,
+      checks: {},
+    }),
   } as const
 }
 

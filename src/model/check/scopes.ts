@@ -3,19 +3,13 @@
 import { isObject } from '../../json.ts'
 import type { CollectionOptions } from '../declaration.ts'
 import type { LogicDeclaration, QueryOptions } from '../logic.ts'
+import { capitalized, itemsInWords, listed } from '../words.ts'
 
 interface Scoped {
   readonly name: string
   readonly singular: string
   readonly options: CollectionOptions
 }
-
-const builtinNames: ReadonlyMap<string, string> = new Map([
-  ['api_keys', 'API keys'],
-  ['oauth_apps', 'OAuth apps'],
-  ['oauth_app_secrets', 'secrets of OAuth apps'],
-  ['webhook_deliveries', 'deliveries of webhooks'],
-])
 
 const verbs = { read: 'see', create: 'create', update: 'change', delete: 'delete' } as const
 
@@ -46,7 +40,7 @@ function sentencesOf(
   collection: Scoped,
   { actions, queries }: LogicDeclaration,
 ): Partial<Record<'read' | 'write', string>> {
-  const items = builtinNames.get(collection.name) ?? collection.name.replaceAll('_', ' ')
+  const items = itemsInWords(collection)
   const possible = (Object.keys(verbs) as Verb[]).filter(verb => !isForNobody(collection, verb))
   const writes = possible.filter(verb => verb !== 'read')
   const hasOnlyActions = writes.length === 0 && hasOperation(collection, actions)
@@ -87,15 +81,6 @@ function scopesInRules(
   }
   for (const part of Object.values(declared)) scopesInRules(part, scopes, seen)
   return scopes
-}
-
-/** `a`, `a and b`, `a, b and c`. */
-function listed(words: readonly string[]): string {
-  return [words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' and ')
-}
-
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The scopes of actions and queries that declare their own. */

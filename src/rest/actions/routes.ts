@@ -1,8 +1,9 @@
 /** The paths of actions, queries and subresources, and of items within others. */
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
 import { type Subresource, subresources } from '../../model/builtin/administration.ts'
+import { exists } from '../../model/crud.ts'
 import type { Action, Collection, ManyToMany, Model, Query, ToMany } from '../../model/model.ts'
-import { canFollow, exists } from '../operations.ts'
+import { canFollow } from '../operations.ts'
 import { parseId } from '../path-id.ts'
 
 /** An item that another item reaches by a relation. */

@@ -17,7 +17,7 @@ import { allowedMethods } from '../methods.ts'
 import type { CollectionView, ListScope } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
 import { parseList } from '../query/list.ts'
-import { renderAggregate, renderItem, renderList } from '../reply/read-reply.ts'
+import { type PagedRead, renderAggregate, renderItem, renderList } from '../reply/read-reply.ts'
 import { findRoute, type Route } from '../routes.ts'
 import { prepareCreate, prepareDelete, prepareUpdate, type WriteServices } from '../write.ts'
 
@@ -117,11 +117,15 @@ export class BatchRequests {
     }
     const view = this.#actions.viewOf(route.collection.name, principal)
     if (route.kind === 'item') return preparedItem(view, route.id, call, principal)
-    if (route.kind === 'aggregate') return preparedAggregate(route, view, call, principal)
-    if (route.kind === 'collection') return preparedList(view.list, undefined, call, principal)
+    if (route.kind === 'aggregate') return preparedAggregate(route, view, this.#paged(call, principal))
+    if (route.kind === 'collection') return preparedList(view.list, undefined, this.#paged(call, principal))
     const scope = view.sublist(route.relation)
     if (!scope) throw new ApiError('NOT_FOUND')
-    return preparedList(scope, route.id, call, principal)
+    return preparedList(scope, route.id, this.#paged(call, principal))
+  }
+
+  #paged(call: Call, { access }: Principal): PagedRead {
+    return { call, access, baseUrl: this.#services.baseUrl }
   }
 
   #write(route: WritableRoute, call: Call, principal: Principal): PreparedPlan {
@@ -156,31 +160,21 @@ function preparedItem(view: CollectionView, id: number, call: Call, { access }: 
   }
 }
 
-function preparedList(
-  scope: ListScope,
-  id: number | undefined,
-  call: Call,
-  { access }: Principal,
-): PreparedPlan {
-  const bound = parseList(scope, call.query)
+function preparedList(scope: ListScope, id: number | undefined, read: PagedRead): PreparedPlan {
+  const bound = parseList(scope, read.call.query)
   const args = id === undefined ? bound.args : [id, ...bound.args]
   return {
     plan: { shape: bound.template.shape, args },
-    reply: answer => renderList(answer as ListAnswer, bound, access, call),
+    reply: answer => renderList(answer as ListAnswer, bound, read),
   }
 }
 
-function preparedAggregate(
-  route: AggregateRoute,
-  view: CollectionView,
-  call: Call,
-  { access }: Principal,
-): PreparedPlan {
+function preparedAggregate(route: AggregateRoute, view: CollectionView, read: PagedRead): PreparedPlan {
   const scope = aggregatedScope(route, view)
-  const { bound, plan } = boundAggregate(scope, route.within?.id, call.query)
+  const { bound, plan } = boundAggregate(scope, route.within?.id, read.call.query)
   return {
     plan,
     furtherRequests: furtherRequests(scope, plan),
-    reply: answer => renderAggregate(answer as ListAnswer, bound, access, call),
+    reply: answer => renderAggregate(answer as ListAnswer, bound, read),
   }
 }

@@ -185,7 +185,7 @@ export function accountPaths(document: Document): readonly [string, JsonSchema][
         get: operation(document, {
           id: 'get_account',
           summary: 'Get the user who is signed in',
-          description: `By the session cookie. 401 if nobody is signed in, and for other origins. With \`Accept: text/html\`, the response is the account page. ${whoMay.replace('is 403', 'is 401')}`,
+          description: `By the session cookie. 401 if nobody is signed in, and for other origins. With \`text/html\` in \`Accept\`, the response is the account page. ${whoMay.replace('is 403', 'is 401')}`,
           responses: { 200: json('The user who is signed in.', schemaReference('SignedIn')) },
         }),
       },

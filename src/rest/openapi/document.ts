@@ -1,8 +1,10 @@
 /** The OpenAPI 3.1 document of a model: exactly the operations that exist. */
+
+import { exists } from '../../model/crud.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import type { BodyMode } from '../../model/schemas.ts'
-import { canFollow, collectionsAlong, exists } from '../operations.ts'
+import { canFollow, collectionsAlong } from '../operations.ts'
 import { prefix } from '../routes.ts'
 import { accountPaths, accountSchemas } from './account.ts'
 import { pathsBelow } from './actions.ts'
@@ -14,6 +16,7 @@ import {
 } from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
 import { schemaReference } from './components.ts'
+import { withConstantNames } from './enumerations.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { explainPath, explainSchemas } from './explain.ts'
 import { filterSchemas, openFilterParameters } from './filters.ts'
@@ -249,11 +252,20 @@ function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[])
   ]
 }
 
+export interface DocumentParts {
+  /** Whether it describes the requests that webhooks receive, which openapi-generator takes for operations of the API. */
+  readonly webhooks: boolean
+}
+
 /**
  * The document, as a JSON value. `baseUrl` names the server, without a trailing slash;
  * without it, the server that the document was read from.
  */
-export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
+export function openapi(
+  model: Model,
+  baseUrl: string | undefined,
+  { webhooks }: DocumentParts = { webhooks: false },
+): JsonSchema {
   const collections = [...model.collections.values()]
   const document = createDocument(
     model,
@@ -272,21 +284,24 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     documentPath(document),
   ]
   const events = eventSchemas(document)
+  const allSchemas = {
+    ...Object.fromEntries(schemas),
+    ...document.schemas.all,
+    ...fixed.schemas,
+    ...runsSchemas(model),
+    ...Object.fromEntries(events),
+  }
   return {
     openapi: '3.1.1',
     info: { title: 'REST API', version: '1', description: shared.introduction },
     servers: [{ url: baseUrl ?? '/' }],
     tags: tagsOf(model, paths),
     paths: Object.fromEntries(paths),
-    webhooks: { event: eventWebhook(document) },
+    ...(webhooks && { webhooks: { event: eventWebhook(document) } }),
     components: {
-      schemas: {
-        ...Object.fromEntries(schemas),
-        ...document.schemas.all,
-        ...fixed.schemas,
-        ...runsSchemas(model),
-        ...Object.fromEntries(events),
-      },
+      schemas: Object.fromEntries(
+        Object.entries(allSchemas).map(([name, schema]) => [name, withConstantNames(name, schema)]),
+      ),
       parameters: { ...document.parameters.all, ...fixed.parameters },
       headers,
       responses: { ...document.responses.all, ...fixed.responses },

@@ -1,12 +1,27 @@
-/** The `Link` header of lists (RFC 8288). Targets are relative, so they hold behind any proxy. */
+/** The `Link` header of lists (RFC 8288). */
+import type { Call } from '../../call.ts'
 import type { ListAnswer } from '../../plan/answer.ts'
 import type { BoundList } from '../query/list-template.ts'
 
 /** In characters. Many clients refuse longer headers. */
 const maxHeaderLength = 6000
 
-function link(path: string, query: string, relation: string): string {
-  return `<${path}?${query}>; rel="${relation}"`
+/**
+ * The address of the read, without its query: absolute if the public URL is known, so that every client can follow a link as it
+ * is; otherwise relative. Never made from `Host`: responses are shared between callers, so one caller could lead the others away.
+ */
+export function linkTarget({
+  call,
+  baseUrl = '',
+}: {
+  readonly call: Pick<Call, 'path'>
+  readonly baseUrl: string | undefined
+}): string {
+  return baseUrl + call.path
+}
+
+function link(target: string, query: string, relation: string): string {
+  return `<${target}?${query}>; rel="${relation}"`
 }
 
 /** As many of the links as fit, as a flat header; no header when none fits. */
@@ -21,14 +36,14 @@ function linkHeader(links: readonly string[]): readonly string[] {
 
 /** `next`, `prev`, `first` and `last`, if they exist; `last` only if the exact total is known. */
 export function pageLinks(
-  path: string,
+  target: string,
   { linkQuery, perPage }: Pick<BoundList, 'linkQuery' | 'perPage'>,
   page: number,
   { total, isEstimate, hasMore }: Pick<ListAnswer, 'total' | 'isEstimate' | 'hasMore'>,
 ): readonly string[] {
   const last = total === undefined || isEstimate ? undefined : Math.max(1, Math.ceil(total / perPage))
-  const to = (target: number, relation: string) =>
-    link(path, `${linkQuery}page=${target}&per_page=${perPage}`, relation)
+  const to = (toPage: number, relation: string) =>
+    link(target, `${linkQuery}page=${toPage}&per_page=${perPage}`, relation)
   const links = [to(1, 'first')]
   if (last !== undefined) links.push(to(last, 'last'))
   if (page > 1) links.unshift(to(Math.min(page - 1, last ?? page), 'prev'))
@@ -38,11 +53,11 @@ export function pageLinks(
 
 /** `first`, and `next` when a page follows. */
 export function cursorLinks(
-  path: string,
+  target: string,
   { linkQuery, perPage }: BoundList,
   next: string | null,
 ): readonly string[] {
   const to = (cursor: string, relation: string) =>
-    link(path, `${linkQuery}cursor=${cursor}&per_page=${perPage}`, relation)
+    link(target, `${linkQuery}cursor=${cursor}&per_page=${perPage}`, relation)
   return linkHeader(next === null ? [to('', 'first')] : [to(next, 'next'), to('', 'first')])
 }

@@ -7,7 +7,7 @@ import type { AccessClass } from '../../principal.ts'
 import type { ItemTemplate } from '../query/collection-view.ts'
 import type { BoundAggregate, BoundList } from '../query/list-template.ts'
 import { readHeaders } from './headers.ts'
-import { cursorLinks, pageLinks } from './links.ts'
+import { cursorLinks, linkTarget, pageLinks } from './links.ts'
 
 /** Approximate memory use of two replies, with their headers and entity tag. */
 const repliesBytes = 1000
@@ -42,12 +42,6 @@ function choose(rendered: Rendered, call: Call): Reply {
   return header !== undefined && matchesNone(header, rendered.etag) ? rendered.notModified : rendered.full
 }
 
-/** Any text with its entity tag, e.g. the OpenAPI document. */
-export function renderText(body: string, headers: readonly string[]): (call: Call) => Reply {
-  const rendered = new Rendered(body, headers, [], true)
-  return call => choose(rendered, call)
-}
-
 /** Throws NOT_FOUND if the item does not exist, or the caller may not see it. */
 export function renderItem(
   answer: ItemAnswer,
@@ -62,8 +56,17 @@ export function renderItem(
   return choose(rendered, call)
 }
 
-function makeList(answer: ListAnswer, text: string, bound: BoundList, path: string, access: AccessClass) {
-  const headers = readHeaders(bound.template.presentation, access)
+/** A read whose reply has links to other pages. */
+export interface PagedRead {
+  readonly call: Call
+  readonly access: AccessClass
+  /** The public URL of the service, if it is known: see `linkTarget`. */
+  readonly baseUrl: string | undefined
+}
+
+function makeList(answer: ListAnswer, text: string, bound: BoundList, read: PagedRead) {
+  const headers = readHeaders(bound.template.presentation, read.access)
+  const path = linkTarget(read)
   const { page, perPage, template } = bound
   if (page !== undefined) {
     const body = `{"data":${text},"meta":{${totalText(answer)}"page":${page},"per_page":${perPage}}}`
@@ -80,28 +83,24 @@ function totalText({ total, isEstimate }: ListAnswer): string {
 }
 
 /** Throws NOT_FOUND if the parent does not exist, or the caller may not see it. */
-export function renderList(answer: ListAnswer, bound: BoundList, access: AccessClass, call: Call): Reply {
-  if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
+export function renderList(answer: ListAnswer, bound: BoundList, read: PagedRead): Reply {
+  if (answer.rendered instanceof Rendered) return choose(answer.rendered, read.call)
   if (answer.text === null) throw new ApiError('NOT_FOUND')
-  const rendered = makeList(answer, answer.text, bound, call.path, access)
+  const rendered = makeList(answer, answer.text, bound, read)
   answer.rendered = rendered
-  return choose(rendered, call)
+  return choose(rendered, read.call)
 }
 
 /** Throws NOT_FOUND if the parent does not exist, or the caller may not see it. */
-export function renderAggregate(
-  answer: ListAnswer,
-  bound: BoundAggregate,
-  access: AccessClass,
-  call: Call,
-): Reply {
+export function renderAggregate(answer: ListAnswer, bound: BoundAggregate, read: PagedRead): Reply {
+  const { call, access } = read
   if (answer.rendered instanceof Rendered) return choose(answer.rendered, call)
   const { text, hasMore } = answer
   if (text === null) throw new ApiError('NOT_FOUND')
   const { page, perPage, template } = bound
   const body = `{"data":${text},"meta":{"page":${page},"per_page":${perPage},"has_more":${hasMore === true}}}`
   const headers = readHeaders(template.presentation, access)
-  const rendered = new Rendered(body, headers, pageLinks(call.path, bound, page, answer), true)
+  const rendered = new Rendered(body, headers, pageLinks(linkTarget(read), bound, page, answer), true)
   answer.rendered = rendered
   return choose(rendered, call)
 }

@@ -1,11 +1,14 @@
 /** Error replies, in the form of the request's transport. */
+import { errorPageReply } from '../../auth/pages/frame/error-reply.ts'
+import type { Theme } from '../../auth/pages/frame/theme.ts'
 import { asOauthError } from '../../auth/server/responses/error-response.ts'
-import type { Call, Reply } from '../../call.ts'
+import { type Call, isHealthCheck, type Reply } from '../../call.ts'
 import {
   assetsPath,
   errorReply as graphqlErrorReply,
   path as graphqlPath,
 } from '../../graphql/transports/http-reply.ts'
+import { acceptsPage } from '../../media-ranges.ts'
 import { errorReply as restErrorReply } from '../../rest/rest.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
 import type { LazyOauth } from '../oauth.ts'
@@ -14,16 +17,38 @@ export function isGraphql(path: string): boolean {
   return path.startsWith(graphqlPath) && (path.length === graphqlPath.length || path.startsWith(assetsPath))
 }
 
-/** `issuer`: the address of the authorization server. `refusals` logs every error. */
-export function errorReplies(
-  oauth: LazyOauth,
-  issuer: () => string,
-  refusals: RefusalLog | undefined,
-): (error: unknown, call: Call) => Reply {
+export interface ErrorReplyParts {
+  readonly oauth: LazyOauth
+  readonly theme: Theme
+  /** The address of the authorization server. */
+  readonly issuer: () => string
+  /** Logs every error. */
+  readonly refusals: RefusalLog | undefined
+}
+
+export function errorReplies({
+  oauth,
+  theme,
+  issuer,
+  refusals,
+}: ErrorReplyParts): (error: unknown, call: Call) => Reply {
+  const isPage = (call: Call) => (oauth.owns(call.path) ? oauth.isForBrowsers(call) : isPortalPage(call))
   return (error, call) => {
     refusals?.(error, call)
-    return oauth.errorReply(error, call) ?? withMetadata(replyTo(error, call, oauth), call.path, issuer)
+    if (isPage(call)) return errorPageReply(theme, error, call)
+    return withMetadata(replyTo(error, call, oauth), call.path, issuer)
   }
+}
+
+/** Paths that programs call: what a browser shows of them are the answers to programs. */
+function isForPrograms(path: string): boolean {
+  return path.startsWith('/api/') || isGraphql(path) || isHealthCheck(path)
+}
+
+/** Whether a browser opens a page of the portal, or an address that does not exist. */
+function isPortalPage({ path, method, headers }: Call): boolean {
+  const isRead = method === 'GET' || method === 'HEAD'
+  return isRead && !isForPrograms(path) && acceptsPage(headers.accept)
 }
 
 function replyTo(error: unknown, call: Call, oauth: LazyOauth): Reply {

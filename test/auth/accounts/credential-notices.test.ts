@@ -1,7 +1,7 @@
-/** Users are notified of new keys and secrets by mail: at proven addresses, and a few times a day. */
+/** Users are notified of new keys, secrets and connected apps by mail: at proven addresses, and a few times a day. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Fixture } from '../../conformance/oauth/server.ts'
+import { type Fixture, newTokens } from '../../conformance/oauth/server.ts'
 import { postJson, sameOrigin, signedInCookie } from '../own-page.ts'
 import type { Received } from '../smtp.ts'
 import { withMail } from './mail-fixture.ts'
@@ -34,6 +34,23 @@ test('the owner gets a mail for each new key and each rotated secret, up to five
     assert.equal(ofSecrets?.length, 1)
     assert.ok(ofSecrets?.[0]?.includes(`To: ${ann.email}`))
     assert.ok(ofSecrets?.[0]?.includes(`/account/developer/${id}`))
+  })
+})
+
+test('the owner gets a mail for a connected app, and for lasting rights that it gets later, but not for others', async () => {
+  await withMail(async (fixture, received) => {
+    const { ben } = fixture
+    const app = await fixture.app({
+      ...{ name: 'Reader', scopes: ['openid', 'read:post', 'read:user', 'write:api_key'] },
+      redirect_uris: ['https://reader.example.com/callback'],
+    })
+    const browser = fixture.browser()
+    for (const scope of ['openid read:post', 'openid read:user', 'openid write:api_key'])
+      await newTokens(fixture, app, { browser, person: ben, scope })
+    const mails = (await sent(fixture, received)).filter(text => /^Subject: An app has access/m.test(text))
+    assert.equal(mails.length, 2)
+    assert.ok(mails.every(text => text.includes(`To: ${ben.email}`) && text.includes('App: Reader')))
+    assert.ok(mails.every(text => text.includes('/account/apps')))
   })
 })
 

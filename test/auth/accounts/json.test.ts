@@ -82,6 +82,45 @@ test('a page of another origin can sign nobody in or out', async () => {
   })
 })
 
+test('a client that does not accept HTML gets every answer as JSON', async () => {
+  await withFixture(async ({ ann, call, url }) => {
+    const Cookie = await signedInCookie(url, ann)
+    for (const Accept of ['*/*', 'application/json', 'application/problem+json', 'text/html;q=0, */*']) {
+      const headers = { Accept, ...sameOrigin }
+      const own = await call('/account', { headers: { Cookie, ...headers } })
+      assert.equal(own.status, 200, Accept)
+      assert.equal((own.json.user as { email?: string } | undefined)?.email, ann.email, Accept)
+      assert.equal(
+        (await call('/account', { headers })).code ?? 'problem',
+        Accept.includes('problem') ? 'problem' : 'UNAUTHORIZED',
+      )
+    }
+    const browser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8', Cookie, ...sameOrigin }
+    assert.match((await call('/account', { headers: browser })).text, /^<!doctype html>/)
+
+    const form = 'application/x-www-form-urlencoded'
+    const rows = [
+      ['POST', '/account/sign-in', 'application/json', form, 'UNSUPPORTED_MEDIA_TYPE'],
+      ['POST', '/account/sign-in', 'application/json', 'text/plain', 'UNSUPPORTED_MEDIA_TYPE'],
+      ['POST', '/account/sign-in', '*/*', 'text/plain', 'UNSUPPORTED_MEDIA_TYPE'],
+      ['POST', '/account/sign-in', '*/*', 'application/vnd.api+json', 'UNSUPPORTED_MEDIA_TYPE'],
+      ['POST', '/account/keys/new', 'application/json', form, 'UNSUPPORTED_MEDIA_TYPE'],
+      ['POST', '/account', '*/*', 'application/json', 'METHOD_NOT_ALLOWED'],
+      ['GET', '/account/sign-out', 'application/json', undefined, 'METHOD_NOT_ALLOWED'],
+      ['GET', '/account/nothing', 'application/json', undefined, 'NOT_FOUND'],
+      ['POST', '/account/nothing', '*/*', 'application/json', 'NOT_FOUND'],
+    ] as const
+    for (const [method, path, Accept, type, code] of rows) {
+      const answer = await call(path, {
+        method,
+        headers: { Accept, ...sameOrigin, ...(type && { 'Content-Type': type }) },
+        ...(type && { body: {} }),
+      })
+      assert.equal(answer.code, code, `${method} ${path} ${Accept} ${type} ${answer.text.slice(0, 200)}`)
+    }
+  })
+})
+
 test('a wrong password and an unknown address get the same response, and attempts are throttled', async () => {
   await withFixture(async ({ ann, url }) => {
     const at = `${url}/account/sign-in`

@@ -4,25 +4,43 @@ import { createAuthenticate } from '../../../src/auth/authenticate.ts'
 import { apiKeyReader } from '../../../src/auth/keys/api-key.ts'
 import { generateKey, keyHash } from '../../../src/auth/keys/key.ts'
 import { newKeyHook } from '../../../src/auth/keys/new-key.ts'
+import type { AppRights } from '../../../src/auth/server/clients/apps.ts'
 import { ApiError } from '../../../src/errors.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Run } from '../../../src/plan/run.ts'
-import { allowedScopes, anonymous, type Scopes, system, user } from '../../../src/principal.ts'
+import {
+  allowedScopes,
+  anonymous,
+  type Principal,
+  type Scopes,
+  system,
+  user,
+} from '../../../src/principal.ts'
 
 interface Row {
   readonly id: number
   readonly user_id: number
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
+  readonly grant?: string
   readonly user: { readonly role: string } | null
 }
+
+/** The key that creates another descends from no grant and no key. */
+const plainCreator = {
+  item: () => ({ kind: 'item', text: '{"grant":null,"app_id":null,"ancestors":null}' }),
+} as unknown as Run
+
+/** No key of these tests descends from a grant. */
+const noGrants = { rightsOfGrant: () => assert.fail('no grant is read'), version: () => 0 }
 
 const start = Date.parse('2026-01-01T00:00:00Z')
 
 /** A database of keys that counts its look-ups. */
 function open() {
   const rows = new Map<string, Row>()
-  const state = { lookUps: 0, now: start, later: false }
+  const app = { id: 1, scopes: 'all', firstParty: true } as AppRights | undefined
+  const state = { lookUps: 0, now: start, later: false, grantsVersion: 1, app }
   const versions: Record<string, number> = { api_keys: 1, users: 1 }
   const version = (collection: string) =>
     versions[collection] ?? assert.fail(`keys do not depend on ${collection}`)
@@ -43,7 +61,14 @@ function open() {
       return state.later ? Promise.resolve(answer) : answer
     },
   } as unknown as Run
-  const reader = apiKeyReader({ run, version, now: () => state.now })
+  const grants = {
+    rightsOfGrant: (userId: number, hash: string) => {
+      assert.deepEqual([userId, hash], [7, 'x'])
+      return state.app
+    },
+    version: () => state.grantsVersion,
+  }
+  const reader = apiKeyReader({ run, version, grants, now: () => state.now })
   const add = (row: Partial<Row> = {}) => {
     const key = generateKey()
     rows.set(keyHash(key), {
@@ -69,6 +94,23 @@ test('a key stands for its user, with the user’s role and the key’s scopes',
   assert.deepEqual(read(add()), keyOf('user', 'all'))
   const limited = read(add({ scopes: ['read:post'], user: { role: 'admin' } }))
   assert.deepEqual(limited, keyOf('admin', new Set(['read:post'])))
+})
+
+test('a key that descends from a grant has the present rights of its app, and ends with the grant', () => {
+  const { add, read, state } = open()
+  const [key, other] = [add({ grant: 'grant:x', scopes: ['read:post', 'write:post'] }), add()]
+  const principalOf = () => read(key) as Principal | null
+  assert.equal(principalOf()?.access.thirdParty, undefined)
+  const change = (app: AppRights | undefined) => {
+    state.app = app
+    state.grantsVersion++
+  }
+  change({ id: 1, scopes: new Set(['read:post']), firstParty: false })
+  assert.deepEqual(principalOf()?.access.scopes, new Set(['read:post']))
+  assert.equal(principalOf()?.access.thirdParty, true)
+  change(undefined)
+  assert.equal(principalOf(), null)
+  assert.deepEqual(read(other), keyOf('user', 'all'))
 })
 
 for (const changed of ['api_keys', 'users'] as const) {
@@ -148,7 +190,7 @@ test('the key from the settings needs no checksum', () => {
   const { run, rows } = open()
   const key = 'an-operators-own-key'
   rows.set(keyHash(key), { id: 4, user_id: 1, scopes: ['*'], expires_at: null, user: { role: 'admin' } })
-  const reader = apiKeyReader({ run, version: () => 1, adminApiKey: key })
+  const reader = apiKeyReader({ run, version: () => 1, grants: noGrants, adminApiKey: key })
   assert.deepEqual(
     reader.read({ place: 'bearer', text: key }),
     user(1, 'admin', 'all', undefined, undefined, { appId: null, grant: 'key:4' }),
@@ -188,7 +230,7 @@ test('a credential that no reader recognises is refused, not ignored', async () 
 })
 
 test('a new key expires with the credential that creates it, and has no scopes that only apps can have', async () => {
-  const hook = newKeyHook(3)
+  const hook = newKeyHook(plainCreator, 3)
   const end = Date.parse('2026-01-01T00:00:10.000Z')
   const maker = keyOf('user', new Set(['openid', 'offline_access', 'read:a']), end)
   const { computed } = await hook({ name: 'a' }, maker)
@@ -202,7 +244,7 @@ test('a new key expires with the credential that creates it, and has no scopes t
 })
 
 test('a new key has the scopes of the credential that creates it, never more', async () => {
-  const hook = newKeyHook(3)
+  const hook = newKeyHook(plainCreator, 3)
   const make = async (values: Record<string, JsonValue>, scopes: 'all' | ReadonlySet<string>) =>
     hook(values, user(7, 'user', scopes))
   const free = await make({ name: 'a' }, 'all')

@@ -73,6 +73,50 @@ test('a key that an app’s token creates has its scopes, except those that only
   })
 })
 
+test('a key prolongs no key that has more scopes than it has; it may shorten one', async () => {
+  await withFixture({}, async fixture => {
+    const { call, ann } = fixture
+    const narrow = await createKey(fixture, ann.key, { scopes: ['write:api_key', 'read:post'] })
+    const bounds = { all: ['*'], wider: ['read:post', 'write:user'], equal: ['read:post'] }
+    const prolong = async (scopes: readonly string[], key: string, method = 'PATCH') => {
+      const { id } = await createKey(fixture, ann.key, { scopes, expires_at: soon })
+      const name = method === 'PUT' && { name: 'x' }
+      const shorter = { method: 'PATCH', key, body: { expires_at: sooner } }
+      assert.equal((await call(`/api/v1/api_keys/${id}`, shorter)).status, 200)
+      const longer = { method, key, body: { ...name, expires_at: null } }
+      return call(`/api/v1/api_keys/${id}`, longer)
+    }
+    for (const method of ['PATCH', 'PUT']) {
+      for (const scopes of [bounds.all, bounds.wider]) {
+        const refused = await prolong(scopes, narrow.key, method)
+        assert.equal(refused.code, 'FORBIDDEN', refused.text)
+        assert.ok(refused.text.includes(`scope ${scopes.at(-1)}`), refused.text)
+      }
+      assert.equal((await prolong(bounds.equal, narrow.key, method)).status, 200)
+      assert.equal((await prolong(bounds.all, ann.key, method)).status, 200)
+    }
+    const { id } = await createKey(fixture, ann.key, { expires_at: soon })
+    const mutation = `mutation { updateApiKey(id: ${id}, expiresAt: null) { id } }`
+    assert.match((await graphql(fixture, narrow.key, mutation)).text, /FORBIDDEN/)
+  })
+})
+
+test('an app prolongs no key that its user made', async () => {
+  await withFixture({}, async fixture => {
+    const { call, ann } = fixture
+    const app = await fixture.app({ scopes: ['openid', 'write:api_key', 'offline_access'] })
+    const options = { browser: fixture.browser(), person: ann, scope: 'openid write:api_key offline_access' }
+    const tokens = await newTokens(fixture, app, { ...options, parameters: { prompt: 'consent' } })
+    const key = tokens.access_token ?? ''
+    const own = await createKey(fixture, ann.key, { scopes: ['write:api_key'], expires_at: soon })
+    const change = (id: number, expires_at: string) =>
+      call(`/api/v1/api_keys/${id}`, { method: 'PATCH', key, body: { expires_at } })
+    assert.equal((await change(own.id, later)).code, 'FORBIDDEN')
+    const ofApp = await createKey(fixture, key, { expires_at: soon })
+    assert.equal((await change(ofApp.id, later)).status, 200)
+  })
+})
+
 test('a key extends neither itself nor another key; it may shorten both, and rename them', async () => {
   await withFixture({}, async fixture => {
     const { call, ann, ben } = fixture

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { layout } from '../../../src/auth/pages/frame/layout.ts'
 import { consentPage, reachInWords } from '../../../src/auth/pages/oauth/consent.ts'
 import { scopeGroups } from '../../../src/auth/server/consent/choices.ts'
+import { scopeTitle } from '../../../src/auth/server/consent/scope-title.ts'
 import { collection, model, role, signedIn, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 
@@ -23,6 +24,7 @@ const checked = checkModel(
       fields,
       access: { read: signedIn, create: signedIn, update: role('admin'), delete: role('admin') },
     }),
+    payrolls: collection({ fields, access: { read: role('admin') } }),
   }),
 )
 const sentences = new Map([['openid', 'Know who you are'], ...checked.scopes])
@@ -47,11 +49,7 @@ function sentencesOn(page: string): readonly string[] {
 
 test('read is folded into write, and remains as a choice of its own for when write is unticked', () => {
   const page = pageOf(['openid', 'read:post', 'write:post', 'read:user'])
-  assert.deepEqual(sentencesOn(page), [
-    'See, create, change and delete posts',
-    'Only this: see posts',
-    'See users',
-  ])
+  assert.deepEqual(sentencesOn(page), ['See and create posts', 'Only this: see posts', 'See users'])
   for (const scope of ['read:post', 'write:post', 'read:user']) {
     assert.match(page, new RegExp(`type="checkbox" id="[^"]*" name="scope" value="${scope}" checked`))
   }
@@ -68,6 +66,27 @@ test('a scope says whose data it reaches with the role of its user', () => {
   assert.doesNotMatch(pageOf(['write:post']), /Can delete/)
   assert.match(pageOf(['write:post'], [], 'admin'), /<span class="state danger">Can delete</)
   assert.match(pageOf(['write:api_key']), /Sees, changes and deletes only your own\./)
+})
+
+test('the title of a scope says only what is possible with it', () => {
+  const titles = (userRole: string, ...requested: readonly string[]) =>
+    sentencesOn(pageOf(requested, [], userRole))
+  assert.deepEqual(titles('user', 'write:user'), ['See users, change your own'])
+  assert.deepEqual(titles('user', 'write:post'), ['See and create posts'])
+  assert.deepEqual(titles('admin', 'write:post'), ['See, create, change and delete posts'])
+  assert.deepEqual(titles('user', 'write:api_key'), ['See, create, change and delete your own API keys'])
+  assert.deepEqual(titles('user', 'read:api_key'), ['See your own API keys'])
+  assert.deepEqual(titles('user', 'read:payroll'), ['Nothing: you cannot use payrolls either'])
+  assert.deepEqual(titles('admin', 'read:payroll'), ['See payrolls'])
+  const collectionOf = { name: 'blog_posts' }
+  const none = { read: 'none', create: 'none', update: 'none', delete: 'none' } as const
+  assert.equal(scopeTitle(collectionOf, none, true), undefined)
+  assert.equal(scopeTitle(collectionOf, { ...none, create: 'all' }, true), 'Create blog posts')
+  assert.equal(scopeTitle(collectionOf, { ...none, create: 'all' }, false), undefined)
+  assert.equal(
+    scopeTitle(collectionOf, { read: 'some', create: 'own', update: 'own', delete: 'none' }, true),
+    'See blog posts, create and change your own',
+  )
 })
 
 test('a reach is described in words', () => {

@@ -176,6 +176,30 @@ for (const kind of kinds) {
     assert.equal(await countOf(project), 1200)
   })
 
+  scenario(
+    'an import stopped by a row that the database refuses resumes there, and rows added to an imported file are imported',
+    async project => {
+      const { portico, write } = project
+      write('first.csv', 'name\ntaken\n')
+      await portico('import', 'things', 'first.csv')
+      write('rows.csv', 'name\na\nb\ntaken\nc\n')
+      const stopped = await portico('import', 'things', 'rows.csv')
+      assert.match(stopped.err, /^The import stopped at line 4\. 2 rows before it were imported\./)
+      // The same file again: it is not done.
+      const again = await portico('import', 'things', 'rows.csv')
+      assert.match(again.err, /^Resuming after 2 rows that are already stored\.$/m)
+      assert.equal(again.code, 1)
+      write('rows.csv', 'name\na\nb\nfree\nc\n')
+      const resumed = await portico('import', 'things', 'rows.csv')
+      assert.match(resumed.err, /^Resuming after 2 rows that are already stored\.$/m)
+      assert.equal(resumed.out, '4 rows of things imported.\n')
+      write('rows.csv', 'name\na\nb\nfree\nc\nd\n')
+      const grown = await portico('import', 'things', 'rows.csv', '--on-conflict', 'skip')
+      assert.equal(grown.out, '1 row of things imported, 4 rows skipped because of conflicts.\n', grown.err)
+      assert.equal(await countOf(project), 6)
+    },
+  )
+
   scenario('faulty rows are skipped on request, and written with their reasons', async project => {
     const { portico, write, folder } = project
     write(

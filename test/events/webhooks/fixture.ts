@@ -13,7 +13,7 @@ import type { Run } from '../../../src/plan/run.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
 import { type Principal, user } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { EventLog, Store } from '../../../src/store/store.ts'
 import { blog, Client, type Values } from '../../store/blog.ts'
 import type { DatabaseKind, TestDatabase } from '../../store/databases.ts'
 import { type FakeClock, fakeClock } from './clock.ts'
@@ -61,6 +61,7 @@ export interface Fixture {
   post(title?: string): Promise<number>
   sender(parts?: Partial<SenderParts>): WebhookSender
   deliveries(): Promise<readonly DeliveryRow[]>
+  webhooks(): Promise<readonly Readonly<Record<string, JsonValue>>[]>
   webhookRow(id: number): Promise<Readonly<Record<string, JsonValue>>>
   /** Advances the clock until the condition holds. */
   until(condition: () => boolean | Promise<boolean>, description: string, stepMs?: number): Promise<void>
@@ -105,6 +106,17 @@ const webhookRows = listShape('webhooks', [
   'position',
   'failing_since',
 ])
+
+/** All methods, so that tests can replace some. */
+export const delegating = (changes: EventLog): EventLog => ({
+  last: () => changes.last(),
+  bounds: () => changes.bounds(),
+  hold: (name, event) => changes.hold(name, event),
+  counts: () => changes.counts(),
+  after: (event, limit, maxBytes) => changes.after(event, limit, maxBytes),
+  onCommit: listener => changes.onCommit(listener),
+  poll: () => changes.poll(),
+})
 
 /** Runs `use` with a store on a database, and stops the senders that it created. */
 export function within(
@@ -171,10 +183,12 @@ async function open(store: Store) {
       await store.refresh()
       return readAll<DeliveryRow>(run, deliveryRows)
     },
-    async webhookRow(id) {
+    async webhooks() {
       await store.refresh()
-      const rows = await readAll<Readonly<Record<string, JsonValue>>>(run, webhookRows)
-      const row = rows.find(row => row['id'] === id)
+      return readAll<Readonly<Record<string, JsonValue>>>(run, webhookRows)
+    },
+    async webhookRow(id) {
+      const row = (await fixture.webhooks()).find(row => row['id'] === id)
       if (row === undefined) throw new Error(`there is no webhook ${id}`)
       return row
     },

@@ -58,7 +58,7 @@ for (const kind of databaseKinds) {
         await client.update('posts', item, { title: 'three' })
         await post('other')
         const all = Array.from({ length: 4 }, () => 'succeeded').join()
-        await until(async () => (await statuses(fixture)).join() === all, 'all are sent')
+        await until(async () => (await statuses(fixture)).join() === all, 'all are sent', 1000)
         const order = titles(fixture)
         assert.deepEqual(
           order.filter(title => title !== 'other'),

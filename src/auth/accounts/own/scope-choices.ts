@@ -44,7 +44,7 @@ export function titleOf(name: string): string {
 }
 
 /** Whether an action or query needs the scope. */
-function isScopeOfOperation({ logic }: Model, scope: string): boolean {
+export function isScopeOfOperation({ logic }: Model, scope: string): boolean {
   return [...logic.actions.values(), ...logic.queries.values()].some(operation => operation.scope === scope)
 }
 

@@ -6,7 +6,7 @@ import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } fr
 import { signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp } from '../sign-up.ts'
 import { findUser, type UserRow } from '../users.ts'
-import { findViewer, type RouteParts, rateLimited, type Visit } from './context.ts'
+import { findViewer, noMail, type RouteParts, rateLimited, type Visit } from './context.ts'
 import { invalid, JsonBody } from './json-body.ts'
 import { requesterOf } from './requester.ts'
 import { requestOptions } from './security.ts'
@@ -113,6 +113,7 @@ const resetOperation: JsonOperation = async (parts, visit, value) => {
   const body = new JsonBody(value, { email: 'text', token: 'text', password: 'text' })
   if (!body.has('token')) {
     body.require('email')
+    if (!base.mailArrives) throw new ApiError('NOT_FOUND', noMail)
     const { address, secrets } = attemptOrigin(parts, visit)
     const seconds = await requestReset(
       base,

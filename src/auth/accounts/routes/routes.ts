@@ -212,11 +212,11 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
     const entry = routes.get(path.replaceAll(idPattern, '/{id}')) ?? entryOf(path)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
-    return entry.route(parts, visit, ...ids)
+    return isJsonCall(visit) ? answerJson(parts, visit) : entry.route(parts, visit, ...ids)
   }
   return {
     async answer(visit) {
-      if (isJsonCall(visit)) return answerJson(parts, visit)
+      if (isJsonCall(visit)) return answer(visit)
       try {
         return await answer(visit)
       } catch (error) {

@@ -63,7 +63,7 @@ export function appsPage(page: AppsPage): Page {
   const { menu, apps } = page
   const content = html`<h1>Connected apps</h1>
 ${note(page.note)}
-${apps.length === 0 ? html`<p class="empty">No app has access to your account.</p>` : html`<p>These apps have access to your account. An app that you disconnect loses its access at once, until you allow it again.</p>`}
+${apps.length === 0 ? html`<p class="empty">No app has access to your account.</p>` : html`<p>These apps have access to your account. An app that you disconnect loses its access at once, until you allow it again. API keys that it has made end with it.</p>`}
 ${apps.map(app => connected(app, page))}`
   return { title: 'Connected apps', content, menu }
 }

@@ -3,6 +3,7 @@ import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choice
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import {
+  checkbox,
   confirmPage,
   copied,
   copiedCode,
@@ -30,6 +31,16 @@ export interface ShownKey {
   readonly expired: boolean
   /** Milliseconds since 1970; undefined: no use is known. */
   readonly usedAt: number | undefined
+  /** Undefined: its owner, or an operator. */
+  readonly creator?: ShownCreator | undefined
+}
+
+/** What created a key. */
+export interface ShownCreator {
+  /** The name of the app that created it, or a key before it; null: the app has no name here. */
+  readonly app: string | null | undefined
+  /** The name of the key that created it; null: it is gone. */
+  readonly key: string | null | undefined
 }
 
 const path = '/account/keys'
@@ -40,7 +51,14 @@ function scopeList(may: ShownKey['may']): Html {
   return html`<ul>${may.map(sentence => html`<li>${sentence}</li>`)}</ul>`
 }
 
-function keyCard({ id, name, prefix, may, createdAt, expiresAt, expired, usedAt }: ShownKey): Html {
+function creatorText({ app, key }: ShownCreator): Html {
+  const appName = app === null ? html`an app` : html`the app ${named(app ?? '')}`
+  if (key === undefined) return html`${appName}. It ends with the access of the app.`
+  const keyName = key === null ? html`a key that is gone` : html`the key ${named(key)}`
+  return app === undefined ? keyName : html`${keyName}, which descends from ${appName}`
+}
+
+function keyCard({ id, name, prefix, may, createdAt, expiresAt, expired, usedAt, creator }: ShownKey): Html {
   const end = expiresAt === undefined ? 'Never' : time(expiresAt)
   return html`<section class="card" aria-labelledby="key-${id}">
 <div class="heading"><h2 id="key-${id}">${named(name)}${expired && html` <span class="state">Expired</span>`}</h2>
@@ -48,6 +66,7 @@ ${linkButton(`${path}/${id}/revoke`, expired ? 'Remove' : 'Revoke', 'danger', { 
 <dl><dt>Begins with</dt><dd><code>${prefix}…</code></dd>
 <dt>May</dt><dd>${scopeList(may)}</dd>
 <dt>Created</dt><dd>${time(createdAt)}</dd>
+${creator && html`<dt>Made by</dt><dd>${creatorText(creator)}</dd>`}
 <dt>Last used</dt><dd>${usedAt === undefined ? 'Not yet' : time(usedAt)}</dd>
 <dt>${expired ? 'Expired' : 'Expires'}</dt><dd>${end}</dd></dl>
 </section>`
@@ -174,13 +193,27 @@ function keyDetails({ name, may, expiresAt }: ShownKey): Html {
 export interface RevokeKeyPage {
   readonly menu: Menu
   readonly key: ShownKey
+  /** What was created with the key, or with keys that descend from it. */
+  readonly made: { readonly keys: readonly string[]; readonly webhooks: number }
 }
 
-export function revokeKeyPage({ menu, key }: RevokeKeyPage): Page {
+function madeBox({ keys, webhooks }: RevokeKeyPage['made']): Html | false {
+  if (keys.length === 0 && webhooks === 0) return false
+  const keyCount = keys.length > 0 && html`${keys.length === 1 ? '1 key' : `${keys.length} keys`}`
+  const webhookCount = webhooks > 0 && html`${webhooks === 1 ? '1 webhook' : `${webhooks} webhooks`}`
+  const counts = html`${keyCount}${keyCount && webhookCount && ' and '}${webhookCount}`
+  const listed = keys.length > 0 && html`<ul>${keys.map(name => html`<li>${named(name)}</li>`)}</ul>`
+  return html`<p>It made ${counts}, itself or by keys that it made. They stay unless you revoke them too: do so if someone else has had the key.</p>
+${listed}
+<div class="choice">${checkbox({ id: 'made', label: html`Also delete all that it made: ${counts}`, checked: false })}</div>`
+}
+
+export function revokeKeyPage({ menu, key, made }: RevokeKeyPage): Page {
   const { id, name, prefix } = key
   const used =
     key.usedAt !== undefined && html` It was last used on ${time(key.usedAt)}, or within the hour after.`
-  const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that were created with it are paused.${used} This cannot be undone.</p>`
+  const content = html`<p>The key that begins with <code>${prefix}…</code> stops working at once, in every program that uses it, and webhooks that were created with it are paused.${used} This cannot be undone.</p>
+${madeBox(made)}`
   return confirmPage({
     menu,
     title: html`Revoke ${named(name)}?`,

@@ -13,6 +13,14 @@ interface ErrorTexts {
 }
 
 const account: MessageLink = { href: '/account', label: 'Your account' }
+const documentation: MessageLink = { href: '/docs', label: 'Documentation' }
+const home: MessageLink = { href: '/', label: 'Start page' }
+
+/** The page to go to instead. */
+function elsewhereFrom(path: string): MessageLink {
+  if (/^\/(?:account|oauth)(?:\/|$)/.test(path)) return account
+  return path.startsWith('/docs') && path !== '/docs' ? documentation : home
+}
 
 const words: ReadonlyMap<number, ErrorTexts> = new Map([
   [403, { title: 'This is not allowed' }],
@@ -72,7 +80,7 @@ export function errorPageReply(
     title,
     name: title,
     paragraphs: paragraphsOf(error, pageWords),
-    elsewhere: account,
+    elsewhere: elsewhereFrom(path),
     icon,
     readers: 'Details',
     details: {

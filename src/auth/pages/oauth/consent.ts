@@ -1,10 +1,7 @@
 /** The consent page. */
-import type {
-  ReachOfOperations,
-  ScopeChoice,
-  ScopeGroup,
-  ScopeGroupKind,
-} from '../../server/consent/choices.ts'
+import { capitalized, listed } from '../../../model/words.ts'
+import type { ScopeChoice, ScopeGroup, ScopeGroupKind } from '../../server/consent/choices.ts'
+import type { ReachOfOperations } from '../../server/consent/scope-title.ts'
 import type { App, Interaction } from '../../server/server.ts'
 import { button, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
@@ -50,12 +47,7 @@ export function reachInWords(reach: ReachOfOperations, writes: boolean): string 
     if (last?.object === object) last.verbs.push(verb)
     else phrases.push({ object, verbs: [verb] })
   }
-  const text = phrases.map(phrase => `${joinWords(phrase.verbs)} ${phrase.object}`).join('; ')
-  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
-}
-
-function joinWords(words: readonly string[]): string {
-  return words.length < 2 ? words.join('') : `${words.slice(0, -1).join(', ')} and ${words.at(-1)}`
+  return `${capitalized(phrases.map(phrase => `${listed(phrase.verbs)} ${phrase.object}`).join('; '))}.`
 }
 
 const operations = [
@@ -68,8 +60,7 @@ const operations = [
 function detail(reach: ReachOfOperations, operation: keyof ReachOfOperations): string {
   if (reach[operation] === 'none') return 'Nothing: you cannot do this either'
   if (operation === 'create') return 'In your name'
-  const text = objects[reach[operation]]
-  return text.charAt(0).toUpperCase() + text.slice(1)
+  return capitalized(objects[reach[operation]])
 }
 
 function details({ scope, narrower, access }: ScopeChoice): Part {

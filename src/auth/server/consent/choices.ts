@@ -1,13 +1,14 @@
 /** The scopes of a consent request as its page shows them: in groups, reading folded into writing, with their reach. */
 import { openidScopes } from '../../../model/builtin.ts'
+import { exists } from '../../../model/crud.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
+import { itemsInWords } from '../../../model/words.ts'
 import { type Reach, reachOf } from '../../../plan/guard.ts'
 import { type AccessClass, user } from '../../../principal.ts'
-import { builtIn } from '../../accounts/own/scope-choices.ts'
+import { builtIn, isScopeOfOperation } from '../../accounts/own/scope-choices.ts'
 import type { Interaction, ScopeSentence } from '../server.ts'
+import { type ReachOfOperations, scopeTitle } from './scope-title.ts'
 import { withCovered } from './scopes.ts'
-
-export type ReachOfOperations = Readonly<Record<CrudOperation, Reach>>
 
 export interface ScopeChoice extends ScopeSentence {
   /** The user has not allowed it yet, but has allowed the app other scopes. */
@@ -46,6 +47,10 @@ function writeScopeOf(scope: string): string {
   return scope.replace(/^read:/, 'write:')
 }
 
+function isWriteScope(scope: string): boolean {
+  return scope.startsWith('write:')
+}
+
 function collectionOf({ collections }: Pick<Model, 'collections'>, scope: string): Collection | undefined {
   const [, singular] = /^(?:read|write):(.+)$/.exec(scope) ?? []
   return [...collections.values()].find(collection => collection.singular === singular)
@@ -74,14 +79,24 @@ export function scopeGroups(
   const requested = withCovered(scopes.map(({ scope }) => scope))
   // A first-party app can do more, but rarely shows this page.
   const { access } = user(decider.id, decider.role, requested, undefined, undefined, thirdPartyAccess)
-  const choiceOf = ({ scope, sentence }: ScopeSentence, collection: Collection | undefined): ScopeChoice => ({
-    scope,
-    sentence,
-    isNew: allowedBefore.size > 0 && !allowedBefore.has(scope),
-    fixed: scope === 'openid',
-    narrower: scopes.find(other => other.scope !== scope && writeScopeOf(other.scope) === scope),
-    access: collection && { ...accessOf(model, collection, access), writes: scope.startsWith('write:') },
-  })
+  const titled = ({ scope, sentence }: ScopeSentence, collection: Collection | undefined): ScopeSentence => {
+    const reach = collection && accessOf(model, collection, access).reach
+    const title = reach && scopeTitle(collection, reach, isWriteScope(scope))
+    const isUseless = collection && !isScopeOfOperation(model, scope)
+    const otherwise = isUseless ? `Nothing: you cannot use ${itemsInWords(collection)} either` : sentence
+    return { scope, sentence: title ?? otherwise }
+  }
+  const choiceOf = (requestedScope: ScopeSentence, collection: Collection | undefined): ScopeChoice => {
+    const { scope } = requestedScope
+    const narrower = scopes.find(other => other.scope !== scope && writeScopeOf(other.scope) === scope)
+    return {
+      ...titled(requestedScope, collection),
+      isNew: allowedBefore.size > 0 && !allowedBefore.has(scope),
+      fixed: scope === 'openid',
+      narrower: narrower && titled(narrower, collection),
+      access: collection && { ...accessOf(model, collection, access), writes: isWriteScope(scope) },
+    }
+  }
   const entries = widest(scopes).map(requestedScope => {
     const collection = collectionOf(model, requestedScope.scope)
     return { kind: kindOf(requestedScope.scope, collection), choice: choiceOf(requestedScope, collection) }
@@ -93,7 +108,8 @@ export function scopeGroups(
 }
 
 function accessOf(model: Model, collection: Collection, access: AccessClass) {
-  const reach = (operation: CrudOperation) => reachOf(model, collection, collection.access[operation], access)
+  const reach = (operation: CrudOperation): Reach =>
+    exists(collection, operation) ? reachOf(model, collection, collection.access[operation], access) : 'none'
   return {
     collection: collection.name,
     reach: { read: reach('read'), create: reach('create'), update: reach('update'), delete: reach('delete') },

@@ -45,7 +45,7 @@ function idOf(userId: number, clientId: string): string {
   return `${userId}:${clientId}`
 }
 
-const noWebhooks = async () => new Set<string>()
+const noGrants = async () => new Set<string>()
 
 function userIdOf(userId: number, clientId: string): string {
   return `${clientId} ${userId}`
@@ -54,17 +54,17 @@ function userIdOf(userId: number, clientId: string): string {
 /** What users have allowed apps, and the grants that follow from it. */
 export class Consents {
   readonly #records: Records
-  readonly #grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks']
+  readonly #grantsInUse: GrantBoundParts['grantsInUse']
   readonly #uses: Pick<LastUses, 'begin'> | undefined
 
-  /** `grantsOfWebhooks` and `uses`: needed only where grants are made. */
+  /** `grantsInUse` and `uses`: needed only where grants are made. */
   constructor(
     records: Records,
-    grantsOfWebhooks: GrantBoundParts['grantsOfWebhooks'] = noWebhooks,
+    grantsInUse: GrantBoundParts['grantsInUse'] = noGrants,
     uses?: Pick<LastUses, 'begin'>,
   ) {
     this.#records = records
-    this.#grantsOfWebhooks = grantsOfWebhooks
+    this.#grantsInUse = grantsInUse
     this.#uses = uses
   }
 
@@ -182,7 +182,7 @@ export class Consents {
   /** Call it when the app has got a grant: ends grants in excess of the limit. */
   async boundGrants(userId: number, clientId: string): Promise<void> {
     this.#uses?.begin({ kind: 'AppUse', id: appUseId(userId, clientId) })
-    const parts = { records: this.#records, grantsOfWebhooks: this.#grantsOfWebhooks }
+    const parts = { records: this.#records, grantsInUse: this.#grantsInUse }
     for (const id of await excessGrants(parts, userId, clientId)) await this.#endGrant(id)
   }
 

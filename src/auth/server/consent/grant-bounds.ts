@@ -19,8 +19,8 @@ const tokenKinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'DeviceC
 
 export interface GrantBoundParts {
   readonly records: Records
-  /** The hashes of the grants with which webhooks of a user were created: see `grantHash`. */
-  readonly grantsOfWebhooks: (userId: number) => Promise<ReadonlySet<string>>
+  /** The hashes of the grants that API keys and webhooks of a user depend on: see `grantHash`. */
+  readonly grantsInUse: (userId: number) => Promise<ReadonlySet<string>>
 }
 
 interface HeldGrant extends StoredGrant {
@@ -41,17 +41,17 @@ async function grantsWithTokens(records: Records, owner: string): Promise<Readon
 }
 
 /**
- * The grants that are in use: by a token or a webhook, or because no newer grant has one of their scopes, which decide what
+ * The grants that are in use: by a token, an API key or a webhook, or because no newer grant has one of their scopes, which decide what
  * the app's own webhooks are sent. `grants`: the newest first.
  */
 async function inUse(
-  { records, grantsOfWebhooks }: GrantBoundParts,
+  { records, grantsInUse }: GrantBoundParts,
   userId: number,
   grants: readonly HeldGrant[],
 ): Promise<ReadonlySet<HeldGrant>> {
-  const [tokens, webhooks] = await Promise.all([
+  const [tokens, created] = await Promise.all([
     grantsWithTokens(records, String(userId)),
-    grantsOfWebhooks(userId),
+    grantsInUse(userId),
   ])
   const youngest = Date.now() / 1000 - youngSeconds
   const covered = new Set<string>()
@@ -59,7 +59,7 @@ async function inUse(
     grants.filter(({ id, iat, scopes }) => {
       const isWider = [...scopes].some(scope => !hasScope(covered, scope))
       for (const scope of scopes) covered.add(scope)
-      return isWider || iat > youngest || tokens.has(id) || webhooks.has(grantHash(id))
+      return isWider || iat > youngest || tokens.has(id) || created.has(grantHash(id))
     }),
   )
 }

@@ -5,10 +5,12 @@ import { ApiError } from '../../../errors.ts'
 import { scopeSet } from '../../../principal.ts'
 import { appOf } from '../clients/client-metadata.ts'
 import { interactionPath } from '../provider/configuration.ts'
+import { recentSignInReason } from '../provider/interaction-policy.ts'
 import type { Provider } from '../provider/load.ts'
 import type { Interaction, NextPath, ScopeSentence, SignIn } from '../server.ts'
 import { grantClaims, requestedScopes } from './claims.ts'
 import type { Consents } from './consents.ts'
+import { hasLastingScope, isRecent } from './lasting-scopes.ts'
 import { withCovered } from './scopes.ts'
 
 /** A request of a browser to one of the interaction pages. */
@@ -21,7 +23,11 @@ export interface InteractionRequest {
 interface InteractionParts {
   readonly consents: Consents
   readonly sentencesOf: (scopes: readonly string[]) => readonly ScopeSentence[]
+  readonly onConnected: ConnectionObserver
 }
+
+/** Called when a user has connected an app, or has given a connected one lasting or account-changing rights. */
+export type ConnectionObserver = (userId: number, app: string) => void
 
 /** Finds and continues the interactions of browsers. Each method throws NOT_FOUND if the interaction has ended. */
 export class Interactions {
@@ -48,7 +54,7 @@ export class Interactions {
       allowedBefore: withCovered(previous?.scopes ?? []),
       userId,
       loginHint: params.login_hint,
-      requiresAuthentication: scopeSet(params.prompt).has('login') || params.max_age !== undefined,
+      requiresAuthentication: requiresAuthentication(details),
     }
   }
 
@@ -75,6 +81,9 @@ export class Interactions {
     const requested = scopesOf(details)
     const allowed = requested.filter(scope => chosen.includes(scope))
     if (allowed.length === 0) return this.deny(request)
+    if (hasLastingScope(allowed) && !(await hasRecentSignIn(provider, session.uid))) {
+      return restart(details, recentSignInReason)
+    }
     // Without `openid` the app cannot sign the user in, so any consent includes it.
     if (requested.includes('openid') && !allowed.includes('openid')) allowed.push('openid')
     const grant = new provider.Grant({ accountId: session.accountId, clientId: params.client_id })
@@ -84,12 +93,26 @@ export class Interactions {
     if (rejected.length > 0) grant.rejectOIDCScope(rejected.join(' '))
     grantClaims(grant, params.claims, allowed)
     const grantId = await grant.save()
-    const userId = Number(session.accountId)
-    const target = { clientId: params.client_id, sessionUid: session.uid }
-    const { consents } = this.#parts
-    await consents.remember(userId, target, requested, allowed)
-    await consents.boundGrants(userId, params.client_id)
+    await this.#remember(request, details, allowed)
     return finish(request, { consent: { grantId } }, true)
+  }
+
+  async #remember(
+    { provider }: InteractionRequest,
+    details: InteractionDetails,
+    allowed: readonly string[],
+  ): Promise<void> {
+    const { consents, onConnected } = this.#parts
+    const { params, session } = details
+    const { client_id: clientId } = params
+    const userId = Number(session?.accountId)
+    const before = await consents.find(userId, clientId)
+    await consents.remember(userId, { clientId, sessionUid: session?.uid }, scopesOf(details), allowed)
+    await consents.boundGrants(userId, clientId)
+    const added = allowed.filter(scope => !before?.scopes.includes(scope))
+    if (before !== undefined && !hasLastingScope(added)) return
+    const client = await provider.Client.find(clientId)
+    if (client) onConnected(userId, appOf(client).name)
   }
 
   async deny(request: InteractionRequest): Promise<NextPath> {
@@ -105,13 +128,29 @@ export class Interactions {
   async startAgain(request: InteractionRequest): Promise<NextPath> {
     const details = await detailsOf(request)
     details.session = undefined
-    details.grantId = undefined
-    details.result = undefined
-    details.lastSubmission = undefined
-    details.prompt = { name: 'login', reasons: ['no_session'], details: {} }
-    await details.persist()
-    return interactionPath + details.uid
+    return restart(details, 'no_session')
   }
+}
+
+/** Restarts an authorization request at the sign-in page. */
+async function restart(details: InteractionDetails, reason: string): Promise<NextPath> {
+  details.grantId = undefined
+  details.result = undefined
+  details.lastSubmission = undefined
+  details.prompt = { name: 'login', reasons: [reason], details: {} }
+  await details.persist()
+  return interactionPath + details.uid
+}
+
+async function hasRecentSignIn({ Session }: Provider, uid: string | undefined): Promise<boolean> {
+  const session = uid === undefined ? undefined : await Session.findByUid(uid)
+  return isRecent(session?.loginTs)
+}
+
+/** Whether the user must authenticate again, although another service may have a session of the user. */
+function requiresAuthentication({ params, prompt }: InteractionDetails): boolean {
+  if (prompt.reasons?.includes(recentSignInReason)) return true
+  return scopeSet(params.prompt).has('login') || params.max_age !== undefined
 }
 
 async function detailsOf({ provider, req, res }: InteractionRequest): Promise<InteractionDetails> {

@@ -12,6 +12,7 @@ import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { secretHash } from '../secret.ts'
 import { isEnded, isEndedWithAccount, noteEnd } from '../sessions/session-ends.ts'
 import { codeToStore, requireRedirectUri } from '../tokens/authorization-codes.ts'
+import { authTimeOfRequest } from '../tokens/sign-in-time.ts'
 import { writeWithResponse } from './deferred-writes.ts'
 import type { BrowserInfo } from './request-state.ts'
 
@@ -212,6 +213,7 @@ export class Adapter {
   #recordOf(id: string, payload: Payload, expiresIn: number | undefined): NewRecord {
     const { jti: _secret, consumed: _column, ...rest } = payload
     const stored: Payload = this.#kind === 'AuthorizationCode' ? codeToStore(rest) : rest
+    if (this.#kind === 'AccessToken') stored.authTime = authTimeOfRequest()
     if (this.#kind === 'Session') this.#noteBrowser(stored)
     if (this.#kind === 'Interaction') removeCookie(stored)
     const exp = typeof payload.exp === 'number' ? payload.exp * 1000 : undefined

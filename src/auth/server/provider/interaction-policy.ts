@@ -1,9 +1,13 @@
 /** When users are prompted (OpenID Connect Core 1.0, 3.1.2.3 and 3.1.2.4). No prompt may lead to itself again. */
 import type { Context, InteractionPolicy, PromptCheck, PromptChecks } from 'oidc-provider'
 import { needsNoConsent } from '../consent/first-party.ts'
+import { needsRecentSignIn } from '../consent/lasting-scopes.ts'
 import { errors, interactionPolicy } from './load.ts'
 
 type Check = PromptCheck['check']
+
+/** Why a user who is signed in has to sign in again. */
+export const recentSignInReason = 'recent_sign_in'
 
 /** Replaces a check with `replace(check)`. */
 function replaceCheck(checks: PromptChecks, reason: string, replace: (check: Check) => Check): void {
@@ -58,6 +62,10 @@ export function promptPolicy(): InteractionPolicy {
   }
   for (const reason of ['essential_acr', 'essential_acrs']) replaceCheck(login, reason, failingAtOnce)
   replaceCheck(login, 'no_session', orWithoutAccount)
+  const { Check } = interactionPolicy
+  login.add(
+    new Check(recentSignInReason, 'a recent sign-in is required', 'login_required', needsRecentSignIn),
+  )
   const choice = new interactionPolicy.Prompt({ name: 'select_account', requestable: true })
   replaceCheck(choice.checks, 'select_account_prompt', () => mustChoose)
   policy.add(choice, 1)

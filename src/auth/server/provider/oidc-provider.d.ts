@@ -52,6 +52,7 @@ declare module 'oidc-provider' {
 
   interface SessionClass extends ModelClass<Session> {
     get(ctx: Context): Promise<Session>
+    findByUid(uid: string): Promise<Session | undefined>
   }
 
   interface Client {

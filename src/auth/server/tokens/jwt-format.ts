@@ -8,6 +8,7 @@ import type { Client, Model } from 'oidc-provider'
 import { secretHash } from '../secret.ts'
 import { grantHash } from './deny-list.ts'
 import { jwtPart, looksLikeJwt, type TokenSigner } from './jwt.ts'
+import { authTimeOfRequest } from './sign-in-time.ts'
 
 export interface JwtParts {
   readonly issuer: string
@@ -47,6 +48,7 @@ export function jwtOf(
   { issuer, signer }: JwtParts,
 ): string {
   const { accountId, clientId, scope, grantId, jkt } = token
+  const authTime = accountId === undefined ? undefined : authTimeOfRequest()
   return signer.sign({
     iss: issuer,
     aud: issuer,
@@ -58,6 +60,7 @@ export function jwtOf(
     jti: secretHash(value),
     scope: scope ?? '',
     ...(grantId === undefined ? undefined : { grant_id: grantHash(grantId) }),
+    ...(authTime === undefined ? undefined : { auth_time: authTime }),
     ...(jkt === undefined ? undefined : { cnf: { jkt } }),
   })
 }

@@ -13,6 +13,8 @@ export interface AccessClaims {
   readonly iat: number
   readonly exp: number
   readonly jti: string
+  /** When the user signed in: RFC 9068, 2.2.1. */
+  readonly auth_time?: number
   /** Separated by spaces. */
   readonly scope: string
   /** The hash of the user's grant: see `deny-list.ts`. A private claim; tokens without a user have none. */

@@ -7,6 +7,8 @@ export interface StoredToken {
   readonly scope?: string
   /** The thumbprint of the key whose possession the sender must prove (RFC 9449, 6). */
   readonly jkt?: string
+  /** When the user signed in, in seconds since 1970; undefined without a user. */
+  readonly authTime?: number
   /** Unix seconds. */
   readonly iat: number
   readonly exp: number

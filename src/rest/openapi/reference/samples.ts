@@ -1,7 +1,8 @@
 /** Samples of the typed client, one for each operation that it has. */
+
+import { exists } from '../../../model/crud.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Model } from '../../../model/model.ts'
-import { exists } from '../../operations.ts'
 import { prefix } from '../../routes.ts'
 
 export interface SampledOperation {

@@ -1,5 +1,5 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
-import { ApiError } from '../../../errors.ts'
+import { ApiError, databaseFault } from '../../../errors.ts'
 import { uniqueValueError } from '../../write/checks.ts'
 import { ROW_SECURITY } from '../row-security/policies.ts'
 
@@ -37,6 +37,8 @@ const LOCK_TIMEOUT = '55P03'
 
 /** Classes and codes that are temporary, or that an operator can fix: the request itself was valid. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
+/** Those that are about one statement: a conflict, a lock, or a time limit. */
+const ofOneStatement = /^(40|55P03|57014)/
 
 /** Any failure as an `ApiError`. */
 export function failureOf(cause: unknown): ApiError {
@@ -46,7 +48,9 @@ export function failureOf(cause: unknown): ApiError {
   if (code === TOO_LARGE) return textTooLongError(cause)
   if (code === PRIVILEGE && isPolicy(cause)) return new ApiError('FORBIDDEN', undefined, { cause })
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
-    return new ApiError('UNAVAILABLE', undefined, { cause })
+    return ofOneStatement.test(code ?? '')
+      ? new ApiError('UNAVAILABLE', undefined, { cause })
+      : databaseFault(cause)
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }

@@ -72,6 +72,8 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "at" bigint NOT NULL
 )`,
   },
+  // With this fill factor each row takes a page of its own, so that each new row makes the table grow.
+  _probes: { table: 'CREATE TABLE IF NOT EXISTS "_probes" ("filler" text NOT NULL) WITH (fillfactor = 10)' },
   _records: {
     table: `CREATE TABLE IF NOT EXISTS "_records" (
   "kind" ${text} NOT NULL,

@@ -1,7 +1,7 @@
 /** `/account/keys`: a user creates their first key without an operator, and no form grants more than the API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fixture, type Person, sharedFixtures } from '../../../conformance/oauth/server.ts'
+import { type Fixture, newTokens, type Person, sharedFixtures } from '../../../conformance/oauth/server.ts'
 import { call } from '../../../serve/service.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 import { open, page } from '../mail-fixture.ts'
@@ -206,5 +206,56 @@ test('the documentation links to the form for a new key', async () => {
   await withFixture(async fixture => {
     const docs = await fixture.call('/docs', { headers: { Accept: 'text/html' } })
     assert.match(docs.text, /href="\/account\/keys\/new"/)
+  })
+})
+
+const appScopes = 'openid offline_access read:user read:post write:api_key write:webhook'
+
+async function createdWith(url: string, key: string, name: string): Promise<{ id: number; key: string }> {
+  const created = await call(`${url}/api/v1/api_keys`, { method: 'POST', key, body: { name } })
+  assert.equal(created.status, 201, created.text)
+  return created.json as unknown as { id: number; key: string }
+}
+
+test('the page shows which app or key made a key, and revokes a key with all that it made, over keys that are gone', async () => {
+  await withFixture(async fixture => {
+    const { url, cleo } = fixture
+    const own = await createdWith(url, cleo.key, 'Own')
+    const second = await createdWith(url, own.key, 'Second')
+    const third = await createdWith(url, second.key, 'Third')
+    const hook = { url: 'https://example.com/hook', types: ['post.*'] }
+    const made = await call(`${url}/api/v1/webhooks`, { method: 'POST', key: third.key, body: hook })
+    assert.equal(made.status, 201, made.text)
+    const removed = await call(`${url}/api/v1/api_keys/${second.id}`, { method: 'DELETE', key: cleo.key })
+    assert.equal(removed.status, 204)
+    const { visitor, landed } = await signIn(fixture, cleo, path)
+    assert.match(landed.text, /<bdi>Third<\/bdi>[\s\S]*<dt>Made by<\/dt><dd>a key that is gone</)
+    assert.match(landed.text, /<bdi>Own<\/bdi>[\s\S]*<dt>Made by<\/dt><dd>the key <bdi>all<\/bdi>/)
+    const confirmation = await open(visitor, `${path}/${own.id}/revoke`)
+    assert.match(confirmation.text, /Also delete all that it made: 1 key and 1 webhook/)
+    const form = formTo(confirmation, confirmation.url.pathname)
+    await submitForm(visitor, form, { made: 'yes' })
+    for (const key of [own.key, third.key])
+      assert.equal((await call(`${url}/api/v1/me`, { key })).status, 401)
+    const left = await call(`${url}/api/v1/webhooks/${made.json.id}`, { key: cleo.key })
+    assert.equal(left.status, 404)
+    assert.deepEqual(
+      (await keysOf(fixture, cleo)).map(({ name }) => name),
+      ['all'],
+    )
+  })
+})
+
+test('the page names the app that made a key', async () => {
+  await withFixture(async fixture => {
+    const { url, ben } = fixture
+    const app = await fixture.app({ name: 'Diary', scopes: appScopes.split(' ') })
+    const options = { browser: fixture.browser(), person: ben, scope: appScopes }
+    const { access_token: token = '' } = await newTokens(fixture, app, options)
+    const first = await createdWith(url, token, 'First')
+    await createdWith(url, first.key, 'Next')
+    const { landed } = await signIn(fixture, ben, path)
+    assert.match(landed.text, /<dd>the app <bdi>Diary<\/bdi>\. It ends with the access of the app/)
+    assert.match(landed.text, /the key <bdi>First<\/bdi>, which descends from the app <bdi>Diary</)
   })
 })

@@ -208,7 +208,7 @@ test('a user who has granted write is not asked again for read, and the consent 
     assert.ok(signIn)
     page = await browser.submit(signIn, { email: fixture.ann.email, password: fixture.ann.password })
     assert.ok(!('location' in page))
-    assert.match(page.text, /See, create, change and delete posts/)
+    assert.match(page.text, /See posts, create, change and delete your own/)
     const consent = consentOf(page)
     assert.ok(consent)
     await browser.submit(consent.form, {}, consent.button)

@@ -11,8 +11,10 @@ import {
   collection,
   model as declare,
   field,
+  owner,
   related,
   relation,
+  string,
 } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
@@ -22,6 +24,7 @@ import type { ListAnswer } from '../../../../src/plan/answer.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
 import { orderById } from '../../../../src/plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../../../src/plan/plan.ts'
+import { deleteShape, updateShape } from '../../../../src/plan/system-plans.ts'
 import { anonymous, app, type Principal, system, user } from '../../../../src/principal.ts'
 import {
   createSecurity,
@@ -105,12 +108,18 @@ const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with ro
 assert.ok(seededStore)
 const { within } = seededStore
 
-async function rowsAs(client: pg.Client, actor: readonly string[], text: string): Promise<JsonValue[]> {
+/** Executes a statement on behalf of an actor, and rolls it back. */
+async function queryAs(client: pg.Client, actor: readonly string[], text: string) {
   await client.query('BEGIN')
   const set = settings.map((name, index) => `set_config('${name}', $${index + 1}, true)`)
   await client.query(`SELECT ${set.join(', ')}`, [...actor])
-  const { rows } = await client.query({ text, rowMode: 'array' })
+  const result = await client.query({ text, rowMode: 'array' })
   await client.query('ROLLBACK')
+  return result
+}
+
+async function rowsAs(client: pg.Client, actor: readonly string[], text: string): Promise<JsonValue[]> {
+  const { rows } = await queryAs(client, actor, text)
   return rows.map(([id]) => Number(id))
 }
 
@@ -398,6 +407,41 @@ test('unguarded creates, updates and deletes are refused, and an empty update do
     const hidden = { ...update, collection: 'users', set: [] }
     const emptyUpdate = store.write(guard({ shape: hidden, args: [2] } as never, anonymous('192.0.2.1')))
     await assert.rejects(emptyUpdate, { code: 'NOT_FOUND' })
+  })
+})
+
+test('an update or delete needs a readable row, even if its own rule allows every row', async () => {
+  const access = { read: owner('owner_id'), create: anyoneAtAll, update: anyoneAtAll, delete: anyoneAtAll }
+  const notes = collection({
+    fields: { body: string(), owner_id: relation('users', { inverse: 'notes' }) },
+    access,
+  })
+  const model = checkModel(declare({ notes }))
+  const rows = [
+    ...people,
+    ['notes', { body: 'a', owner_id: 1 }],
+    ['notes', { body: 'b', owner_id: 2 }],
+  ] as const
+  await seeded(model, rows, async (store, { admin }) => {
+    const guard = forgetfulGuard(model)
+    const ada = user(1, 'user', 'all')
+    const stored = 'SELECT id, body FROM notes ORDER BY id'
+    const before = await query(admin, stored)
+    for (const id of [2, 1]) {
+      const update = guard({ shape: updateShape('notes', ['body']), args: [id, 'changed'] } as never, ada)
+      if (id === 1) await store.write(update)
+      else await assert.rejects(store.write(update), { code: 'NOT_FOUND' })
+    }
+    const removal = guard({ shape: deleteShape('notes'), args: [2] } as never, ada)
+    await assert.rejects(store.write(removal), { code: 'NOT_FOUND' })
+    assert.deepEqual(await query(admin, stored), [{ ...before[0], body: 'changed' }, before[1]])
+    await asOtherRole(admin, async client => {
+      const actor = enforcedSecurity.actor(ada) ?? noActor
+      // Without a condition or a result, PostgreSQL applies no policy of SELECT.
+      for (const text of [`UPDATE notes SET body = 'all'`, 'DELETE FROM notes']) {
+        assert.equal((await queryAs(client, actor, text)).rowCount, 1, text)
+      }
+    })
   })
 })
 

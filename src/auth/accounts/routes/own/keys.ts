@@ -5,6 +5,7 @@ import { staticRule } from '../../../../plan/guard.ts'
 import { orderById, reversed } from '../../../../plan/order.ts'
 import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
 import { type AccessClass, allowedScopes, hasScope } from '../../../../principal.ts'
+import { creatorsOf, descendantsOf, type KeyCreator } from '../../../keys/origin.ts'
 import { type LastUse, lastUsesOf } from '../../../last-use.ts'
 import {
   createdKeyPage,
@@ -59,6 +60,16 @@ function toShownKey(
   }
 }
 
+/** `names`: of the user's keys, by id. */
+function shownCreator(
+  creator: KeyCreator | undefined,
+  names: ReadonlyMap<number, string>,
+): ShownKey['creator'] {
+  if (creator === undefined) return undefined
+  const { app, keyId } = creator
+  return { app, key: keyId === undefined ? undefined : (names.get(keyId) ?? null) }
+}
+
 async function keyOf(parts: RouteParts, viewer: Viewer, id: number): Promise<ShownKey> {
   const row = await ownItems(parts, viewer).item<OwnKey>(byId, id)
   // Administrators may read the keys of other users, which have no page here.
@@ -70,7 +81,12 @@ async function keyOf(parts: RouteParts, viewer: Viewer, id: number): Promise<Sho
 export async function keysRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
   const rows = await ownItems(parts, viewer).list<OwnKey>(keysOfUser, maxShown + 1, viewer.user.id)
   const uses = await lastUsesOf(parts.base.records, 'KeyUse', viewer.user.id)
-  const keys = rows.slice(0, maxShown).map(row => toShownKey(parts, row, uses.get(String(row.id))))
+  const creators = await creatorsOf(parts.base.run, viewer.user.id)
+  const names = new Map(rows.map(({ id, name }) => [id, name]))
+  const keys = rows.slice(0, maxShown).map(row => ({
+    ...toShownKey(parts, row, uses.get(String(row.id))),
+    creator: shownCreator(creators.get(row.id), names),
+  }))
   const page = keysPage({ menu: viewer.menu, keys, hasMore: rows.length > maxShown, note: noteOf(visit) })
   return pageReply(parts.theme, page)
 }
@@ -192,8 +208,33 @@ export async function revokeKeyRoute(
   id: number,
 ): Promise<Reply> {
   const key = await keyOf(parts, viewer, id)
-  if (visit.method !== 'POST') return pageReply(parts.theme, revokeKeyPage({ menu: viewer.menu, key }))
-  postedForm(parts, visit)
+  const { keys, webhooks } = await descendantsOf(parts.base.run, viewer.user.id, id)
+  if (visit.method !== 'POST') {
+    const names = await namesOf(parts, viewer, keys)
+    const page = revokeKeyPage({ menu: viewer.menu, key, made: { keys: names, webhooks: webhooks.length } })
+    return pageReply(parts.theme, page)
+  }
+  const includesMade = postedForm(parts, visit).text('made') === 'yes'
   await ownItems(parts, viewer).remove(collection, id)
+  if (includesMade) {
+    await removeAll(parts, viewer, collection, keys)
+    await removeAll(parts, viewer, 'webhooks', webhooks)
+  }
   return redirect(`${path}?done=key-revoked`)
+}
+
+async function namesOf(parts: RouteParts, viewer: Viewer, ids: readonly number[]) {
+  if (ids.length === 0) return []
+  const rows = await ownItems(parts, viewer).list<OwnKey>(keysOfUser, maxShown + 1, viewer.user.id)
+  return rows.filter(({ id }) => ids.includes(id)).map(({ name }) => name)
+}
+
+async function removeAll(parts: RouteParts, viewer: Viewer, name: string, ids: readonly number[]) {
+  const items = ownItems(parts, viewer)
+  await Promise.all(ids.map(id => items.remove(name, id).catch(ignoreMissing)))
+}
+
+/** Another request may have deleted it. */
+function ignoreMissing(error: unknown): void {
+  if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
 }

@@ -111,7 +111,7 @@ const email: FormRoute = async (parts, visit, viewer, form) => {
     return refuse(new Map([['email', 'Your account has this address already.']]))
   try {
     await ownItems(parts, viewer).update(collection, viewer.user.id, { email: newEmail })
-    return redirect(`${path}?done=address-asked`)
+    return redirect(`${path}?done=${parts.base.mailArrives ? 'address-asked' : 'address-unsent'}`)
   } catch (error) {
     return refuse(faultsOf(error, field => (field === 'email' ? field : undefined)))
   }
