@@ -49,6 +49,13 @@ export class MeasuredService {
 }
 
 async function nextMessage<T>(child: ChildProcess): Promise<T> {
-  const [message] = await once(child, 'message')
-  return message as T
+  const ended = Promise.withResolvers<never>()
+  const onExit = (code: number | null) => ended.reject(new Error(`the service has ended with ${code}`))
+  child.once('exit', onExit)
+  try {
+    const [message] = await Promise.race([once(child, 'message'), ended.promise])
+    return message as T
+  } finally {
+    child.off('exit', onExit)
+  }
 }

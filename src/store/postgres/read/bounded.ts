@@ -12,16 +12,20 @@ import type { Inputs, ResultRows } from '../../values.ts'
 import { type BoundStatement, tooLargeRows } from '../connections/statement.ts'
 import { limited } from './limited.ts'
 
-/** An answer that can be larger than this many times its bound is measured first. */
-const maxUnmeasured = 4
+/**
+ * An answer that can be larger than this many times its bound is measured first: in rows that are discarded as they arrive, or
+ * in one row, which arrives as a whole.
+ */
+const maxUnmeasured = { rows: 4, row: 1 }
 
 type BindQuery = (inputs: Inputs) => BoundStatement
 
-/** `largest`: of the answer, if the statement makes one. `build`: see `limited`. */
+/** `largest`: of the answer, if the statement makes one, `of` rows. `build`: see `limited`. */
 export function boundedQuery(
   dialect: Dialect,
   build: (dialect: Dialect) => Sql,
   largest: LargestAnswer | undefined,
+  of: 'rows' | 'row',
 ): BindQuery {
   const query = limited(dialect, build)
   if (largest === undefined) return query
@@ -29,7 +33,7 @@ export function boundedQuery(
   return inputs => {
     const { answerBound, args } = inputs
     if (answerBound === undefined) return query(inputs)
-    if (largest(args) <= maxUnmeasured * answerBound.leftBytes) return { ...query(inputs), answerBound }
+    if (largest(args) <= maxUnmeasured[of] * answerBound.leftBytes) return { ...query(inputs), answerBound }
     sizes ??= limited(measuring(dialect), build)
     return { ...query(inputs), answerBound, sizes: sizes(inputs) }
   }

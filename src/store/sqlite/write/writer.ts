@@ -120,7 +120,7 @@ export class Writer {
     return this.#scope.isInAsyncStep
   }
 
-  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+  get counts(): Pick<StoreCounts, 'commits' | 'writes' | 'cascaded'> {
     return { ...this.#queue.counts, cascaded: this.#writes.cascaded }
   }
 
