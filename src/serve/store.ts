@@ -1,8 +1,9 @@
 /** Opens the database of a service, and runs guarded plans on it. */
 import { writeSync } from 'node:fs'
-import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
+import { bootstrap } from '../auth/bootstrap.ts'
 import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
 import { openRecords } from '../auth/encryption/open-records.ts'
+import type { FirstAdministrator } from '../auth/first-administrator.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { refuseRowSecurity } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'

@@ -267,5 +267,7 @@ function columnsOf(events: Scope['events']): string[] {
     arrayOf(events.map(event => event.by.appId)),
     arrayOf(events.map(event => event.type ?? null)),
     arrayOf(events.map(event => event.by.depth ?? null)),
+    arrayOf(events.map(event => event.facts as string | null)),
+    arrayOf(events.map(event => event.factsBefore as string | null)),
   ]
 }
