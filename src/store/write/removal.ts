@@ -1,7 +1,8 @@
 /**
  * The changes that a deletion makes besides its own row: rows deleted by cascade and references cleared, each with its
- * event. Each level of the cascade is read in one step.
+ * event. The rows that refer to many items are read in one step.
  */
+import type { ApiError } from '../../errors.ts'
 import type { Collection, ToOne } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
 import { recordsOfItems } from '../../records.ts'
@@ -22,8 +23,9 @@ import {
   type RemovalEffects,
   referencesTo,
   stillReferencedError,
+  unknownReferenceError,
 } from './removal/cascade-set.ts'
-import type { Cascades } from './removal/cascades.ts'
+import { type Cascades, CascadeTooLarge } from './removal/cascades.ts'
 import { checkedClearing } from './removal/clearing.ts'
 import type { QuerySteps, StepQueries, StepQuery, WriteScope } from './steps.ts'
 
@@ -35,7 +37,7 @@ export class Removal<S> {
   constructor(database: WriteDatabase<S>, cascades: Cascades) {
     this.#database = database
     this.#cascades = cascades
-    this.#walk = new RemovalWalk(database)
+    this.#walk = new RemovalWalk(database, cascades.maxItems)
   }
 
   /**
@@ -47,9 +49,10 @@ export class Removal<S> {
     data: SqlValue,
     by: Principal,
     scope: WriteScope<S>,
+    isKnown: KnownReference<S>,
   ): QuerySteps<S, RemovalEffects<S>> {
     const startedAt = performance.now()
-    const effects = yield* this.#walk.walk(item, data, by, scope)
+    const effects = yield* this.#walk.walk(item, data, by, scope, isKnown)
     yield* this.#database.remove(effects, collection => this.#walk.statements(collection).remove, scope)
     const { cascadeSet } = effects
     for (const collection of cascadeSet.collections)
@@ -59,8 +62,17 @@ export class Removal<S> {
   }
 }
 
-/** The limit of a statement that needs one, to return all rows. */
-const noLimit = Number.MAX_SAFE_INTEGER
+/**
+ * A query with a row of one column, 1 if the caller may know which item the field of the row with this id refers to. Undefined
+ * if the caller may not.
+ */
+export type KnownReference<S> = (reference: ReferringField, id: number) => StepQuery<S> | undefined
+
+/** How many references are examined for one that a refusal may name. */
+const maxExamined = 20
+
+/** How many items' referring rows are read in one step: a cascade that is too large is refused before all of it is read. */
+const sliceItems = 100
 
 interface RowStatements<S> {
   /** Returns the text for the event of the row with this id. */
@@ -74,13 +86,35 @@ interface ItemReferrer<S> {
   readonly referrer: Referrer<S>
 }
 
+/** A remaining row that refers to a deleted item. */
+interface Blocking<S> extends ItemReferrer<S> {
+  readonly id: number
+}
+
+/** Names a reference that the caller may know of, if one is among them. */
+function* refusalOf<S>(
+  blocking: readonly Blocking<S>[],
+  isKnown: KnownReference<S>,
+): QuerySteps<S, ApiError> {
+  const examined = blocking.slice(0, maxExamined).flatMap(reference => {
+    const query = isKnown(reference.referrer, reference.id)
+    return query === undefined ? [] : [{ ...reference, query }]
+  })
+  const answers = yield* rowsOf(examined.map(({ query }) => query))
+  const known = examined.find((_, index) => answers[index]?.[0]?.[0] === 1)
+  return known === undefined ? unknownReferenceError() : stillReferencedError(known.item, known.referrer)
+}
+
 class RemovalWalk<S> {
   readonly #referrersOf: (target: Collection) => readonly Referrer<S>[]
   readonly statements: (collection: Collection) => RowStatements<S>
   readonly #removeOwner: S
   readonly #removeRecord: S
 
-  constructor(database: WriteDatabase<S>) {
+  readonly #maxItems: number
+
+  constructor(database: WriteDatabase<S>, maxItems: number) {
+    this.#maxItems = maxItems
     this.#removeOwner = database.prepare(recordSql.removeOwner)
     this.#removeRecord = database.prepare(recordSql.remove)
     this.#referrersOf = memoised(target =>
@@ -95,10 +129,11 @@ class RemovalWalk<S> {
     data: SqlValue,
     by: Principal,
     scope: WriteScope<S>,
+    isKnown: KnownReference<S>,
   ): QuerySteps<S, RemovalEffects<S>> {
     const cascadeSet = yield* this.#collect(first)
-    yield* this.#requireUnreferenced(cascadeSet)
-    const cleared = yield* this.#clear(cascadeSet, by, scope)
+    yield* this.#requireUnreferenced(cascadeSet, isKnown)
+    const cleared = yield* this.#clear(first, cascadeSet, by, scope)
     yield* this.#log(cascadeSet.items, data, by, scope)
     const removed = new Set(cascadeSet.collections.map(({ name }) => name))
     const versions = yield* this.#deleteRecords(cascadeSet.items)
@@ -109,44 +144,56 @@ class RemovalWalk<S> {
   *#collect(first: CascadeItem): QuerySteps<S, CascadeSet<Referrer<S>>> {
     const cascadeSet = new CascadeSet<Referrer<S>>()
     cascadeSet.add(first)
-    for (let level = [first]; level.length > 0; ) {
-      const referring = this.#referring(level, 'cascade')
-      const ids = yield* idsOf(referring, () => noLimit)
-      level = []
+    // `items` grows: what a slice finds comes after it.
+    for (let end = 0; end < cascadeSet.items.length; ) {
+      const slice = cascadeSet.items.slice(end, end + sliceItems)
+      end += slice.length
+      const referring = this.#referring(slice, 'cascade')
+      const ids = yield* idsOf(referring, () => this.#maxItems + 1)
       for (const [index, { referrer }] of referring.entries()) {
         for (const id of ids[index] ?? []) {
-          const item = { collection: referrer.collection, id }
-          if (cascadeSet.add(item)) level.push(item)
-          else cascadeSet.repeated.push({ id, referrer })
+          if (!cascadeSet.add({ collection: referrer.collection, id }))
+            cascadeSet.repeated.push({ id, referrer })
         }
       }
+      if (cascadeSet.items.length - 1 > this.#maxItems) throw new CascadeTooLarge(first, this.#maxItems)
     }
     return cascadeSet
   }
 
-  *#requireUnreferenced(cascadeSet: CascadeSet<Referrer<S>>): QuerySteps<S, void> {
+  *#requireUnreferenced(
+    cascadeSet: CascadeSet<Referrer<S>>,
+    isKnown: KnownReference<S>,
+  ): QuerySteps<S, void> {
     const referring = this.#referring(cascadeSet.items, 'restrict')
     // One more than the rows that are deleted: if a row remains, it is among them.
     const ids = yield* idsOf(referring, ({ collection }) => cascadeSet.countOf(collection) + 1)
-    for (const [index, { item, referrer }] of referring.entries()) {
-      const { collection } = referrer
-      if (!ids[index]?.every(id => cascadeSet.has({ collection, id })))
-        throw stillReferencedError(item, referrer)
-    }
+    const blocking = referring.flatMap((reference, index): readonly Blocking<S>[] => {
+      const { collection } = reference.referrer
+      const id = ids[index]?.find(candidate => !cascadeSet.has({ collection, id: candidate }))
+      return id === undefined ? [] : [{ ...reference, id }]
+    })
+    if (blocking.length > 0) throw yield* refusalOf(blocking, isKnown)
   }
 
   /** Returns the number of cleared references by the name of the collection. */
   *#clear(
+    first: CascadeItem,
     cascadeSet: CascadeSet<Referrer<S>>,
     by: Principal,
     scope: WriteScope<S>,
   ): QuerySteps<S, ReadonlyMap<string, number>> {
     const referring = this.#referring(cascadeSet.items, 'clear')
-    const ids = yield* idsOf(referring, () => noLimit)
-    const cleared = referring.flatMap(({ referrer }, index) => {
-      const items = ids[index]?.map(id => ({ ...referrer, id })) ?? []
-      return items.filter(item => !cascadeSet.has(item))
-    })
+    const remaining = this.#maxItems - (cascadeSet.items.length - 1)
+    const cleared: (Referrer<S> & CascadeItem)[] = []
+    for (let start = 0; start < referring.length; start += sliceItems) {
+      const slice = referring.slice(start, start + sliceItems)
+      const ids = yield* idsOf(slice, ({ collection }) => remaining + 1 + cascadeSet.countOf(collection))
+      for (const [index, { referrer }] of slice.entries())
+        for (const id of ids[index] ?? [])
+          if (!cascadeSet.has({ collection: referrer.collection, id })) cleared.push({ ...referrer, id })
+      if (cleared.length > remaining) throw new CascadeTooLarge(first, this.#maxItems)
+    }
     const isChecked = ({ checkedClear }: Referrer<S>) => checkedClear !== undefined
     yield* this.#clearUnchecked(
       cleared.filter(item => !isChecked(item)),

@@ -4,7 +4,7 @@ import { memoised } from '../memoised.ts'
 import { createRun } from './create.ts'
 import type { WriteDatabase } from './database.ts'
 import { deleteRun } from './delete.ts'
-import { Cascades, type OnCascade } from './removal/cascades.ts'
+import { type CascadeOptions, Cascades } from './removal/cascades.ts'
 import { Removal } from './removal.ts'
 import type { QuerySteps, WriteRun, WriteScope } from './steps.ts'
 import { updateRun } from './update.ts'
@@ -14,8 +14,8 @@ export class Writes<S> {
   readonly #cascades: Cascades
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun<S>
 
-  constructor(database: WriteDatabase<S>, onCascade: OnCascade | undefined) {
-    this.#cascades = new Cascades(onCascade)
+  constructor(database: WriteDatabase<S>, cascades: CascadeOptions | undefined) {
+    this.#cascades = new Cascades(cascades)
     const removal = new Removal(database, this.#cascades)
     this.#runOf = memoised(shape => runOf(shape, database, removal))
   }

@@ -183,7 +183,10 @@ declare module 'oidc-provider' {
     check: (ctx: Context) => boolean | Promise<boolean>
   }
 
-  type PromptChecks = PromptCheck[] & { get(reason: string): PromptCheck | undefined }
+  type PromptChecks = PromptCheck[] & {
+    get(reason: string): PromptCheck | undefined
+    add(check: PromptCheck): void
+  }
 
   interface Prompt {
     readonly name: string
@@ -198,5 +201,11 @@ declare module 'oidc-provider' {
   export const interactionPolicy: {
     base(): InteractionPolicy
     Prompt: new (info: { name: string; requestable: boolean }) => Prompt
+    Check: new (
+      reason: string,
+      description: string,
+      error: string,
+      check: PromptCheck['check'],
+    ) => PromptCheck
   }
 }
