@@ -1,5 +1,6 @@
 // `npm run mutants [file or folder …]`: checks that the tests detect plausible mistakes; see scripts/mutants/main.ts.
 import { serveDatabases } from './databases.mjs'
+import { selectTests } from './needs.mjs'
 import { chosenNode, install, run, sourceEnvironment } from './node.mjs'
 
 const usage = `Usage: npm run mutants [-- --text | FILE_OR_FOLDER …], e.g. \`npm run mutants -- src/plan\`.
@@ -16,6 +17,7 @@ if (option !== undefined) {
 
 await install()
 const node = chosenNode()
+if (!process.argv.includes('--text')) await selectTests(node, [])
 const databases = await serveDatabases(node)
 const env = { PORTICO_MAX_DELAY: '60000', ...sourceEnvironment(), PORTICO_TEST_SERVERS: databases.path }
 process.exitCode = await run(

@@ -154,7 +154,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-child.on('close', async code => {
+child.on('close', async (code, signal) => {
+  if (signal !== null) say(`The test runner was ended by ${signal}: its results are incomplete.`)
   await databases?.stop()
   const hadLeftovers = endGroup(child.pid)
   if (hadLeftovers) say('A test left a process running. It was ended, and the run counts as failed.')

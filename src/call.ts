@@ -32,7 +32,7 @@ export interface Reply {
 }
 
 /** A body whose parts are sent as they come. When the client has gone, `return` of the iterator stops it. */
-export interface StreamedBody extends AsyncIterable<string> {
+export interface StreamedBody extends AsyncIterable<string | Buffer> {
   /**
    * For a body that may be silent for long: text that clients ignore between two parts. It is sent to find out whether a
    * client still reads.

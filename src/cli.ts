@@ -1,6 +1,6 @@
 /** The command line. Every command is a row of this table; the commands of a group share a file in `cli/commands/`. */
 import { readFileSync } from 'node:fs'
-import { type Commands, commandHelp, findCommand, generalHelp, parseArguments } from './cli/commands.ts'
+import { type Commands, findCommand, helpFor, parseArguments } from './cli/commands.ts'
 import { print } from './cli/output.ts'
 import { loadEnvFile } from './env-file.ts'
 
@@ -200,11 +200,10 @@ function version(): string {
 
 async function execute(words: readonly string[]): Promise<string> {
   if (words[0] === '--version') return `${version()}\n`
-  if (words.length === 0 || words[0] === '--help' || words[0] === 'help') {
-    return generalHelp(commands, version())
-  }
+  const help = await helpFor(commands, words, version())
+  if (help !== undefined) return help
   const { command, rest } = await findCommand(commands, words)
-  return rest.includes('--help') ? commandHelp(command) : command.run(parseArguments(command, rest))
+  return command.run(parseArguments(command, rest))
 }
 
 /** Runs a command. Returns the exit code: 0 success, 1 failure, 2 wrong usage. */

@@ -144,6 +144,8 @@ interface ApiErrorOptions {
   readonly isUnconfirmed?: boolean
   /** See `temporaryRefusal`. */
   readonly isExpected?: boolean
+  /** See `databaseFault`. */
+  readonly isDatabaseFault?: boolean
   readonly cause?: unknown
 }
 
@@ -156,6 +158,7 @@ export class ApiError extends Error {
   readonly headers: Readonly<Record<string, string>> | undefined
   readonly isUnconfirmed: boolean
   readonly isExpected: boolean
+  readonly isDatabaseFault: boolean
   readonly refused: Refused | undefined
   /** The reason in words: set only during development, and then shown to the client. */
   explain: string | undefined
@@ -173,6 +176,7 @@ export class ApiError extends Error {
     this.headers = options.headers
     this.isUnconfirmed = options.isUnconfirmed === true
     this.isExpected = options.isExpected === true
+    this.isDatabaseFault = options.isDatabaseFault === true
     this.refused = options.refused
   }
 }
@@ -188,6 +192,11 @@ export function toApiError(thrown: unknown): ApiError {
  */
 export function temporaryRefusal(message: string, headers?: Readonly<Record<string, string>>): ApiError {
   return new ApiError('UNAVAILABLE', message, { isExpected: true, ...(headers && { headers }) })
+}
+
+/** UNAVAILABLE because the database has failed, which other requests will meet, too. Clients see the message, operators the cause. */
+export function databaseFault(cause: unknown, message?: string): ApiError {
+  return new ApiError('UNAVAILABLE', message, { isDatabaseFault: true, cause })
 }
 
 export function stoppingRefusal(): ApiError {

@@ -11,6 +11,7 @@ import { publicName } from './config/database.ts'
 import { readSettings, type Settings, settingsWarnings } from './config.ts'
 import { type Clock, systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
+import { allMethods } from './http/raw-response.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
@@ -26,7 +27,7 @@ import { followOthers, openCluster } from './serve/cluster.ts'
 import { createIdentify } from './serve/credentials/identify.ts'
 import { type Credentials, openCredentials } from './serve/credentials.ts'
 import { dataParts, serviceData } from './serve/data.ts'
-import { faultLog } from './serve/monitoring/fault-log.ts'
+import { FaultLog } from './serve/monitoring/fault-log.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './serve/monitoring/health-checks.ts'
 import { requestRecorder } from './serve/monitoring/metrics.ts'
 import { refusalLog } from './serve/monitoring/refusal-log.ts'
@@ -61,7 +62,7 @@ export async function serve(
 
 /** Serves a checked model with settings that were already read. */
 export async function start(model: Model, settings: Settings, options: StartOptions = {}): Promise<Service> {
-  const log = createLog(settings, options.worker?.log)
+  const log = createLog(settings, options.worker?.log ?? options.logOutput)
   if (options.ownProcess || options.worker) logStrayRejections(log)
   if (options.ownProcess) for (const warning of settingsWarnings(process.env)) log.logger.warn(warning)
   if (settings.workers > 1 && options.worker === undefined) {
@@ -88,7 +89,9 @@ export async function open(
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
-    return await assemble({ model, store, encrypted, cluster, log, traces, settings, options, mailCatalogue })
+    const faults = new FaultLog({ logger: log.logger, check: () => store.check(), clock: systemClock })
+    const opened = { model, store, encrypted, cluster, log, faults, traces, settings, options, mailCatalogue }
+    return await assemble(opened)
   } catch (error) {
     const opened = [traces, cluster, store]
     // The failure to start matters more than a failure to close.
@@ -104,6 +107,7 @@ interface ServiceParts {
   readonly encrypted: EncryptedRecords
   readonly cluster: Cluster
   readonly log: Log
+  readonly faults: FaultLog
   readonly traces: Traces | undefined
   readonly settings: Settings
   readonly options: StartOptions
@@ -168,7 +172,7 @@ interface Listening {
 }
 
 function openHttp(parts: ServiceParts, handling: Handling, listening: Listening): HttpServer {
-  const { model, store, cluster, log, traces, settings, options } = parts
+  const { model, store, cluster, log, faults, traces, settings, options } = parts
   const { limits, credentials, transports, refusals, timing } = handling
   const { state, issuer, http } = listening
   const { worker } = options
@@ -200,7 +204,7 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
     },
     errorReply: errorReplies({ oauth, theme: themeOf(settings), issuer, refusals }),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
-    ...faultLog(log),
+    ...faults.http,
   })
 }
 
@@ -302,6 +306,13 @@ interface PipelineParts {
   readonly transport: Transport
 }
 
+/** The answer to `OPTIONS *`, which asks about the server (RFC 9110, 9.3.7). No other request has this target. */
+const serverOptions: Reply = {
+  status: 204,
+  headers: ['Allow', allMethods, 'Cache-Control', 'no-store'],
+  body: null,
+}
+
 /** commits of other nodes → credential → Principal → budget → body → transport → reply. Synchronous if no stage waits. */
 function createPipeline({
   state,
@@ -319,6 +330,7 @@ function createPipeline({
     const healthCheck = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (healthCheck) return healthCheck(exchange)
     requireStarted(state)
+    if (exchange.path === '*') return serverOptions
     if (devPages?.owns(exchange.path)) return devPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)

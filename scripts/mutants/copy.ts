@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 export const root = fileURLToPath(new URL('../..', import.meta.url))
 
-const notCopied = new Set(['node_modules', '.git', 'dist'])
+const notCopied = new Set(['node_modules', '.git', 'dist', '.cache'])
 /** Loaded before each test. */
 const firstFailure = fileURLToPath(new URL('first-failure.ts', import.meta.url))
 /** How much of a test's output is kept, in characters. */

@@ -16,6 +16,8 @@ export interface MailMessage {
 export interface Mail {
   /** Whether messages are really sent. */
   readonly delivers: boolean
+  /** Whether somebody reads the messages that are not sent: the developer, on `/dev/mail`. */
+  readonly isShown?: boolean
   /** Throws UNAVAILABLE if the mail server refuses the message. */
   send(message: MailMessage): Promise<void>
 }
@@ -54,6 +56,7 @@ function loggedMail(log: MailLog): Mail {
 export function shownMail(mail: Mail, show: (message: MailMessage, isSent: boolean) => void): Mail {
   return {
     delivers: mail.delivers,
+    isShown: true,
     async send(message) {
       if (mail.delivers) await mail.send(message)
       show(message, mail.delivers)

@@ -1,5 +1,6 @@
 /** Finds the command that the arguments name, parses its options, and prints help. */
 import { parseArgs } from 'node:util'
+import { didYouMean } from '../model/nearest.ts'
 import { printable } from '../printable.ts'
 import { Failure } from './failure.ts'
 
@@ -55,12 +56,52 @@ export async function findCommand(
     if (!parts.every((part, index) => words[index] === part)) continue
     return { command: { name, sentence, ...(await load()) }, rest: words.slice(parts.length) }
   }
+  throw unknownCommand(commands, words)
+}
+
+/** The names of a group of commands, e.g. `keys create` and `keys list` of `keys`; empty if there is no such group. */
+function groupOf(commands: Commands, word: string | undefined): readonly string[] {
+  return Object.keys(commands).filter(name => name.startsWith(`${word} `))
+}
+
+function unknownCommand(commands: Commands, words: readonly string[]): Failure {
+  const [first = '', second = ''] = words
+  const group = groupOf(commands, first)
+  const isGroup = group.length > 0 && (second === '' || second.startsWith('-'))
+  if (isGroup) return new Failure(`\`${first}\` needs a command: ${group.join(', ')}.`, 2)
   const names = Object.keys(commands)
-  const group = names.filter(name => name.startsWith(`${words[0]} `))
-  throw new Failure(
-    `There is no command \`${words.slice(0, 2).join(' ')}\`. The commands are ${(group.length > 0 ? group : names).join(', ')}.`,
-    2,
-  )
+  const given = second === '' || second.startsWith('-') ? first : `${first} ${second}`
+  const groups = names.map(name => name.split(' ', 1)[0] ?? name)
+  // Options and arguments may follow a misspelt command of one word.
+  const suggestion = didYouMean(given, group.length > 0 ? group : names) || didYouMean(first, new Set(groups))
+  const hint =
+    group.length > 0 ? `The commands are ${group.join(', ')}.` : '`portico help` lists all commands.'
+  return new Failure(`There is no command \`${printable(given)}\`.${suggestion} ${hint}`, 2)
+}
+
+const helpWords: ReadonlySet<string | undefined> = new Set(['--help', '-h'])
+
+/** Whether the words ask for help instead of running a command. Words after `--` are arguments. */
+function asksForHelp(words: readonly string[]): boolean {
+  const end = words.indexOf('--')
+  return words.slice(0, end === -1 ? undefined : end).some(word => helpWords.has(word))
+}
+
+/** The help that the words ask for: of everything, a group or a command; undefined if they ask for none. */
+export async function helpFor(
+  commands: Commands,
+  words: readonly string[],
+  version: string,
+): Promise<string | undefined> {
+  const isHelp = words[0] === 'help'
+  if (!isHelp && words.length > 0 && !asksForHelp(words)) return undefined
+  const topic = words.slice(isHelp ? 1 : 0).filter(word => !helpWords.has(word))
+  const [first] = topic
+  if (first === undefined) return generalHelp(commands, version)
+  const group = groupOf(commands, first)
+  if (topic.length === 1 && group.length > 0 && !Object.hasOwn(commands, first))
+    return groupHelp(commands, group)
+  return commandHelp((await findCommand(commands, topic)).command)
 }
 
 /** Throws a `Failure` if the arguments are wrong. */
@@ -127,7 +168,7 @@ function usageOf({ name, arguments: expected = [], options }: NamedCommand): str
 }
 
 /** The help of one command. */
-export function commandHelp(command: NamedCommand): string {
+function commandHelp(command: NamedCommand): string {
   const options = Object.entries(command.options).map(([name, { value, sentence }]) => {
     const form = value === undefined ? `--${name}` : `--${name} <${value}>`
     return `  ${form.padEnd(26)}${sentence}`
@@ -136,15 +177,22 @@ export function commandHelp(command: NamedCommand): string {
   return `${command.sentence}\n\nUsage: ${usageOf(command)}\n${list}`
 }
 
+function commandLines(commands: Commands, names: readonly string[]): string {
+  return names.map(name => `  ${name.padEnd(20)}${commands[name]?.sentence}`).join('\n')
+}
+
+function groupHelp(commands: Commands, names: readonly string[]): string {
+  return `Commands:\n${commandLines(commands, names)}\n\n\`portico <command> --help\` shows a command's options.\n`
+}
+
 /** The list of all commands. */
-export function generalHelp(commands: Commands, version: string): string {
-  const lines = Object.entries(commands).map(([name, { sentence }]) => `  ${name.padEnd(20)}${sentence}`)
+function generalHelp(commands: Commands, version: string): string {
   return `Portico ${version}: REST, GraphQL, events and an OAuth 2.0 server from one declared model.
 
 Usage: portico <command> [options]
 
 Commands:
-${lines.join('\n')}
+${commandLines(commands, Object.keys(commands))}
 
 \`portico <command> --help\` shows a command's options. Settings come from the environment and from
 portico.config.ts or portico.config.json in this folder; \`portico print config\` lists them all.

@@ -80,7 +80,7 @@ function comparisons(conditions: OptionValues, path: readonly string[], place: s
 function comparison(path: readonly string[], value: unknown, place: string): readonly Literal[] {
   const field = path.join('.')
   if (value === null) return [{ field, operator: 'null', value: 'true' }]
-  if (Array.isArray(value)) return [{ field, operator: 'in', value: listed(value, place) }]
+  if (Array.isArray(value)) return [listed(field, value, place)]
   if (typeof value !== 'object') return [{ field, operator: 'eq', value: String(value) }]
   const members = membersOf(value, place)
   if (!isOperators(members)) return comparisons(members, path, place)
@@ -101,10 +101,11 @@ function operation(field: string, operator: string, operand: unknown, place: str
     return [{ field, operator: 'null', value: String(operator === 'eq') }]
   if (operator !== 'in') return [{ field, operator, value: String(operand) }]
   if (!Array.isArray(operand)) throw new TypeError(`${place} must be an array.`)
-  return [{ field, operator, value: listed(operand, place) }]
+  return [listed(field, operand, place)]
 }
 
-function listed(values: readonly unknown[], place: string): string {
+/** REST takes an empty parameter as a list without values. */
+function listed(field: string, values: readonly unknown[], place: string): Literal {
   const unlistable = values.findIndex(
     value => value === null || value === undefined || String(value).includes(','),
   )
@@ -113,7 +114,8 @@ function listed(values: readonly unknown[], place: string): string {
       `${place} cannot list ${JSON.stringify(values[unlistable])}: write it as an alternative of \`or\`.`,
     )
   if (values.length === 0) throw new TypeError(`${place} lists no value: nothing would match.`)
-  return values.join(',')
+  const value = values.join(',')
+  return { field, operator: value === '' ? 'eq' : 'in', value }
 }
 
 /** Refuses dates, maps and the like: they have no enumerable members, and an ignored condition would widen the result. */

@@ -58,10 +58,15 @@ function createPolicy(name: string, limit: number | 'off'): Policy | undefined {
   }
 }
 
-/** The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. */
-function headerLines(budget: Budget, { start, middle, end }: Policy, now: number): string {
+/**
+ * The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. `RateLimit` also has the names of its
+ * drafts up to 07, as parameters, which the newer draft ignores: the parser that clients use, ratelimit-header-parser 0.1.0,
+ * knows only those, and reads no other header where it finds `RateLimit`.
+ */
+function headerLines(budget: Budget, { limit, start, middle, end }: Policy, now: number): string {
   const { remaining, resetAt } = budget
-  return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${secondsLeft(budget, now)}${end}`
+  const seconds = secondsLeft(budget, now)
+  return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${seconds};limit=${limit};remaining=${remaining};reset=${seconds}${end}`
 }
 
 function secondsLeft({ resetAt }: Budget, now: number): number {

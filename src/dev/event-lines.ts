@@ -6,6 +6,7 @@ import { Outage } from '../events/outage.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'
 import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
+import { EventBursts, type ShownEvent } from './event-bursts.ts'
 import type { StoredMail } from './mail/mailbox.ts'
 import { mailPath } from './mail/pages.ts'
 
@@ -14,8 +15,11 @@ export function mailLine({ id, at, to, subject, isSent }: StoredMail, url: strin
   return JSON.stringify({ dev: 'mail', time: at, to, subject, link: `${url}${mailPath}/${id}`, isSent })
 }
 
+type ShownChange = ShownEvent & Pick<LoggedChange, 'id' | 'userId' | 'at' | 'changed'>
+
 export class EventLines {
   readonly #reader: LogReader
+  readonly #bursts: EventBursts<ShownChange>
 
   constructor(model: Model, feed: ChangeFeed, logger: Logger) {
     const onFault = (error: unknown) => logger.error({ err: error }, 'events cannot be shown')
@@ -23,9 +27,13 @@ export class EventLines {
       const collection = model.collections.get(change.collection)
       if (collection === undefined) return undefined
       const { event, id, userId, at, changed } = change
-      logger.info({ dev: 'event', event, type: typeOf(change, collection), id, userId, at, changed }, 'event')
+      this.#bursts.add({ event, type: typeOf(change, collection), id, userId, at, changed })
       return undefined
     }
+    this.#bursts = new EventBursts({
+      one: shown => logger.info({ dev: 'event', ...shown }, 'event'),
+      folded: events => logger.info({ dev: 'events', ...events }, 'events'),
+    })
     this.#reader = new LogReader({
       feed,
       outage: new Outage(() => feed.last(), onFault),
@@ -41,5 +49,6 @@ export class EventLines {
 
   stop(): void {
     this.#reader.stop()
+    this.#bursts.flush()
   }
 }

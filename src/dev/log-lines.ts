@@ -57,6 +57,13 @@ function eventLine({ event, type, id, userId, changed }: Fields, style: Style): 
   return `${style('magenta', 'event')}  ${text(type)} ${text(id)}${fields} ${style('dim', `no. ${event}${actor}`)}`
 }
 
+/** E.g. `4990 more events: post.created 4980, tag.created 10`. */
+function foldedLine({ count, types, first, last }: Fields, style: Style): string {
+  const counts = Object.entries(typeof types === 'object' && types !== null ? types : {})
+  const list = counts.map(([type, number]) => `${type} ${number}`).join(', ')
+  return `${style('magenta', 'event')}  ${text(count)} more events: ${text(list)} ${style('dim', `no. ${text(first)} to ${text(last)}`)}`
+}
+
 function mailLine({ to, subject, link, isSent }: Fields, style: Style): string {
   const delivery = isSent === true ? 'sent by the mail server' : 'not sent: no mail server is configured'
   return `${style('blue', 'mail')}   to ${text(to)}: ${text(subject)} ${style('cyan', text(link))} ${style('dim', delivery)}`
@@ -88,6 +95,7 @@ function noteLine(fields: Fields, style: Style): string {
 function body(fields: Fields, style: Style): string {
   if (fields.dev === 'mail') return mailLine(fields, style)
   if (fields.dev === 'event') return eventLine(fields, style)
+  if (fields.dev === 'events') return foldedLine(fields, style)
   return fields.msg === 'request' && 'status' in fields ? requestLine(fields, style) : noteLine(fields, style)
 }
 

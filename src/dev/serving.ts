@@ -11,7 +11,6 @@ import { failureOf } from '../cli/error-message.ts'
 import { loadProject, type Project } from '../cli/options.ts'
 import type { Settings } from '../config.ts'
 import { loadEnvFile } from '../env-file.ts'
-import type { Model } from '../model/model.ts'
 import { createLog } from '../observability/log.ts'
 import { loadSettings } from '../project.ts'
 import { loadMailTemplates } from '../serve/background/mailer.ts'
@@ -20,6 +19,7 @@ import type { OpenService } from '../serve/service.ts'
 import { open } from '../serve.ts'
 import { describeCrash } from '../source/describe.ts'
 import type { MigrationStep } from '../store/schema/diff.ts'
+import { openPath } from './addresses.ts'
 import { EventLines } from './event-lines.ts'
 import { fileHash, hashesOf, loadSources, projectFiles, recordFiles } from './loaded-files.ts'
 import { isFromDeveloper } from './mail/local-request.ts'
@@ -67,12 +67,6 @@ function sendConnection(socket: Socket): Promise<void> {
       resolve()
     })
   })
-}
-
-/** Returns a path that needs no credential. */
-function openPath({ collections }: Model): string {
-  const readable = [...collections.values()].find(({ access }) => access.read.kind === 'anyone')
-  return readable ? `/api/v1/${readable.name}` : '/api/v1/openapi.json'
 }
 
 function developmentSettings(settings: Settings, port: number): Settings {

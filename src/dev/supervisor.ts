@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { failureOf } from '../cli/error-message.ts'
 import { defaultModel } from '../project.ts'
 import { shownPath } from '../source/frame.ts'
+import { servicePaths } from './addresses.ts'
 import { mailLine } from './event-lines.ts'
 import { ListeningSocket } from './listening-socket.ts'
 import { hashesOf, projectFiles, sourcesOf } from './loaded-files.ts'
@@ -255,7 +256,11 @@ export class Supervisor {
     for (const sentence of migrated) this.#terminal.note(`Migrated: ${sentence}`)
     if (addresses.url !== this.#shownUrl || addresses.welcome !== undefined) {
       this.#shownUrl = addresses.url
-      this.#terminal.addresses(addresses, model, ms)
+      this.#terminal.addresses(addresses, {
+        program: 'Portico dev',
+        sentence: `serves ${model}, ready in ${ms} ms. It reloads when a file changes; press Ctrl-C to stop.`,
+        paths: [...servicePaths, ['Mails', '/dev/mail']],
+      })
     } else {
       const cause = changed.length === 0 ? 'the service is back' : changed.map(shownPath).join(', ')
       this.#terminal.note(`Reloaded in ${ms} ms: ${cause}`)

@@ -1,8 +1,17 @@
 /** The terminal of `portico dev`: its output and its questions. */
 import { createInterface } from 'node:readline/promises'
+import type { servicePaths } from './addresses.ts'
 import { clock, formatLine, RecentEvents } from './log-lines.ts'
 import type { ServingAddresses } from './messages.ts'
 import { type Style, terminalStyle } from './style.ts'
+
+interface AddressHeading {
+  /** In bold, e.g. `Portico dev`. */
+  readonly program: string
+  /** What follows. */
+  readonly sentence: string
+  readonly paths: typeof servicePaths
+}
 
 export class Terminal {
   readonly #style: Style
@@ -33,16 +42,13 @@ export class Terminal {
     this.#print(text.trimEnd())
   }
 
-  /** Prints the addresses once the first version serves. */
-  addresses({ url, openPath, welcome }: ServingAddresses, model: string, ms: number): void {
-    const rows = [
-      ['REST', '/api/v1'],
-      ['GraphQL', '/graphql'],
-      ['Docs', '/docs'],
-      ['Account', '/account'],
-      ['Mails', '/dev/mail'],
-    ].map(([name = '', path = '']) => `  ${name.padEnd(9)}${this.#style('cyan', url + path)}`)
-    const head = `${this.#style('bold', 'Portico dev')} serves ${model}, ready in ${ms} ms. It reloads when a file changes; press Ctrl-C to stop.`
+  /** Prints the addresses once the service is ready. */
+  addresses(
+    { url, openPath, welcome }: ServingAddresses,
+    { program, sentence, paths }: AddressHeading,
+  ): void {
+    const rows = paths.map(([name, path]) => `  ${name.padEnd(9)}${this.#style('cyan', url + path)}`)
+    const head = `${this.#style('bold', program)} ${sentence}`
     this.text(['', head, '', ...rows, ''].join('\n'))
     this.text(welcome ?? `\nTry it:\n\n  curl ${url}${openPath}\n`)
     this.text('')

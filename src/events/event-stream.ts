@@ -15,14 +15,16 @@ const keepAliveIntervalMs = 12_000
 /** A comment, which clients ignore. */
 export const commentBlock = ':\n\n'
 
-export class EventStream implements AsyncIterableIterator<string>, StreamedBody {
+type Chunk = string | Buffer
+
+export class EventStream implements AsyncIterableIterator<Chunk>, StreamedBody {
   readonly probe = commentBlock
   readonly #maxBufferedBytes: number
   readonly #onDisconnect: (tooSlow: boolean) => void
   readonly #keepAlive: NodeJS.Timeout
-  #blocks: string[] = ['\n']
-  #bufferedBytes = 0
-  #resolveRead: ((result: IteratorResult<string>) => void) | undefined
+  #chunks: Chunk[] = ['\n']
+  #bufferedBytes = 1
+  #resolveRead: ((result: IteratorResult<Chunk>) => void) | undefined
   #isEnded = false
   /** The promise that `keptUp` returns. */
   #caughtUp: PromiseWithResolvers<void> | undefined
@@ -45,14 +47,8 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
     return { status: 200, headers: eventStreamHeaders, body: this }
   }
 
-  next(): Promise<IteratorResult<string>> {
-    if (this.#blocks.length > 0) {
-      const value = this.#blocks.join('')
-      this.#blocks = []
-      this.#bufferedBytes = 0
-      this.#release()
-      return Promise.resolve({ value, done: false })
-    }
+  next(): Promise<IteratorResult<Chunk>> {
+    if (this.#chunks.length > 0) return Promise.resolve({ value: this.#take(), done: false })
     if (this.#isEnded) return Promise.resolve({ value: undefined, done: true })
     return new Promise(resolve => {
       this.#resolveRead = resolve
@@ -60,12 +56,12 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
   }
 
   /** The client has disconnected. */
-  return(): Promise<IteratorResult<string>> {
+  return(): Promise<IteratorResult<Chunk>> {
     if (!this.#isEnded) {
       this.#close()
       this.#onDisconnect(false)
     }
-    this.#blocks = []
+    this.#chunks = []
     this.#resolveRead?.({ value: undefined, done: true })
     this.#resolveRead = undefined
     return Promise.resolve({ value: undefined, done: true })
@@ -75,25 +71,40 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
     return this
   }
 
-  /** `block`: one or more events, each with its empty line. */
-  send(block: string): void {
+  /** `parts`: of one or more events, each with its empty line. */
+  send(...parts: readonly Chunk[]): void {
     if (this.#isEnded) return
-    if (this.#resolveRead) {
-      const resolve = this.#resolveRead
-      this.#resolveRead = undefined
-      resolve({ value: block, done: false })
-      return
-    }
-    this.#bufferedBytes += Buffer.byteLength(block)
-    if (this.#bufferedBytes > this.#maxBufferedBytes) this.#disconnect()
-    else this.#blocks.push(block)
+    // Checked before the event: a client that has read everything is sent any event.
+    if (this.#bufferedBytes > this.#maxBufferedBytes) return void this.#disconnect()
+    this.#chunks.push(...parts)
+    for (const part of parts) this.#bufferedBytes += Buffer.byteLength(part)
+    const resolve = this.#resolveRead
+    this.#resolveRead = undefined
+    resolve?.({ value: this.#take(), done: false })
+  }
+
+  /** All texts up to the next bytes, or bytes, which are not copied. */
+  #take(): Chunk {
+    const texts = this.#chunks.findIndex(chunk => typeof chunk !== 'string')
+    if (texts === 0) return this.#taken(this.#chunks.shift() ?? '')
+    return this.#taken(this.#chunks.splice(0, texts === -1 ? this.#chunks.length : texts).join(''))
+  }
+
+  #taken(chunk: Chunk): Chunk {
+    this.#bufferedBytes = this.#chunks.length === 0 ? 0 : this.#bufferedBytes - Buffer.byteLength(chunk)
+    if (this.#hasKeptUp) this.#release()
+    return chunk
   }
 
   /** Undefined if the client has read most of what was sent. Otherwise resolves when it has, or has disconnected. */
   keptUp(): Promise<void> | undefined {
-    if (this.#isEnded || this.#bufferedBytes <= this.#maxBufferedBytes / 4) return undefined
+    if (this.#hasKeptUp) return undefined
     this.#caughtUp ??= Promise.withResolvers()
     return this.#caughtUp.promise
+  }
+
+  get #hasKeptUp(): boolean {
+    return this.#isEnded || this.#bufferedBytes <= this.#maxBufferedBytes / 4
   }
 
   end(lastBlock: string): void {
@@ -104,7 +115,7 @@ export class EventStream implements AsyncIterableIterator<string>, StreamedBody 
   /** Discards the buffer: a client that reads on must find a broken stream, not one with a gap. */
   #disconnect(): void {
     this.#close()
-    this.#blocks = []
+    this.#chunks = []
     this.#onDisconnect(true)
   }
 

@@ -1,15 +1,17 @@
 /** Delivers one change at a time: renders a reply for each group that subscribes to it, and sends it to the members. */
 import type { LoggedChange } from '../plan/change-feed.ts'
+import { EventReply, type SendPacer } from './event-reply.ts'
 import type { SubscriberGroups } from './groups.ts'
 import type { Rendering } from './rendering.ts'
 import { hasTopicFor, type Subscriber, type SubscriberGroup } from './subscriber.ts'
 
-/** The longest time for which a delivery to many groups blocks the event loop. */
+/** The longest time for which rendering for many groups blocks the event loop. */
 const maxBlockingMs = 5
 
 export interface FanOutParts {
   readonly groups: SubscriberGroups
   readonly rendering: Rendering
+  readonly pacer: SendPacer
   /** Ends subscriptions that missed a change: their clients must learn that something is missing. */
   readonly fail: (subscribers: Iterable<Subscriber>, error: unknown) => void
 }
@@ -24,7 +26,7 @@ export class FanOut {
     this.#parts = parts
   }
 
-  /** Returns undefined if every reply was rendered synchronously. */
+  /** Returns undefined if every reply was rendered and sent synchronously. */
   deliver(change: LoggedChange): Promise<void> | undefined {
     this.#change = change
     const groups = this.#parts.groups.of(change)
@@ -84,9 +86,9 @@ export class FanOut {
     const { rendering, fail } = this.#parts
     try {
       const reply = rendering.render(group, change)
-      if (!(reply instanceof Promise)) return void send(group, change, reply)
+      if (!(reply instanceof Promise)) return this.#send(group, change, reply)
       return reply.then(
-        rendered => send(group, change, rendered),
+        rendered => this.#send(group, change, rendered),
         error => fail([...group.members], error),
       )
     } catch (error) {
@@ -94,10 +96,31 @@ export class FanOut {
       return undefined
     }
   }
-}
 
-/** `reply`: null where the members may not see the item. */
-function send({ members }: SubscriberGroup, { event }: LoggedChange, reply: string | null): void {
-  if (reply === null) return
-  for (const subscriber of members) subscriber.send(event, reply)
+  /** `text`: null where the members may not see the item. */
+  #send(group: SubscriberGroup, { event }: LoggedChange, text: string | null): Promise<void> | undefined {
+    if (text === null) return undefined
+    const reply = new EventReply(text)
+    let sent = 0
+    for (const subscriber of group.members) {
+      if (this.#parts.pacer.take(reply))
+        return this.#sendRest(group, [...group.members].slice(sent), event, reply)
+      subscriber.send(event, reply)
+      sent++
+    }
+    return undefined
+  }
+
+  /** Members that join meanwhile get the change by `catchUp`. */
+  async #sendRest(
+    group: SubscriberGroup,
+    rest: readonly Subscriber[],
+    event: number,
+    reply: EventReply,
+  ): Promise<void> {
+    for (const subscriber of rest) {
+      await this.#parts.pacer.wait(reply)
+      if (subscriber.group === group) subscriber.send(event, reply)
+    }
+  }
 }

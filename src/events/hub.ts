@@ -6,6 +6,7 @@
 import { ApiError, stoppingRefusal } from '../errors.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { Principal } from '../principal.ts'
+import { SendPacer } from './event-reply.ts'
 import { FanOut } from './fan-out.ts'
 import { SubscriberGroups } from './groups.ts'
 import { LogReader, type LogReaderParts } from './log-reader.ts'
@@ -59,7 +60,8 @@ export class Hub {
     const fail = (subscribers: Iterable<Subscriber>, error: unknown) => this.#fail(subscribers, error)
     const outage = new Outage(() => feed.last(), onFault)
     const rendering = new Rendering({ outage, retryLimitMs, hasSubscribers })
-    const fanOut = new FanOut({ groups: this.#live, rendering, fail })
+    const pacer = new SendPacer()
+    const fanOut = new FanOut({ groups: this.#live, rendering, pacer, fail })
     const reader = new LogReader({
       feed,
       outage,
@@ -73,6 +75,7 @@ export class Hub {
       feed,
       outage,
       rendering,
+      pacer,
       hasSubscribers,
       fail,
       livePosition: () => reader.position,

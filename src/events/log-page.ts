@@ -5,8 +5,8 @@ import { isLogEnd, maxBatchBytes } from './log-batch.ts'
 import { checkResumable } from './resume.ts'
 import { type ChangeRenderer, hasTopicFor } from './subscriber.ts'
 
-/** The most rows of the log that one page reads: a listener that may see few of them still makes progress. */
-const maxScannedRows = 1000
+/** The most batches of the log that one page reads: a listener that may see few of their events still makes progress. */
+const maxBatches = 10
 const batchSize = 100
 /** Changes that are rendered in parallel. */
 const sliceSize = 16
@@ -21,6 +21,8 @@ export interface LogPage {
   readonly position: number
   /** Whether the log may have more after it. */
   readonly hasMore: boolean
+  /** How many events were read, including those that the listener may not see. */
+  readonly scanned: number
 }
 
 interface Progress {
@@ -39,11 +41,18 @@ export async function readLogPage(
   { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<LogPage> {
   const progress: Progress = { replies: [], position: after, characters: 0 }
-  const page = (hasMore: boolean) => ({ replies: progress.replies, position: progress.position, hasMore })
-  for (let scanned = 0; scanned < maxScannedRows; scanned += batchSize) {
+  let scanned = 0
+  const page = (hasMore: boolean) => ({
+    replies: progress.replies,
+    position: progress.position,
+    hasMore,
+    scanned,
+  })
+  for (let batch = 0; batch < maxBatches; batch++) {
     const changes = await feed.after(progress.position, batchSize, maxBatchBytes)
     // Checked after reading: changes that were pruned meanwhile are missing.
     if (changes[0]?.event !== progress.position + 1) checkResumable(progress.position, await feed.bounds())
+    scanned += changes.length
     const isComplete = await readBatch(progress, changes, renderer, limit)
     if (isComplete && isLogEnd(changes, batchSize)) return page(false)
     if (!isComplete || isFull(progress, limit)) return page(true)

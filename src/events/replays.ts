@@ -4,6 +4,7 @@
  */
 
 import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
+import { EventReply, type SendPacer } from './event-reply.ts'
 import { maxBatchBytes } from './log-batch.ts'
 import { isTemporary, type Outage } from './outage.ts'
 import type { Rendering } from './rendering.ts'
@@ -24,6 +25,7 @@ export interface ReplayParts {
   readonly feed: ChangeFeed
   readonly outage: Outage
   readonly rendering: Rendering
+  readonly pacer: SendPacer
   readonly hasSubscribers: () => boolean
   /** The last event that the live reader has delivered. */
   readonly livePosition: () => number
@@ -142,25 +144,33 @@ class BatchDelivery {
     const { rendering, fail } = this.#parts
     const relevant = slice.filter(change => hasTopicFor(group.renderer, change))
     try {
-      const replies = await Promise.all(relevant.map(async change => rendering.render(group, change)))
-      const currentMembers = members.filter(member => member.group === group)
-      for (const member of currentMembers) this.#send(member, relevant, replies)
-      return currentMembers
+      const texts = await Promise.all(relevant.map(async change => rendering.render(group, change)))
+      const replies = texts.map(text => (text === null ? null : new EventReply(text)))
+      for (const member of members) await this.#send(member, group, relevant, replies)
     } catch (error) {
-      const currentMembers = members.filter(member => member.group === group)
-      fail(currentMembers, error)
-      return currentMembers
+      fail(
+        members.filter(member => member.group === group),
+        error,
+      )
     }
+    return members.filter(member => member.group === group || !member.isOpen)
   }
 
-  #send(member: Subscriber, changes: readonly LoggedChange[], replies: readonly (string | null)[]): void {
+  /** Stops if the member changes its group. */
+  async #send(
+    member: Subscriber,
+    group: SubscriberGroup,
+    changes: readonly LoggedChange[],
+    replies: readonly (EventReply | null)[],
+  ): Promise<void> {
     for (const [index, { event }] of changes.entries()) {
       const reply = replies[index]
-      if (typeof reply !== 'string') continue
+      if (!reply) continue
+      if (this.#parts.pacer.take(reply)) await this.#parts.pacer.wait(reply)
+      if (member.group !== group) return
       member.sendNow(event, reply)
-      if (!member.isOpen) return
       const keptUp = member.sink.keptUp?.()
-      if (keptUp) return void this.#setAside(member, keptUp)
+      if (keptUp && member.isOpen) return this.#setAside(member, keptUp)
     }
   }
 

@@ -2,6 +2,7 @@
 import type { Awaitable } from '../plan/answer.ts'
 import type { ChangeKind, LoggedChange } from '../plan/change-feed.ts'
 import type { Principal } from '../principal.ts'
+import type { EventReply } from './event-reply.ts'
 
 /** A request for changes, made by a transport. */
 export interface SubscriptionRequest {
@@ -31,7 +32,7 @@ export interface ChangeRenderer {
 /** Where a subscriber's replies go. */
 export interface ReplySink {
   /** `event`: the number of the change in the log. */
-  next(reply: string, event: number): void
+  next(reply: EventReply, event: number): void
   /** Undefined if the client keeps up. Otherwise resolves when it does: a replay waits for that, live replies do not. */
   keptUp?(): Promise<void> | undefined
   /** The subscription has ended: with an error, or, if undefined, because the service stops. */
@@ -63,7 +64,7 @@ export class Subscriber {
   #state: 'replaying' | 'held' | 'live' = 'replaying'
   /** Every event up to this one was processed, and its reply sent. */
   #position = 0
-  #held: { readonly event: number; readonly reply: string }[] = []
+  #held: { readonly event: number; readonly reply: EventReply }[] = []
   #heldCharacters = 0
   /** Whether live replies were dropped from `#held`. */
   #isIncomplete = false
@@ -101,16 +102,16 @@ export class Subscriber {
   }
 
   /** Sends a live reply, or holds it. */
-  send(event: number, reply: string): void {
+  send(event: number, reply: EventReply): void {
     if (this.#state === 'live') return void this.sendNow(event, reply)
     if (this.#isIncomplete) return
-    this.#heldCharacters += reply.length
+    this.#heldCharacters += reply.text.length
     this.#held.push({ event, reply })
     if (this.#held.length > maxHeldReplies || this.#heldCharacters > maxHeldCharacters) this.dropHeld()
   }
 
   /** Sends the reply for an event, unless the subscriber already has it. */
-  sendNow(event: number, reply: string): void {
+  sendNow(event: number, reply: EventReply): void {
     if (event <= this.#position) return
     this.#position = event
     this.sink.next(reply, event)

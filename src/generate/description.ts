@@ -243,7 +243,8 @@ function revealedOf(
 
 /** The schemas of events by collection. */
 function eventsOf(document: UncheckedObject): ReadonlyMap<string, readonly UncheckedObject[]> {
-  const events = listAt(objectAt(document, 'components', 'schemas', 'Event'), 'oneOf')
+  const page = objectAt(document, 'components', 'schemas', 'EventPage', 'properties')
+  const events = listAt(resolved(document, objectAt(page, 'data', 'items')), 'oneOf')
     .filter(isObject)
     .map(schema => objectAt(resolved(document, schema), 'properties'))
   return Map.groupBy(events, properties => textAt(objectAt(properties, 'collection'), 'const'))
@@ -282,6 +283,11 @@ export function describeApi(document: UncheckedObject): ApiDescription {
   if (collections.length - byItemSchema.size > maxCopies)
     throw new DocumentError(`More than ${maxCopies} collections of the document have the same items.`)
   const events = eventsOf(document)
+  const tags = new Map(
+    listAt(document, 'tags')
+      .filter(isObject)
+      .map(tag => [textAt(tag, 'name'), textAt(tag, 'description')]),
+  )
   const inFolder = (folder: string) => paths.filter(({ segments }) => segments[0] === folder)
   return {
     collections: collections.map(collection => {
@@ -290,7 +296,7 @@ export function describeApi(document: UncheckedObject): ApiDescription {
       return {
         name,
         singular: singularOf(ownEvents, collection),
-        description: textAt(list, 'description'),
+        description: tags.get(name) ?? '',
         isDeprecated: objectAt(list, 'get')['deprecated'] === true,
         item: schema,
         create: bodyOf(objectAt(list, 'post')),

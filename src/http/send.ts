@@ -71,7 +71,7 @@ function isStream(body: Reply['body']): body is StreamedBody {
   return body !== null && typeof body === 'object' && !Buffer.isBuffer(body)
 }
 
-function stopIterator(iterator: AsyncIterator<string>): void {
+function stopIterator(iterator: AsyncIterator<string | Buffer>): void {
   iterator.return?.().catch(() => {})
 }
 

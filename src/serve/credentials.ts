@@ -18,6 +18,7 @@ import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { Store } from '../store/store.ts'
 import { trustedIssuerReaders } from './credentials/trusted-issuers.ts'
+import type { FaultLog } from './monitoring/fault-log.ts'
 import { tracedAuthenticate } from './monitoring/traces.ts'
 
 interface CredentialParts {
@@ -28,6 +29,7 @@ interface CredentialParts {
   readonly run: Run
   readonly settings: Settings
   readonly log: Log
+  readonly faults: Pick<FaultLog, 'report'>
   readonly traces: Traces | undefined
   /** The address of the service. */
   readonly issuer: () => string
@@ -48,13 +50,13 @@ export interface Credentials {
 }
 
 export async function openCredentials(parts: CredentialParts): Promise<Credentials> {
-  const { model, store, encrypted, run, settings, log, traces, issuer } = parts
+  const { model, store, encrypted, run, settings, log, faults, traces, issuer } = parts
   const lastUses = new LastUses(encrypted)
   const version = (collection: string) => store.version(collection)
   const onUse = (used: Used) =>
     void lastUses
       .note(used)
-      .catch(error => log.logger.warn({ err: error, kind: used.kind }, 'a last use was not stored'))
+      .catch(error => faults.report(error, 'storing a last use failed', { kind: used.kind }))
   const accessSeconds = settings['oauth.accessTokenLife']
   const records = withGrantEnds(withDenials(encrypted, accessSeconds), run)
   const overlapSeconds = settings['oauth.secretOverlap']

@@ -27,7 +27,7 @@ import { createIdempotency } from '../idempotency.ts'
 import type { OperationParts } from '../logic/operations/call.ts'
 import { RunView } from '../logic/runs/view.ts'
 import type { Model } from '../model/model.ts'
-import type { Log, Logger } from '../observability/log.ts'
+import type { Log } from '../observability/log.ts'
 import type { CreateHooks, Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'
 import type { BuiltIns } from '../rest/actions/action.ts'
@@ -38,7 +38,7 @@ import { openReactions, type RunningReactions } from './background/reactions.ts'
 import { openWebhookSender, type RunningSender } from './background/webhook-sender.ts'
 import { clientOf } from './credentials/connected-client.ts'
 import { createTokenLimits } from './credentials/token-rate-limit.ts'
-import { logFault } from './monitoring/fault-log.ts'
+import type { FaultLog } from './monitoring/fault-log.ts'
 import type { RefusalLog } from './monitoring/refusal-log.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
 import { loggedTimeLimit } from './time-limit.ts'
@@ -64,6 +64,7 @@ interface TransportParts {
   readonly cluster: Cluster
   readonly settings: Settings
   readonly log: Log
+  readonly faults: FaultLog
   readonly mail: Mailer
   /** The time for rules, actions, reactions and jobs. */
   readonly clock: Clock
@@ -89,9 +90,9 @@ export interface Transports {
 export function openTransports(parts: TransportParts): Transports {
   const { model, store, cluster, limits, settings, mail, issuer, clock } = parts
   const { logger } = parts.log
-  const logFaultsOf = (subject: string) => (error: unknown) => logFault(logger, error, `${subject} failed`)
+  const logFaultsOf = (subject: string) => (error: unknown) => parts.faults.report(error, `${subject} failed`)
   const { counters } = cluster
-  const work = createBackground(logBackgroundFaults(logger))
+  const work = createBackground(logFaultsOf('background work'))
   const notices = noticesOf(parts, work)
   const { run, hooks } = openOwnCollections(parts, work, notices)
   const timeLimit = loggedTimeLimit(logger)
@@ -129,7 +130,10 @@ export function openTransports(parts: TransportParts): Transports {
     refusals: parts.refusals,
     onFault: logFaultsOf('a GraphQL operation'),
   })
-  const reactions = openReactions({ model, store, run, hooks, mail, settings, logger, clock, timeLimit })
+  const { faults } = parts
+  const reactions = openReactions({
+    ...{ model, store, run, hooks, mail, settings, logger, faults, clock, timeLimit },
+  })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
   return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
@@ -207,8 +211,4 @@ function addressWriter(parts: AddressChangeParts): Run['write'] {
     loading ??= load()
     return (await loading)(plan, principal, within)
   }
-}
-
-function logBackgroundFaults(logger: Logger) {
-  return (error: unknown) => logger.error({ err: error }, 'background work failed')
 }

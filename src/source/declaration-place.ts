@@ -165,11 +165,58 @@ function resolved({ source, value }: Declared): Range {
   return definition(source, token.text, 0)?.value ?? value
 }
 
+/** The first string among the tokens of the range with this name, alone or in a path such as `project.name`. */
+function findString({ source, from, to }: Range, name: string): number | undefined {
+  const isNamed = ({ kind, text }: Token) =>
+    kind === 'string' && (text === name || text.split('.').includes(name))
+  const index = source.tokens.findIndex((token, at) => at >= from && at < to && isNamed(token))
+  return index === -1 ? undefined : index
+}
+
+/** A string in the definitions of the names within the value, e.g. in a rule that several collections share. */
+function findInDefinitions(
+  value: Range,
+  text: string,
+  visited: Set<Token>,
+): { source: SourceFile; index: number } | undefined {
+  const { source, from, to } = value
+  for (const { kind, text: name } of source.tokens.slice(from, to)) {
+    if (kind !== 'name' || visited.size >= maxNames) continue
+    const defined = definition(source, name, 0)
+    const key = defined?.source.tokens[defined.key]
+    if (defined === undefined || key === undefined || visited.has(key)) continue
+    visited.add(key)
+    const index = findString(defined.value, text)
+    if (index !== undefined) return { source: defined.source, index }
+    const deeper = findInDefinitions(defined.value, text, visited)
+    if (deeper) return deeper
+  }
+  return undefined
+}
+
+/** The names in backticks, without those that the message suggests, the last one first. */
+function namesIn(message: string): readonly string[] {
+  const [fault = ''] = message.split('Did you mean')
+  return [...fault.matchAll(/`([^`]+)`/g)].map(([, name]) => name ?? '').reverse()
+}
+
+/** Where the value takes what the message names from a definition elsewhere; undefined if it is in the value itself. */
+function sharedPlace({ value }: Declared, message: string): SourcePlace | undefined {
+  const names = namesIn(message)
+  if (names.some(name => findString(value, name) !== undefined)) return undefined
+  for (const name of names) {
+    const found = findInDefinitions(value, name, new Set())
+    const token = found?.source.tokens[found.index]
+    if (found && token) return placeAt(found.source.path, found.source.text, token.start)
+  }
+  return undefined
+}
+
 /**
  * The place of a path such as `posts.fields.title.default`, or of its longest prefix in the sources. Undefined if not even
- * the first part is found, as in a generated model.
+ * the first part is found, as in a generated model. `message`: of the fault, which may name what a shared rule contains.
  */
-export function declarationPlace(file: string, path: string): SourcePlace | undefined {
+export function declarationPlace(file: string, path: string, message = ''): SourcePlace | undefined {
   const model = open(file)
   const root = model && (defaultOf(model, 0)?.value ?? { source: model, from: 0, to: model.tokens.length })
   let range: Range | undefined = root
@@ -181,5 +228,7 @@ export function declarationPlace(file: string, path: string): SourcePlace | unde
     range = resolved(declared)
   }
   const token = deepest?.source.tokens[deepest.key]
+  const shared = deepest && sharedPlace(deepest, message)
+  if (shared) return shared
   return deepest && token && placeAt(deepest.source.path, deepest.source.text, token.start)
 }

@@ -76,7 +76,7 @@ export interface DeclarationFault {
 export function describeFaults(file: string, subject: string, faults: readonly DeclarationFault[]): string {
   const count = faults.length === 1 ? '1 fault' : `${faults.length} faults`
   const descriptions = faults.map(({ place, message }, index) => {
-    const source = index < maxFrames ? declarationPlace(file, place) : undefined
+    const source = index < maxFrames ? declarationPlace(file, place, message) : undefined
     const frame = source === undefined ? '' : `\n${indented(codeFrame(source), '    ')}\n`
     return `\n  ${place}: ${message}${frame}`
   })

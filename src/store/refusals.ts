@@ -15,5 +15,9 @@ export function tooManyChangesError(): ApiError {
 
 /** The error of a write that may or may not be stored. The reply has no `Retry-After`. */
 export function unconfirmedWriteError(cause: unknown): ApiError {
-  return new ApiError('UNAVAILABLE', unconfirmedMessage, { isUnconfirmed: true, cause })
+  return new ApiError('UNAVAILABLE', unconfirmedMessage, {
+    isUnconfirmed: true,
+    isDatabaseFault: true,
+    cause,
+  })
 }

@@ -28,9 +28,14 @@ export class WriteHealth {
     this.#failures = shared.failures()
   }
 
-  /** A commit that changed something is durable. */
+  /** A commit that changed something is durable. After a failure it proves nothing: others may need what it did not. */
   recordCommit(): void {
     this.#storedAt = this.#clock()
+  }
+
+  /** A commit that needed all that ordinary writes need is durable. */
+  recordProof(): void {
+    this.recordCommit()
     this.#failures = this.#shared.failures()
     this.#hasFailed = false
   }

@@ -1,5 +1,6 @@
 /** Accessibility of the pages that the OAuth tests do not visit: axe-core finds nothing, light and dark, 320 pixels wide. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
@@ -170,9 +171,28 @@ async function turnOnCodes(
   await page.locator('main button:not(.plain):not(.danger)').last().click()
   await page.locator('.codes').waitFor()
   await assertPage('recovery-codes')
+  await keepCodes(page)
   await page.goto(`${url}/account/security`)
   await assertPage('security-with-codes')
   return secret
+}
+
+/** The codes as a file, by a plain link, and on the clipboard. */
+async function keepCodes(page: Page): Promise<void> {
+  const codes = await page.locator('.codes li').allTextContents()
+  assert.equal(new Set(codes).size, 10)
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download' }).click(),
+  ])
+  assert.equal(download.suggestedFilename(), 'recovery-codes.txt')
+  const file = readFileSync(await download.path(), 'utf8')
+  assert.deepEqual(file.trim().split('\n').slice(2), codes)
+  assert.match(file, new RegExp(`^Recovery codes for ${email}\n\n`))
+  await page.getByRole('button', { name: 'Copy: Your recovery codes' }).click()
+  await page.getByText('Copied').waitFor()
+  const copied = String(await page.evaluate('navigator.clipboard.readText()'))
+  assert.deepEqual(copied.split('\n'), codes)
 }
 
 async function reset(
@@ -233,6 +253,8 @@ function logo(route: Route): Promise<void> {
 }
 
 const appearance: ServeOptions = {
+  // The mail server never answers: the pages only need one to be set.
+  ...{ 'mail.smtp': 'smtp://127.0.0.1:9', 'accounts.signUp': 'open' },
   ...{ rateLimit: 'off', 'theme.colour': '#ffd54a', 'theme.logo': 'https://logo.example.com/service.svg' },
   ...{
     secretKeys: ['the-key-of-tests-of-every-page-of-an-account'],
@@ -250,7 +272,8 @@ for (const [name, options] of Object.entries(screens)) {
     await withService(
       appearance,
       async service => {
-        const { context, page, faults } = await openVisitor(browser, options)
+        const permissions = ['clipboard-read', 'clipboard-write']
+        const { context, page, faults } = await openVisitor(browser, { ...options, permissions })
         await page.route('https://logo.example.com/**', logo)
         const assertPage = async (screenshot: string) => {
           await assertWellFormed(page)
@@ -265,6 +288,12 @@ for (const [name, options] of Object.entries(screens)) {
           await errors(page, assertPage, url, apps)
           await serviceErrors(page, assertPage, url)
           await newAddress(page, assertPage, service)
+          await page.goto(`${url}/account/sign-in?confirm=yes`)
+          await page.getByRole('heading', { name: /^Confirm it’s you, / }).waitFor()
+          await assertPage('confirm')
+          await page.goto(`${url}/no/such/page`)
+          await page.getByRole('heading', { name: 'There is nothing here' }).waitFor()
+          await assertPage('not-found')
           await page.goto(`${url}/oauth/logout`)
           await assertPage('sign-out')
           await page.locator('main button').first().click()

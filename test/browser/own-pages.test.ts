@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { ServeOptions } from '../../src/serve/service.ts'
 import { withService } from '../serve/service.ts'
 import { openBrowser } from './chromium.ts'
 import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
@@ -173,7 +174,11 @@ const screens: Readonly<Record<string, BrowserContextOptions>> = {
 
 for (const [name, options] of Object.entries(screens)) {
   test(`a user creates keys, apps and webhooks and deletes the account, on accessible pages: ${name}`, async () => {
-    const settings = { rateLimit: 'off', 'theme.name': 'Blog', 'webhooks.allowPrivate': true } as const
+    const settings: ServeOptions = {
+      ...{ rateLimit: 'off', 'theme.name': 'Blog', 'webhooks.allowPrivate': true },
+      // The mail server never answers: the pages only need one to be set.
+      ...{ 'mail.smtp': 'smtp://127.0.0.1:9', 'accounts.signUp': 'open' },
+    }
     await withService(settings, async ({ url }) => {
       const permissions = ['clipboard-read', 'clipboard-write']
       const { context, page, faults } = await openVisitor(browser, { ...options, permissions })

@@ -47,8 +47,25 @@ test('help lists every command, and each command explains itself', async () => {
   }
 })
 
+test('help explains a command or a group, before and after its name', async () => {
+  const commandHelp = (await portico(['start', '--help'])).out
+  assert.match(commandHelp, /^Serve the model until SIGTERM or SIGINT\.\n\nUsage: portico start \[options\]/)
+  assert.equal((await portico(['help', 'start'])).out, commandHelp)
+  assert.equal((await portico(['start', '-h'])).out, commandHelp)
+  const groupHelp = (await portico(['users', '--help'])).out
+  assert.match(groupHelp, /^Commands:\n {2}users create +Create an account\.\n {2}users list/)
+  assert.doesNotMatch(groupHelp, /^ {2}keys/m)
+  assert.equal((await portico(['help', 'users'])).out, groupHelp)
+  assert.match((await portico(['help', 'users', 'list'])).out, /Usage: portico users list/)
+})
+
 const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = [
-  [['bogus'], {}, 2, /no command `bogus`.*start, dev, check/],
+  [['bogus'], {}, 2, /no command `bogus`\. `portico help` lists/],
+  [['user', 'list'], {}, 2, /no command `user list`\. Did you mean `users list`\?/],
+  [['strat', '--port', '4000'], {}, 2, /no command `strat`\. Did you mean `start`\?/],
+  [['users', 'lst'], {}, 2, /no command `users lst`\. Did you mean `users list`\?.*users create/],
+  [['users'], {}, 2, /`users` needs a command: users create, users list/],
+  [['help', 'strat'], {}, 2, /Did you mean `start`\?/],
   [['keys', 'bogus'], {}, 2, /no command `keys bogus`.*keys create/],
   [['keys', 'create'], {}, 2, /needs --user/],
   [

@@ -56,6 +56,14 @@ test('conditions become filters, always with an operator', async () => {
   )
 })
 
+test('an empty text is a value, also as the only one of a list', async () => {
+  const { api, url } = recording()
+  await api.tasks.list({
+    where: { title: '', not: [{ title: { ne: '' } }, { title: [''] }], or: [{ title: { in: [''] } }] },
+  })
+  assert.equal(url(), `${here}/tasks?title[eq]=&not[title][ne]=&not[title][eq]=&or[1][title][eq]=`)
+})
+
 test('a related field whose name is an operator gets an explicit operator', async () => {
   const { api, url } = recording()
   await api.tasks.list({ where: { project: { contains: { eq: 'x' } } } as never })

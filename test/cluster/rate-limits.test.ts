@@ -106,7 +106,7 @@ test('every response has headers with the limit, the remaining budget and the re
     'X-RateLimit-Limit': '1000',
     'X-RateLimit-Remaining': '999',
     'X-RateLimit-Reset': String((start + minuteMs) / 1000),
-    RateLimit: '"user";r=999;t=45',
+    RateLimit: '"user";r=999;t=45;limit=1000;remaining=999;reset=45',
     'RateLimit-Policy': '"user";q=1000;w=60',
   })
   limits.draw(anonymous('192.0.2.1'), answer)
@@ -175,7 +175,7 @@ test('Retry-After is at least one second, whatever the clock of the counters', a
   await assert.rejects(async () => limits.draw(user(7, 'user', 'all'), answer), {
     headers: { 'Retry-After': '1' },
   })
-  assert.match(headersOf(answer.headerLines).RateLimit ?? '', /;t=1$/)
+  assert.match(headersOf(answer.headerLines).RateLimit ?? '', /;t=1;/)
 })
 
 const addresses = [
@@ -205,4 +205,28 @@ test('a draw with a larger cost takes all of it or nothing', () => {
   assert.equal(answer.budget?.remaining, 3)
   limits.draw(somebody, answer, 3)
   assert.equal(headersOf(answer.headerLines)['X-RateLimit-Remaining'], '0')
+})
+
+/** How ratelimit-header-parser 0.1.0 reads `RateLimit`: it takes no other header where there is this one. */
+function readAsParser(header: string) {
+  const numberOf = (pattern: RegExp) => Number.parseInt(pattern.exec(header)?.[1] ?? '', 10)
+  return {
+    limit: numberOf(/limit\s*=\s*(\d+)/i),
+    remaining: numberOf(/remaining\s*=\s*(\d+)/i),
+    reset: numberOf(/reset\s*=\s*(\d+)/i),
+  }
+}
+
+test('RateLimit is read by clients of the newest draft, and by the parser of the older ones', () => {
+  const time = clock(start + 15_000)
+  const limits = createRateLimits({ user: 50, address: 120 }, memoryCounters(time), time.now)
+  const answer: RateLimited = { headerLines: '' }
+  limits.draw(user(7, 'user', 'all'), answer, 8)
+  const { RateLimit = '' } = headersOf(answer.headerLines)
+  assert.deepEqual(readAsParser(RateLimit), { limit: 50, remaining: 42, reset: 45 })
+  // A list of one item with parameters (RFC 9651, 3.1 and 3.3): of those, draft 10 reads `r` and `t`.
+  const [item, ...parameters] = RateLimit.split(';')
+  assert.equal(item, '"user"')
+  for (const parameter of parameters) assert.match(parameter, /^[a-z]+=\d+$/)
+  assert.deepEqual(parameters.slice(0, 2), ['r=42', 't=45'])
 })

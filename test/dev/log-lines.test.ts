@@ -21,6 +21,17 @@ const lines: readonly (readonly [fields: object, shown: RegExp])[] = [
   ],
   [
     {
+      dev: 'events',
+      count: 4990,
+      types: { 'post.created': 4980, [hostile]: 10 },
+      first: 11,
+      last: 5000,
+      msg: 'events',
+    },
+    /event {2}4990 more events: post\.created 4980, a\\u001b[^\n]* 10 no\. 11 to 5000$/,
+  ],
+  [
+    {
       dev: 'mail',
       to: hostile,
       subject: hostile,

@@ -39,7 +39,7 @@ function open(feed: StubFeed = stubFeed()) {
     const received: number[] = []
     const ends: unknown[] = []
     const sink = {
-      next: (_reply: string, event: number) => received.push(event),
+      next: (_reply: unknown, event: number) => received.push(event),
       end: (error: unknown) => ends.push(error),
     }
     return { received, ends, ...(await hub.subscribe(requestOf(key), principal, sink, resume)) }

@@ -10,11 +10,11 @@ import { user } from '../../src/principal.ts'
 import { until } from '../transports/service.ts'
 import { loggedChange, stubFeed, stubRequest } from './stub.ts'
 
-/** A feed whose results are correct when they are read, and arrive `delay` milliseconds later. */
-function delayedFeed(delay: () => number) {
+/** A feed whose results are correct when they are read, and arrive when `delay` resolves. */
+function delayedFeed(delay: () => Promise<void>) {
   const stub = stubFeed()
   const later = async <T>(answer: T | Promise<T>): Promise<T> => {
-    await pause(delay())
+    await delay()
     return answer
   }
   const feed: ChangeFeed = {
@@ -30,7 +30,7 @@ function delayedFeed(delay: () => number) {
 function subscribe(hub: Hub) {
   const received: number[] = []
   const sink = {
-    next: (_reply: string, event: number) => received.push(event),
+    next: (_reply: unknown, event: number) => received.push(event),
     end: (error: unknown) => assert.fail(`ended: ${error}`),
   }
   return { got: received, opened: hub.subscribe(stubRequest(), user(1, 'user', 'all'), sink) }
@@ -46,19 +46,22 @@ function hubOn(feed: ChangeFeed) {
 }
 
 test('an event committed during a subscribe is delivered, even if the log is read before its end is known', async () => {
-  const delays = [30, 80]
-  const { stub, feed } = delayedFeed(() => delays.shift() ?? 1)
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const delays = [first.promise, second.promise]
+  const { stub, feed } = delayedFeed(() => delays.shift() ?? Promise.resolve())
   const hub = hubOn(feed)
   stub.commit({})
   const { got, opened } = subscribe(hub)
-  await pause(50)
+  first.resolve()
+  await until(() => delays.length === 0)
   // The first query has returned; the second was sent before this commit and has not returned.
   stub.commit({})
   await pause(20)
   assert.deepEqual(got, [])
+  second.resolve()
   const { close } = await opened
   stub.commit({})
-  await pause(30)
+  await until(() => got.length === 2)
   assert.deepEqual(got, [2, 3])
   close()
   assert.equal(hub.size, 0)
@@ -121,7 +124,7 @@ test('a gap in the event ids is not taken for lost events', async () => {
 })
 
 test('each of many subscribers gets every later event, once and in order', async () => {
-  const { stub, feed } = delayedFeed(() => Math.random() * 4)
+  const { stub, feed } = delayedFeed(() => pause(Math.random() * 4))
   const hub = hubOn(feed)
   const all: { from: number; until: number; received: number[]; close: () => void }[] = []
   for (let round = 0; round < 60; round++) {
@@ -164,7 +167,7 @@ test('a delivery to many groups yields to other work, and each member gets each 
     Array.from({ length: 20 }, (_, index) => {
       const events: number[] = []
       received.push(events)
-      const sink = { next: (_: string, event: number) => events.push(event), end: () => assert.fail() }
+      const sink = { next: (_: unknown, event: number) => events.push(event), end: () => assert.fail() }
       return hub.subscribe({ ...stubRequest(render), key: `group ${index}` }, user(1, 'user', 'all'), sink)
     }),
   )
@@ -200,7 +203,7 @@ test('listeners of one user whose tokens have different claims get what their ow
         claims: { key: `org=${org}`, values: new Map([['org', org]]) },
       }
       const sink = {
-        next: (reply: string) => received.push(JSON.parse(reply).org),
+        next: ({ text }: { readonly text: string }) => received.push(JSON.parse(text).org),
         end: (error: unknown) => assert.fail(`ended: ${error}`),
       }
       const { close } = await hub.subscribe(request, principal, sink)

@@ -19,12 +19,17 @@ function feedOf(count: number, collection = 'posts') {
 describe('a page of the log', () => {
   it('ends at its limit, with the position of its last reply', async () => {
     const page = await readLogPage(feedOf(50), posts, { after: 0, limit: 3 })
-    assert.deepEqual(page, { replies: ['post 2', 'post 4', 'post 6'], position: 6, hasMore: true })
+    assert.deepEqual(page, {
+      replies: ['post 2', 'post 4', 'post 6'],
+      position: 6,
+      hasMore: true,
+      scanned: 50,
+    })
   })
 
   it('ends at the end of the log, after events that are not shown', async () => {
     const page = await readLogPage(feedOf(5), posts, { after: 2, limit: 3 })
-    assert.deepEqual(page, { replies: ['post 4'], position: 5, hasMore: false })
+    assert.deepEqual(page, { replies: ['post 4'], position: 5, hasMore: false, scanned: 3 })
     const full = await readLogPage(feedOf(4), posts, { after: 2, limit: 1 })
     assert.equal(full.position, 4)
   })
@@ -86,6 +91,7 @@ describe('a page of the log', () => {
       replies: [],
       position: 10,
       hasMore: false,
+      scanned: 0,
     })
   })
 })

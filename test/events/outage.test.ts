@@ -54,9 +54,9 @@ function fixture(retryLimitMs = 60_000) {
     const replies: string[] = []
     const ends: unknown[] = []
     const { changePrincipal, close } = await hub.subscribe(request, user(id, role, 'all'), {
-      next: (reply, event) => {
+      next: ({ text }, event) => {
         received.push(event)
-        replies.push(reply)
+        replies.push(text)
       },
       end: error => ends.push(error),
     })

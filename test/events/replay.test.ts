@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../src/errors.ts'
+import type { EventReply } from '../../src/events/event-reply.ts'
 import { Hub } from '../../src/events/hub.ts'
 import type { ReplySink, SubscriptionRequest } from '../../src/events/subscriber.ts'
 import type { ChangeFeed } from '../../src/plan/change-feed.ts'
@@ -169,7 +170,7 @@ describe('the transition from replay to live events', () => {
     })
     const subscribe = async (principal: Principal, after?: number) => {
       const received: string[] = []
-      const sink = { next: (reply: string) => void received.push(reply), end: assert.fail }
+      const sink = { next: ({ text }: EventReply) => void received.push(text), end: assert.fail }
       return { got: received, ...(await hub.subscribe(request, principal, sink, { after })) }
     }
     return { stub, held, subscribe }

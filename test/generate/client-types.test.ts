@@ -222,7 +222,7 @@ function repeatingDocument(events: number): UncheckedObject {
   const document = JSON.parse(JSON.stringify(documentOf(blog)))
   const { schemas } = document.components
   schemas.Large = { properties: { ['x'.repeat(100_000)]: { type: 'integer' } } }
-  schemas.Event.oneOf = Array.from({ length: events }, (_, index) => ({
+  schemas.ItemEvent.oneOf = Array.from({ length: events }, (_, index) => ({
     properties: {
       collection: { const: 'posts' },
       type: { const: `post.x${index}` },

@@ -23,11 +23,12 @@ function recorder(act: (title: string, context: LooseContext) => unknown) {
 test('events are kept beyond their retention until every reaction has handled them', async () => {
   const finished = Promise.withResolvers<void>()
   const stuck = recorder(title => (title === 'slow' ? finished.promise : undefined))
+  const quick = recorder(() => undefined)
   const use = async ({ task, runner, stop, until, clock, store, gaps }: Fixture) => {
     const first = runner(patient)
     await first.settled()
     for (const title of ['slow', 'a', 'b']) await task(title)
-    await until(() => first.counts.succeeded === 2, 'the other events are done')
+    await until(() => first.counts.succeeded === 5, 'the other events are done')
     for (let times = 0; times < 3; times++) await clock.advance(10_000)
     await sleep(400)
     assert.equal((await store.changes.bounds()).pruned, 0)
@@ -39,7 +40,8 @@ test('events are kept beyond their retention until every reaction has handled th
     await until(async () => (await store.changes.bounds()).pruned > 0, 'handled events are pruned', 10_000)
   }
   const retention = { maxAgeMs: 100, idleMs: 50 }
-  await within(kind, { reactions: { stuck: on('task.created', stuck.run) } }, use, undefined, { retention })()
+  const reactions = { stuck: on('task.created', stuck.run), quick: on('task.created', quick.run) }
+  await within(kind, { reactions }, use, undefined, { retention })()
 })
 
 test('the position is past a failing event and the later ones of its item', async () => {
@@ -93,5 +95,40 @@ test('at most a few thousand events of one reaction wait, and the others follow 
       succeeded,
       succeeded.map((_, n) => n),
     )
+  })()
+})
+
+test('events are read a few hundred ahead of those that run', async () => {
+  const finished = Promise.withResolvers<void>()
+  const waiting = recorder(() => finished.promise)
+  await within(kind, { reactions: { waiting: on('task.created', waiting.run) } }, async fixture => {
+    const { task, store, runner, until, clock } = fixture
+    await Promise.all(Array.from({ length: 1000 }, (_, n) => task(`task ${n}`)))
+    const start = (await store.changes.last()) - 1000
+    let read = 0
+    const { changes } = store
+    const log: typeof changes = {
+      last: () => changes.last(),
+      bounds: () => changes.bounds(),
+      hold: (name, event) => changes.hold(name, event),
+      counts: () => changes.counts(),
+      onCommit: listener => changes.onCommit(listener),
+      poll: () => changes.poll(),
+      async after(event, limit, maxBytes) {
+        const found = await changes.after(event, limit, maxBytes)
+        read = Math.max(read, found.at(-1)?.event ?? 0)
+        return found
+      },
+    }
+    const running = runner({ ...patient, log })
+    await until(() => running.state.inFlight > 0, 'some run')
+    for (let seconds = 0; seconds < 5; seconds++) {
+      await clock.advance(1000)
+      await sleep(5)
+    }
+    assert.ok(read - start <= 600, `${read - start} were read`)
+    finished.resolve()
+    await running.settled()
+    assert.equal(waiting.titles.length, 1000)
   })()
 })

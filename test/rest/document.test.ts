@@ -7,8 +7,10 @@ import tracker from '../../examples/tracker/model.ts'
 import type { Reply } from '../../src/call.ts'
 import {
   anyone,
+  choice,
   collection,
   integer,
+  json,
   model,
   nobody,
   relation,
@@ -20,6 +22,7 @@ import {
 import { checkModel } from '../../src/model/check.ts'
 import { anonymous, app, type Principal, user } from '../../src/principal.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
+import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
 import {
   answerOf,
   type Document,
@@ -349,6 +352,44 @@ function schemasOf(value: Document, schemas: Document[] = []): readonly Document
   for (const part of Object.values(value)) schemasOf(part, schemas)
   return schemas
 }
+
+test('the constants of enumerations have names, which are unique in the whole document', () => {
+  const spelled = choice(['open', 'NOT_SET', 'toBe', 'x86-64', 'x_86_64'])
+  const signs = json({ schema: { enum: ['<', '<=', 'é', 'a b', 'A-B', '', '1st'] } })
+  const { schemas } = documentOf(
+    model({
+      limits: collection({ fields: { state: spelled, sign: signs }, access: { read: anyone } }),
+      bounds: collection({ fields: { state: spelled, sign: signs }, access: { read: anyone } }),
+    }),
+  ).components
+  const namesOf = (name: string) => schemas[name]?.['x-enum-varnames']
+  const ofStates = ['Open', 'NotSet', 'ToBe', 'X8664', 'X86642']
+  assert.deepEqual(
+    namesOf('LimitState'),
+    ofStates.map(name => `LimitState${name}`),
+  )
+  const ofSigns = ['U003C', 'U003CU003D', 'U00E9', 'AB', 'AB2', 'Empty', '1st']
+  assert.deepEqual(
+    namesOf('LimitSign'),
+    ofSigns.map(name => `LimitSign${name}`),
+  )
+  const { OauthAppScopeSeparator: separator } = schemas
+  assert.deepEqual(separator?.enum, [',', ' '])
+  assert.deepEqual(namesOf('OauthAppScopeSeparator'), [
+    'OauthAppScopeSeparatorComma',
+    'OauthAppScopeSeparatorSpace',
+  ])
+  const enumerations = Object.values<Document>(schemas).filter(schema => schema.enum !== undefined)
+  const all: readonly string[] = enumerations.flatMap(schema => schema['x-enum-varnames'])
+  for (const name of all) assert.match(name, /^[A-Z][A-Za-z0-9]*$/)
+  assert.equal(new Set([...all, ...Object.keys(schemas)]).size, all.length + Object.keys(schemas).length)
+})
+
+test('only the document of the pages describes the requests that webhooks receive', () => {
+  assert.equal(documents.rich.webhooks, undefined)
+  const reference: Document = referenceDocument(checkModel(rich), undefined, 'https://example.com')
+  assert.equal(reference.webhooks.event.post.operationId, 'receiveEvent')
+})
 
 test('every integer has a range, every array has items, and no schema has several types', () => {
   const all = schemasOf(documents.rich)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
-import { anyone, collection, integer, model, relation, role, text, users } from '../../src/index.ts'
+import { anyone, collection, integer, model, relation, role, text, url, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { user } from '../../src/principal.ts'
 import { parseSearch } from '../../src/rest/query/filter.ts'
@@ -256,4 +256,57 @@ test('alternatives are limited in number, and in the relations that they follow 
 test('a text that no item can contain is not searched for', () => {
   for (const value of ['a\0', '\ud800'])
     assert.throws(() => parseSearch({ name: 'q', value }), { code: 'BAD_REQUEST' }, JSON.stringify(value))
+})
+
+test('an empty value is the empty text where the field can contain it, and is refused elsewhere', async () => {
+  const tags = checkModel(
+    model({
+      users: users(),
+      tags: collection({
+        fields: {
+          title: text({ optional: true }),
+          link: url({ optional: true }),
+          size: integer({ optional: true }),
+          part_of_id: relation('tags', { optional: true, as: 'part_of', inverse: 'parts' }),
+        },
+        access: { read: anyone, create: anyone, update: anyone, delete: anyone },
+      }),
+    }),
+  )
+  const own = await openHarness(tags, model => openStore(sqlite, model))
+  const found = async (query: string) => {
+    const { body } = await own.send({ url: `/api/v1/tags?fields=id&${query}` }, ann)
+    const { data, error } = JSON.parse(String(body))
+    return data?.map(({ id }: { readonly id: number }) => id) ?? error.message
+  }
+  try {
+    for (const [title, part_of_id] of [
+      ['', null],
+      ['t', 1],
+      [null, 2],
+    ] as const)
+      await own.seed('tags', { title, part_of_id })
+    for (const [query, expected] of [
+      ['title=', [1]],
+      ['title', [1]],
+      ['title[eq]=', [1]],
+      ['title[ne]=', [2]],
+      ['not[title]=', [2, 3]],
+      ['not[title][ne]=', [1, 3]],
+      ['title[gt]=', [2]],
+      ['title[lte]=', [1]],
+      ['title[in]=,t', [1, 2]],
+      ['or[1][title]=&or[2][title][null]=true', [1, 3]],
+      ['part_of.title=', [2]],
+      ['title[contains]=', [1, 2]],
+      ['title[icontains]=', [1, 2]],
+      ['title[starts_with]=', [1, 2]],
+      ['link=', []],
+    ] as const)
+      assert.deepEqual(await found(query), expected, query)
+    for (const name of ['size', 'size[gt]', 'created_at', 'part_of_id', 'title[in]', 'title[null]', 'q'])
+      assert.match(await found(`${name}=`), /is empty|"q" is not known/, name)
+  } finally {
+    await own.close()
+  }
 })

@@ -48,6 +48,26 @@ test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operat
   })
 })
 
+test('a page of events draws a request for each hundred events that it reads, also those of which it tells nothing', async () => {
+  await withService({ rateLimit: 500 }, async ({ call, key }) => {
+    await earlyInMinute()
+    const items = Array.from({ length: 250 }, () => ({ title: 'x' }))
+    assert.equal((await call('/api/v1/posts', { method: 'POST', key, body: items })).status, 201)
+    const drawnBy = async (query: string) => {
+      const [before, answer] = [
+        await call('/api/v1/posts', { key }),
+        await call(`/api/v1/events?after=0&${query}`, { key }),
+      ]
+      assert.equal(answer.status, 200, answer.text)
+      const [had, has] = [before, answer].map(({ headers }) => Number(headers.get('x-ratelimit-remaining')))
+      return Number(had) - Number(has)
+    }
+    assert.equal(await drawnBy('limit=50'), 1)
+    assert.ok((await drawnBy('limit=1000')) >= 3)
+    assert.ok((await drawnBy('limit=1000&types=post.deleted')) >= 3)
+  })
+})
+
 test('a batch draws a request for each operation and a bulk create one for 20 items, unless the budget is too small', async () => {
   await withService({ rateLimit: 50 }, async ({ call, key }) => {
     await earlyInMinute()

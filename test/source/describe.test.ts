@@ -87,6 +87,46 @@ test('a fault is located where the model, or a module that it imports, declares 
   assert.equal(declarationPlace(file, 'users.fields.name'), undefined)
 })
 
+test('a fault in a shared rule is located in its definition, one in the declaration itself stays there', () => {
+  const shared = `import { related, owner, field } from 'portico'
+const own = owner('user_id')
+export const isTeam = related('teams', own).or(field('project.archved').eq(null))
+export const loop = loop.and(isTeam)
+`
+  const source = `import { collection, field, model, related, role } from 'portico'
+import { isTeam, loop } from './rules.ts'
+const isOpen = field('stat').eq('open')
+export default model({
+  posts: collection({
+    access: { read: isTeam.or(role('admin')), create: isOpen, update: loop, delete: field('titel').eq(isOpen) },
+  }),
+})
+`
+  const file = write('shared.ts', source)
+  write('rules.ts', shared)
+  const rows = [
+    ['posts.access.read', '`posts` has no relation `teams`.', "rules.ts:3 'teams'"],
+    ['posts.access.read', '`projects` has no field `archved`.', "rules.ts:3 'project.archved'"],
+    ['posts.access.create', '`posts` has no field `stat`. Did you mean `teams`?', "shared.ts:3 'stat'"],
+    ['posts.access.update', '`posts` has no relation `teams`.', "rules.ts:3 'teams'"],
+    ['posts.access.delete', '`posts` has no field `titel`.', 'shared.ts:6 delete:'],
+    ['posts.access.read', '`posts` has no relation `elsewhere`.', 'shared.ts:6 read:'],
+    ['posts.access.read', 'It is no rule.', 'shared.ts:6 read:'],
+  ] as const
+  for (const [path, message, expected] of rows) {
+    const found = declarationPlace(file, path, message)
+    assert.ok(found, message)
+    const [name = '', ...rest] = expected.split(' ')
+    const [short = '', line] = name.split(':')
+    assert.deepEqual([found.file, found.line], [join(folder, short), Number(line)], message)
+    const text = (short === 'shared.ts' ? source : shared).split('\n')[found.line - 1] ?? ''
+    assert.ok(
+      text.slice(found.column - 1).startsWith(rest.join(' ')),
+      `${message}: ${text.slice(found.column - 1)}`,
+    )
+  }
+})
+
 test('every fault of a model is listed, and its source cannot move the cursor of the terminal', () => {
   const file = write(
     'hostile.ts',

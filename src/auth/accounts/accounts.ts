@@ -52,6 +52,8 @@ export interface AccountParts {
 /** The shared parts, with the tokens, counters and records that are created from them. */
 export interface AccountBase extends AccountParts, BackgroundWork {
   readonly now: () => number
+  /** Whether the mails of the service reach anybody. Otherwise no page may say that a link was sent. */
+  readonly mailArrives: boolean
   readonly tokens: LinkTokens
   readonly addresses: Addresses
   readonly codes: OneTimeCodes
@@ -79,6 +81,7 @@ export function createAccountBase(parts: AccountParts): AccountBase {
   return {
     ...parts,
     now,
+    mailArrives: parts.mail.delivers || parts.mail.isShown === true,
     tokens: createTokens(records, now),
     addresses: createAddresses(records, now),
     codes: createOneTimeCodes(records, now),

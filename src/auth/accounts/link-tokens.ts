@@ -7,6 +7,8 @@ export type TokenKind =
   | 'PasswordReset'
   | 'AddressVerification'
   | 'PendingAccount'
+  /** On the page after a sign-up: sends its link again. */
+  | 'SignUpAgain'
   | 'SecondFactor'
   | 'PasskeyChallenge'
   /** Between the start of a sign-in with a provider and its callback. */
@@ -22,6 +24,7 @@ const lifetimesMs: Readonly<Record<TokenKind, number>> = {
   PasswordReset: 60 * minuteMs,
   AddressVerification: 24 * 60 * minuteMs,
   PendingAccount: 24 * 60 * minuteMs,
+  SignUpAgain: 60 * minuteMs,
   SecondFactor: 5 * minuteMs,
   PasskeyChallenge: 5 * minuteMs,
   ProviderSignIn: 10 * minuteMs,

@@ -30,11 +30,18 @@ export interface NewAccount {
   readonly requester?: Requester
 }
 
+/** A link was sent, unless an account exists already, which the answer does not reveal. */
+export interface SentLink {
+  readonly kind: 'sent'
+  readonly email: string
+  /** The token for `sendLinkAgain`. */
+  readonly again: string
+}
+
 export type SignUpAnswer =
   /** An account with the address exists now. The answer does not reveal whether one existed before. */
   | { readonly kind: 'ready' }
-  /** A link was sent, unless an account exists already, which the answer does not reveal. */
-  | { readonly kind: 'sent' }
+  | SentLink
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
   | Throttled
 
@@ -194,18 +201,52 @@ async function commitOnce({ records, now }: AccountBase, email: string): Promise
  * Mails the link that creates the account, or tells the owner of an existing account of the attempt. `proof`: the
  * hash of the password, or the identity.
  */
-export async function sendLink(
+export async function startSignUp(
   base: AccountBase,
   values: SignUpValues,
   proof: string | ProviderIdentity,
   requester?: Requester,
-): Promise<void> {
-  const { run, mail, tokens, issuer } = base
-  const to = String(values.email)
-  const user = await findByEmail(run, to)
-  if (user) return sendKnownAddress(base, user, requester)
+): Promise<SentLink> {
   const pending: PendingSignUp =
     typeof proof === 'string' ? { values, hashed: proof } : { values, linked: proof }
+  // For every address alike: whether there is an account is found out in the background only.
+  const again = await base.tokens.issue('SignUpAgain', pending)
+  base.background(() => sendLink(base, pending, requester))
+  return { kind: 'sent', email: String(values.email), again }
+}
+
+/** Sends the link of a sign-up once more. `token`: `again` of its answer. */
+export async function sendLinkAgain(
+  base: AccountBase,
+  token: string,
+  address: string,
+  requester?: Requester,
+): Promise<SentLink | { readonly kind: 'over' } | Throttled> {
+  const pending = await base.tokens.peek<PendingSignUp>('SignUpAgain', token)
+  if (!pending) return { kind: 'over' }
+  const email = String(pending.values.email)
+  const seconds = await base.signUpMails.take(email, address)
+  if (seconds !== undefined) return { kind: 'throttled', seconds }
+  base.background(() => sendLink(base, pending, requester))
+  return { kind: 'sent', email, again: token }
+}
+
+/** What was entered in the sign-up, to be corrected; undefined if the token is wrong or has expired. */
+export async function enteredSignUp({ tokens }: AccountBase, token: string) {
+  const pending = await tokens.peek<PendingSignUp>('SignUpAgain', token)
+  if (!pending) return undefined
+  const { name, email, ...others } = pending.values
+  // As the form has them: any text but an empty one checks a checkbox.
+  const textOf = (value: JsonValue | undefined) => (value === false ? '' : String(value ?? ''))
+  const answers = new Map(Object.entries(others).map(([field, value]) => [field, textOf(value)]))
+  return { name: String(name ?? ''), email: String(email), answers }
+}
+
+async function sendLink(base: AccountBase, pending: PendingSignUp, requester?: Requester): Promise<void> {
+  const { run, mail, tokens, issuer } = base
+  const to = String(pending.values.email)
+  const user = await findByEmail(run, to)
+  if (user) return sendKnownAddress(base, user, requester)
   const link = `${issuer}/account/verify?account=${await tokens.issue('PendingAccount', pending)}`
   const minutes = lifetimeMinutes('PendingAccount')
   return mail.sendTemplate('finishSignUp', { to, requester }, { link, minutes })
@@ -222,8 +263,7 @@ export async function signUp(base: AccountBase, account: NewAccount): Promise<Si
   const takenFaults = await takenValueFaults(base, values)
   if (takenFaults.size > 0) return { kind: 'faults', faults: takenFaults }
   if (base.signUp === 'open') return createOpen(base, values, passwordHash, account.requester)
-  base.background(() => sendLink(base, values, passwordHash, account.requester))
-  return { kind: 'sent' }
+  return startSignUp(base, values, passwordHash, account.requester)
 }
 
 /** The address to which the link was sent. `provider`: its id; undefined if the account gets a password. */

@@ -70,6 +70,7 @@ export function createMailer(parts: MailerParts): Mailer {
   }
   return {
     delivers: mail.delivers,
+    isShown: mail.isShown ?? false,
     send: message => mail.send(message),
     async sendTemplate(name, receiver, values) {
       const language = await languageOf(receiver)

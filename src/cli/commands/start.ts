@@ -1,6 +1,8 @@
 /** `portico start`: serves until a signal arrives. */
-import type { FirstAdministrator } from '../../auth/bootstrap.ts'
+import type { FirstAdministrator } from '../../auth/first-administrator.ts'
+import type { Service } from '../../serve/service.ts'
 import { start } from '../../serve.ts'
+import { shownPath } from '../../source/frame.ts'
 import type { Command } from '../commands.ts'
 import { database, model, type Project, port, projectOf } from '../options.ts'
 import { printSecret } from '../output.ts'
@@ -25,12 +27,38 @@ export function welcome(administrator: FirstAdministrator, url: string): string 
   ].join('\n')
 }
 
-async function startAndWait({ model, settings }: Project): Promise<string> {
-  const stopped = stopSignal()
-  const service = await start(model, settings, { ownProcess: true })
-  if (service.firstAdministrator) {
-    await printSecret(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
+/** At a terminal, the log is readable, and the addresses follow it, as `portico dev` shows them. */
+async function openTerminal({ model, settings, path }: Project) {
+  const { Terminal } = await import('../../dev/terminal.ts')
+  const { openPath, servicePaths } = await import('../../dev/addresses.ts')
+  const terminal = new Terminal()
+  const write = (lines: string) => {
+    for (const line of lines.trimEnd().split('\n')) terminal.line(line)
   }
+  const showAddresses = (service: Service, ms: number) => {
+    const url = settings.baseUrl ?? service.url
+    const welcomeText = service.firstAdministrator && welcome(service.firstAdministrator, url)
+    terminal.addresses(
+      { url, openPath: openPath(model), welcome: welcomeText },
+      {
+        program: 'Portico',
+        sentence: `serves ${shownPath(path)}, ready in ${ms} ms. Press Ctrl-C to stop.`,
+        paths: servicePaths,
+      },
+    )
+  }
+  return { logOutput: { write }, showAddresses }
+}
+
+async function startAndWait(project: Project): Promise<string> {
+  const { model, settings } = project
+  const began = performance.now()
+  const stopped = stopSignal()
+  const terminal = process.stdout.isTTY ? await openTerminal(project) : undefined
+  const service = await start(model, settings, { ownProcess: true, logOutput: terminal?.logOutput })
+  if (terminal) terminal.showAddresses(service, Math.round(performance.now() - began))
+  else if (service.firstAdministrator)
+    await printSecret(welcome(service.firstAdministrator, settings.baseUrl ?? service.url))
   await stopped
   await service.close()
   return ''

@@ -5,6 +5,7 @@
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { ConnectedClient, CredentialMonitor } from '../../events/credential-monitor.ts'
+import type { EventReply } from '../../events/event-reply.ts'
 import { EventStream, eventStreamHeaders } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
 import { type ConnectionQuota, releaseOnce } from '../../events/quota.ts'
@@ -21,9 +22,14 @@ export interface StreamParts extends SubscriptionParts {
   readonly maxBufferedBytes: number
 }
 
-/** `event`: the number of the event to which `text` is the reply. */
-export function nextEvent(text: string, event?: number): string {
-  return `${event === undefined ? '' : `id: ${event}\n`}event: next\ndata: ${text}\n\n`
+export function nextEvent(text: string): string {
+  return `event: next\ndata: ${text}\n\n`
+}
+
+/** `event`: the number of the event to which `chunk` is the reply. */
+function nextParts({ chunk }: EventReply, event: number): readonly (string | Buffer)[] {
+  const prefix = `id: ${event}\nevent: next\ndata: `
+  return typeof chunk === 'string' ? [`${prefix}${chunk}\n\n`] : [prefix, chunk, '\n\n']
 }
 
 export const completeEvent = 'event: complete\ndata:\n\n'
@@ -79,7 +85,7 @@ export async function streamSubscription(
   }
   try {
     subscription = await openSubscription(parts, withResume(call, bound), principal, {
-      next: (text, event) => stream.send(nextEvent(text, event)),
+      next: (reply, event) => stream.send(...nextParts(reply, event)),
       keptUp: () => stream.keptUp(),
       end,
     })

@@ -136,10 +136,13 @@ export class WebSocketConnection implements ConnectedClient, Peer {
     this.#release()
   }
 
-  send(text: string): void {
+  /** `parts`: of one message, sent as fragments (RFC 6455, 5.4), so that bytes that connections share are not copied. */
+  send(...parts: readonly (string | Buffer)[]): void {
     if (this.#state === 'ended') return
-    this.#socket.send(text)
-    if (this.#socket.bufferedAmount > this.#parts.maxBufferedBytes) this.#dropSlowReader()
+    // Checked before the message: a client that has read everything is sent any message.
+    if (this.#socket.bufferedAmount > this.#parts.maxBufferedBytes) return void this.#dropSlowReader()
+    for (const [index, part] of parts.entries())
+      this.#socket.send(part, { binary: false, fin: index === parts.length - 1 })
   }
 
   keptUp(): Promise<void> | undefined {

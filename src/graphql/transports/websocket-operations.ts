@@ -22,7 +22,8 @@ export interface RunningParts extends OperationParts, SubscriptionParts {
 export interface Peer {
   readonly principal: Principal
   readonly credential: CredentialHeaders | undefined
-  send(text: string): void
+  /** `parts`: of one message. */
+  send(...parts: readonly (string | Buffer)[]): void
   /** See `ReplySink`. */
   keptUp(): Promise<void> | undefined
 }
@@ -112,7 +113,10 @@ export class RunningOperations {
     const { principal } = this.#peer
     const prefix = nextPrefix(running.id)
     const subscription = await openSubscription(this.#parts, bound, principal, {
-      next: text => this.#peer.send(`${prefix}${text}}`),
+      next: ({ chunk }) =>
+        typeof chunk === 'string'
+          ? this.#peer.send(`${prefix}${chunk}}`)
+          : this.#peer.send(prefix, chunk, '}'),
       keptUp: () => this.#peer.keptUp(),
       end: error => this.#end(running, error),
     })

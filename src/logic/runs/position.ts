@@ -46,13 +46,11 @@ export function nextPosition(
   progress: readonly (ReactionPosition & { readonly name: string })[],
   jobs: PlannedJobs,
 ): RunnerPosition {
-  const entries = progress.map(({ name, doneAhead: done }) => [name, done] as const)
+  const positions = Object.fromEntries(progress.map(({ name, position }) => [name, position]))
+  const done = Object.fromEntries(progress.map(({ name, doneAhead: events }) => [name, events]))
   return {
-    reactions: {
-      ...reactions,
-      ...Object.fromEntries(progress.map(({ name, position }) => [name, position])),
-    },
-    doneAhead: withoutEmpty({ ...doneAhead, ...Object.fromEntries(entries) }),
+    reactions: { ...reactions, ...positions },
+    doneAhead: withoutEmpty({ ...doneAhead, ...done }),
     jobs,
   }
 }

@@ -28,6 +28,8 @@ const reservedFields: Reasons = {
   ...reserve('every item has it already', 'id created_at updated_at'),
   ...reserve('it is a query parameter of every list', 'page per_page cursor sort fields include q api_key'),
   ...reserve('it joins conditions in a GraphQL filter', 'and or not'),
+  // SQLite: an alias of this name is not a column outside its subquery, although it is quoted.
+  ...reserve('SQLite takes it as a value', 'true false'),
   ...reserve('the database has a column of this name', 'rowid oid tableoid xmin xmax cmin cmax ctid'),
 }
 

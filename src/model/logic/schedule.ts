@@ -1,6 +1,7 @@
 /** Schedules of jobs: words or cron expressions, in a time zone. */
 import { Cron } from 'croner'
 import { didYouMean } from '../nearest.ts'
+import { hourMs, nextDue } from './clock-changes.ts'
 
 /** Times are in milliseconds since 1970. */
 export interface Schedule {
@@ -91,25 +92,45 @@ export function cronOf(schedule: string): string {
 /** Throws a `RangeError` with the reason. */
 export function scheduleOf(schedule: string, timeZone: string): Schedule {
   requireTimeZone(timeZone)
-  const cron = openCron(schedule, cronOf(schedule), timeZone)
-  const next = (after: number) => cron.nextRun(new Date(after))?.getTime()
-  if (next(0) === undefined) throw new RangeError(`\`${schedule}\` is never due.`)
-  return {
-    next,
-    last(until, after) {
-      // Croner excludes the time that it gets, and due times are whole seconds: the start of the next second includes `until`.
-      const [previous] = cron.previousRuns(1, new Date((Math.floor(until / 1000) + 1) * 1000))
-      const latest = previous?.getTime()
-      if (latest !== undefined && latest > after && latest <= until) return latest
-      const following = next(after)
-      return following !== undefined && following <= until ? following : undefined
-    },
-  }
+  const expression = cronOf(schedule)
+  const { nextRun } = openCron(schedule, expression)
+  const next = nextDue(timeZone, nextRun, isContinuous(expression))
+  if (nextRun(0) === undefined) throw new RangeError(`\`${schedule}\` is never due.`)
+  return { next, last: (until, after) => lastDue(next, until, after) }
 }
 
-function openCron(schedule: string, expression: string, timezone: string): Cron {
+/** Whether it is due every so many minutes or hours, rather than at times of the day: its hours are `*`, a step of `*`, or all. */
+function isContinuous(expression: string): boolean {
+  const [, hour = ''] = expression.split(' ')
+  if (/[*?]/.test(hour)) return true
+  const { nextRun } = openCron(expression, `0 ${hour} * * *`)
+  return Array.from({ length: 24 }, (_, n) => n * hourMs).every(time => nextRun(time) === time)
+}
+
+/** Bisects the time after `after`: up to the last due time, the next one is at or before `until`. */
+function lastDue(next: Schedule['next'], until: number, after: number): number | undefined {
+  let last: number | undefined
+  let [low, high] = [after, until]
+  while (low < high) {
+    const from = last === undefined ? low : Math.floor((low + high) / 2)
+    const due = next(from)
+    if (due !== undefined && due <= until) low = last = due
+    else if (last === undefined) return undefined
+    else high = from
+  }
+  return last
+}
+
+interface CronExpression {
+  /** The first time at or after `from` that matches the expression, by a clock that shows UTC. */
+  nextRun(this: void, from: number): number | undefined
+}
+
+function openCron(schedule: string, expression: string): CronExpression {
   try {
-    return new Cron(expression, { timezone, paused: true })
+    const cron = new Cron(expression, { timezone: 'UTC', paused: true })
+    // Croner excludes the time that it gets.
+    return { nextRun: from => cron.nextRun(new Date(from - 1))?.getTime() }
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
     throw new RangeError(`\`${schedule}\` is not a cron expression: ${reason}.`)

@@ -80,9 +80,12 @@ export function queryInput(operation: Operation, query: string): QueryInput {
   for (const parameter of parseQuery(query)) {
     const { name, value } = parameter
     const declared = operation.input.get(name)
+    if (declared) {
+      values[name] = valueOfParameter(parameter, fieldOfValue(name, declared))
+      continue
+    }
     requireValue(parameter)
-    if (declared) values[name] = valueOfParameter(parameter, fieldOfValue(name, declared))
-    else if (name === 'id' && operation.target === 'item') id = idOf(parameter)
+    if (name === 'id' && operation.target === 'item') id = idOf(parameter)
     else if (operation.output.kind === 'item' && itemParameters.includes(name)) {
       answerParameters.push(`${name}=${encodeURIComponent(value)}`)
     } else throw unknownParameter(name, parametersOf(operation))
@@ -101,9 +104,11 @@ function parametersOf({ input, target, output }: Operation): readonly string[] {
   ]
 }
 
-function valueOfParameter({ name, value }: Parameter, { type }: Field): JsonValue {
+function valueOfParameter(parameter: Parameter, { type }: Field): JsonValue {
+  const { name, value } = parameter
   const parsed = type.fromText(value)
   if (parsed !== undefined) return parsed
+  requireValue(parameter)
   const expected = describeSchema(type.filterSchema)
   throw parameterFault(
     name,

@@ -11,6 +11,7 @@ import type { Run } from '../../plan/run.ts'
 import type { Principal } from '../../principal.ts'
 import { readAccept } from '../accept.ts'
 import type { CollectionViews } from '../query/collection-view.ts'
+import type { WriteServices } from '../write.ts'
 import { jsonEvents, pageReply, streamedEvents, streamHeaders } from './form.ts'
 import type { EventRouteParts } from './parts.ts'
 import { parsePosition } from './position.ts'
@@ -18,7 +19,7 @@ import { type EventsQuery, parseEventsQuery } from './query.ts'
 import { streamEvents } from './stream.ts'
 import { waitForEvents } from './wait.ts'
 
-export interface EventsHandlerParts extends EventRouteParts {
+export interface EventsHandlerParts extends EventRouteParts, Pick<WriteServices, 'draw'> {
   readonly model: Model
   readonly run: Run
   readonly viewsOf: (access: Principal['access']) => CollectionViews
@@ -42,7 +43,7 @@ export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
 }
 
 interface EventsCall {
-  readonly parts: EventRouteParts
+  readonly parts: EventsHandlerParts
   readonly query: EventsQuery
   readonly request: SubscriptionRequest
   readonly principal: Principal
@@ -61,10 +62,15 @@ async function stream({ parts, query, request, principal, call }: EventsCall): P
   })
 }
 
+/** Events that one request of the budget pays for. */
+const eventsPerRequest = 100
+
 /** With `wait`, an empty page at the end of the log waits for the next event. */
 async function readPage({ parts, query, request, principal, call }: EventsCall): Promise<LogPage> {
   const after = query.after ?? (await parts.feed.bounds()).drawn
   const page = await readLogPage(parts.feed, request.rendererFor(principal), { after, limit: query.limit })
+  const furtherRequests = Math.ceil(page.scanned / eventsPerRequest) - 1
+  if (furtherRequests > 0) await parts.draw?.(call, principal, furtherRequests)
   const isEnd = page.replies.length === 0 && !page.hasMore
   if (!isEnd || query.waitSeconds === 0 || call.method === 'HEAD') return page
   const client = parts.clientOf(call, principal)

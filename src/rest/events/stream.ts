@@ -2,6 +2,7 @@
 import type { Reply } from '../../call.ts'
 import type { ApiError } from '../../errors.ts'
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
+import type { EventReply } from '../../events/event-reply.ts'
 import { commentBlock, EventStream } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { Release } from '../../events/quota.ts'
@@ -72,9 +73,9 @@ class StreamListener implements ConnectedClient, ReplySink {
     this.stream.send(this.#passed())
   }
 
-  next(block: string, event: number): void {
+  next({ chunk }: EventReply, event: number): void {
     this.#sent = event
-    this.stream.send(block)
+    this.stream.send(chunk)
   }
 
   keptUp(): Promise<void> | undefined {

@@ -1,5 +1,6 @@
 /** Long polling: the reply waits for the first event that the caller may see. */
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
+import type { EventReply } from '../../events/event-reply.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { LogPage } from '../../events/log-page.ts'
 import type { SubscriptionRequest } from '../../events/subscriber.ts'
@@ -65,7 +66,7 @@ class LongPoll {
   async start(): Promise<void> {
     const { request, principal, after } = this.#wait
     const sink = {
-      next: (reply: string, event: number) => this.#take(reply, event),
+      next: ({ text }: EventReply, event: number) => this.#take(text, event),
       end: (error: unknown) => (error === undefined ? this.#finish() : this.#fail(error)),
     }
     try {
@@ -95,7 +96,7 @@ class LongPoll {
     if (!this.#end()) return
     const isFull = this.#replies.length === this.#wait.limit
     const position = isFull ? this.#last : Math.max(this.#last, this.#subscription?.position ?? 0)
-    this.#resolve({ replies: this.#replies, position, hasMore: isFull })
+    this.#resolve({ replies: this.#replies, position, hasMore: isFull, scanned: this.#replies.length })
   }
 
   #fail(error: unknown): void {

@@ -16,6 +16,7 @@ import {
 } from './aggregates.ts'
 import { batchPath, batchSchemas } from './batch.ts'
 import { schemaReference } from './components.ts'
+import { withConstantNames } from './enumerations.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { explainPath, explainSchemas } from './explain.ts'
 import { filterSchemas, openFilterParameters } from './filters.ts'
@@ -115,7 +116,6 @@ function collectionPath(document: Document, collection: Collection): JsonSchema 
     accesses: [{ collection, operation: 'read' }],
   }
   return {
-    ...(collection.description !== undefined && { description: collection.description }),
     ...(exists(collection, 'read') && { get: listOperation(document, collection, described) }),
     ...(exists(collection, 'create') && { post: createOperation(document, collection) }),
   }
@@ -167,7 +167,7 @@ function sublistPaths(
 }
 
 function hasMethods(path: JsonSchema): boolean {
-  return Object.keys(path).some(key => key !== 'parameters' && key !== 'description')
+  return Object.keys(path).some(key => key !== 'parameters')
 }
 
 function collectionPaths(document: Document, collection: Collection): [string, JsonSchema][] {
@@ -251,11 +251,20 @@ function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[])
   ]
 }
 
+export interface DocumentParts {
+  /** Whether it describes the requests that webhooks receive, which openapi-generator takes for operations of the API. */
+  readonly webhooks: boolean
+}
+
 /**
  * The document, as a JSON value. `baseUrl` names the server, without a trailing slash;
  * without it, the server that the document was read from.
  */
-export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
+export function openapi(
+  model: Model,
+  baseUrl: string | undefined,
+  { webhooks }: DocumentParts = { webhooks: false },
+): JsonSchema {
   const collections = [...model.collections.values()]
   const document = createDocument(
     model,
@@ -274,21 +283,24 @@ export function openapi(model: Model, baseUrl: string | undefined): JsonSchema {
     documentPath(document),
   ]
   const events = eventSchemas(document)
+  const allSchemas = {
+    ...Object.fromEntries(schemas),
+    ...document.schemas.all,
+    ...fixed.schemas,
+    ...runsSchemas(model),
+    ...Object.fromEntries(events),
+  }
   return {
     openapi: '3.1.1',
     info: { title: 'REST API', version: '1', description: shared.introduction },
     servers: [{ url: baseUrl ?? '/' }],
     tags: tagsOf(model, paths),
     paths: Object.fromEntries(paths),
-    webhooks: { event: eventWebhook(document) },
+    ...(webhooks && { webhooks: { event: eventWebhook(document) } }),
     components: {
-      schemas: {
-        ...Object.fromEntries(schemas),
-        ...document.schemas.all,
-        ...fixed.schemas,
-        ...runsSchemas(model),
-        ...Object.fromEntries(events),
-      },
+      schemas: Object.fromEntries(
+        Object.entries(allSchemas).map(([name, schema]) => [name, withConstantNames(name, schema)]),
+      ),
       parameters: { ...document.parameters.all, ...fixed.parameters },
       headers,
       responses: { ...document.responses.all, ...fixed.responses },

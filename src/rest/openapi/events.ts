@@ -122,11 +122,11 @@ export function eventSchemas(document: Document): [string, JsonSchema][] {
     oneOf: references,
     discriminator: { propertyName: 'type', mapping: Object.fromEntries(mapping) },
   }
-  return [...changes, ['Event', event]]
+  return [...changes, ['ItemEvent', event]]
 }
 
 export const sharedEventSchemas = {
-  Event: {},
+  ItemEvent: {},
   EventActor: {
     type: 'object',
     description: 'Who made the change, if the listener may read that user.',
@@ -145,7 +145,7 @@ export const sharedEventSchemas = {
     type: 'object',
     required: ['data', 'meta'],
     properties: {
-      data: { type: 'array', items: schemaReference('Event'), maxItems: maxLimit },
+      data: { type: 'array', items: schemaReference('ItemEvent'), maxItems: maxLimit },
       meta: schemaReference('EventPageMeta'),
     },
   },
@@ -274,7 +274,7 @@ export function eventWebhook(document: Document): JsonSchema {
       ],
       requestBody: {
         required: true,
-        content: { 'application/json': { schema: schemaReference('Event') } },
+        content: { 'application/json': { schema: schemaReference('ItemEvent') } },
       },
       responses: {
         '2XX': { description: 'Delivered.' },

@@ -79,9 +79,11 @@ function wrongType(parameter: Parameter, expected: string, hint = ''): Error {
   return parameterFault(parameter.name, 'wrong_type', message)
 }
 
-function parseValue({ name, value: fullValue }: Parameter, text: string, field: Field): JsonValue {
+function parseValue(parameter: Parameter, text: string, field: Field): JsonValue {
   const value = field.type.fromText(text)
   if (value !== undefined) return value
+  requireValue(parameter)
+  const { name, value: fullValue } = parameter
   const hint = valueHint(name, fullValue, field)
   throw wrongType({ name, value: text }, describeSchema(field.type.filterSchema), hint)
 }
@@ -97,7 +99,6 @@ function parseListed(parameter: Parameter, field: Field): JsonValue {
 
 function parseText(parameter: Parameter, faultOf: (text: string) => TextFault | undefined): string {
   const { name, value } = parameter
-  requireValue(parameter)
   if (!isStorable(value)) throw wrongType(parameter, storable)
   const fault = faultOf(value)
   if (!fault) return value
@@ -106,15 +107,22 @@ function parseText(parameter: Parameter, faultOf: (text: string) => TextFault | 
 
 /** The text of a search. Throws BAD_REQUEST if it is too long, or if no stored text can contain it. */
 export function parseSearch(parameter: Parameter): string {
+  requireValue(parameter)
   return parseText(parameter, searchFault)
 }
 
-/** The argument of a filter. Throws BAD_REQUEST, naming the parameter, if the value does not fit the field. */
+/**
+ * The argument of a filter. Throws BAD_REQUEST, naming the parameter, if the value does not fit the field. An empty value is
+ * the empty text where the field can contain it. An empty list is refused: its sender has probably joined no values.
+ */
 export function parseFilterValue(parameter: Parameter, { field, operator }: FilterTemplate): JsonValue {
+  if (takesText(operator)) {
+    const text = parseText(parameter, containedFault)
+    return field.type.fromPart?.(text) ?? text
+  }
+  if (operator !== 'null' && operator !== 'in') return parseValue(parameter, parameter.value, field)
   requireValue(parameter)
   if (operator === 'in') return parseListed(parameter, field)
-  if (takesText(operator)) return parseText(parameter, containedFault)
-  if (operator !== 'null') return parseValue(parameter, parameter.value, field)
   if (parameter.value !== 'true' && parameter.value !== 'false') throw wrongType(parameter, 'true or false')
   return parameter.value === 'true'
 }

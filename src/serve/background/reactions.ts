@@ -11,6 +11,7 @@ import { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Store } from '../../store/store.ts'
 import type { TimeLimit } from '../../time-limit.ts'
+import type { FaultLog } from '../monitoring/fault-log.ts'
 
 export interface ReactionParts {
   readonly model: Model
@@ -21,6 +22,7 @@ export interface ReactionParts {
   readonly mail: Pick<Mail, 'send'>
   readonly settings: Settings
   readonly logger: Logger
+  readonly faults: Pick<FaultLog, 'report'>
   readonly timeLimit: TimeLimit
   readonly clock: RunnerParts['clock']
 }
@@ -49,7 +51,7 @@ export function openReactions(parts: ReactionParts): RunningReactions {
 }
 
 function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
-  const { model, store, run, hooks, mail, settings, logger, timeLimit, clock } = parts
+  const { model, store, run, hooks, mail, settings, logger, faults, timeLimit, clock } = parts
   return {
     ...{ model, run, hooks, clock, timeLimit },
     mail: checkedMail(mail),
@@ -63,6 +65,7 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
     random: Math.random,
     hold: event => store.changes.hold('reactions', event),
     ...logReports(logger),
+    onFault: error => faults.report(error, 'running reactions and jobs failed'),
   }
 }
 
@@ -95,7 +98,6 @@ function logReports(logger: Logger) {
         { reaction: name },
         'a reaction is no longer in the model: its position in the log is kept (`portico reactions skip NAME` removes it)',
       ),
-    onFault: (error: unknown) => logger.error({ err: error }, 'running reactions and jobs failed'),
   }
 }
 

@@ -20,6 +20,7 @@ import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Records } from '../../records.ts'
 import type { Store } from '../../store/store.ts'
+import type { FaultLog } from '../monitoring/fault-log.ts'
 
 interface WebhookSenderParts {
   readonly model: Model
@@ -31,6 +32,7 @@ interface WebhookSenderParts {
   readonly mail: Mailer
   readonly settings: Settings
   readonly logger: Logger
+  readonly faults: Pick<FaultLog, 'report'>
   /** The address of the service. */
   readonly issuer: () => string
 }
@@ -61,7 +63,7 @@ export function openWebhookSender(parts: WebhookSenderParts): RunningSender {
 }
 
 function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
-  const { model, store, records, run, grants, settings, logger } = parts
+  const { model, store, records, run, grants, settings, logger, faults } = parts
   const views = createEventViews(model, run)
   const principals = new WebhookPrincipals({ run, records, grants })
   const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
@@ -89,7 +91,7 @@ function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
     },
     onGap: ({ id }, from, to) =>
       logger.warn({ webhook_id: id, from, to }, 'events were pruned before they were sent to a webhook'),
-    onFault: error => logger.error({ err: error }, 'the sending of webhooks failed'),
+    onFault: error => faults.report(error, 'the sending of webhooks failed'),
   }
 }
 

@@ -1,5 +1,5 @@
 /** Readiness: whether this node would answer an ordinary read and an ordinary write now. */
-import { ApiError } from '../../errors.ts'
+import { ApiError, databaseFault } from '../../errors.ts'
 
 /** Health checks within this time share one check of the database. */
 const defaultSharedMs = 250
@@ -47,7 +47,7 @@ export class Readiness {
       await this.#check()
     } catch (cause) {
       if (cause instanceof ApiError && cause.code === 'UNAVAILABLE') throw cause
-      throw new ApiError('UNAVAILABLE', 'The database does not answer.', { cause })
+      throw databaseFault(cause, 'The database does not answer.')
     } finally {
       this.#isRunning = false
     }

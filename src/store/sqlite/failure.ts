@@ -1,5 +1,5 @@
 /** SQLite's result codes as errors that a client may see (https://sqlite.org/rescode.html). */
-import { ApiError } from '../../errors.ts'
+import { ApiError, databaseFault } from '../../errors.ts'
 import { uniqueValueError } from '../write/checks.ts'
 import { unknownReferenceError } from '../write/removal/cascade-set.ts'
 
@@ -32,7 +32,7 @@ export function failureOf(cause: unknown): ApiError {
     return uniqueValueError(uniqueFields(cause), cause)
   if (code === FOREIGN_KEY) return unknownReferenceError(cause)
   if (code !== undefined && unavailableCodes.has(code & 0xff)) {
-    return new ApiError('UNAVAILABLE', undefined, { cause })
+    return databaseFault(cause)
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { createOneTimeCodes } from '../../../src/auth/accounts/sign-in/one-time-codes.ts'
 import { checkModel } from '../../../src/model/check.ts'
+import type { Browser, Page } from '../../conformance/oauth/browser.ts'
 import {
   authorizationUrl,
   consentOf,
@@ -14,7 +15,16 @@ import {
 import blog from '../../models/blog.ts'
 import type { Deployment } from '../../setups/setup.ts'
 import { recordsBeside } from '../encryption/other-process.ts'
-import { formWithField, newestLink, open, page, withMail } from './mail-fixture.ts'
+import type { Received } from '../smtp.ts'
+import { addressees, formWithField, newestLink, open, page, withMail } from './mail-fixture.ts'
+
+/** Waits until this many mails to the address have arrived. */
+async function untilMails(received: Received, email: string, count: number): Promise<void> {
+  const arrived = () => addressees(received).filter(address => address === email).length
+  for (let tries = 0; tries < 200 && arrived() < count; tries++)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  assert.equal(arrived(), count, email)
+}
 
 test('with a mail server, opening the link creates the account, and nothing before does', async () => {
   await withMail(async ({ browser, admin, call }, received) => {
@@ -38,6 +48,97 @@ test('with a mail server, opening the link creates the account, and nothing befo
     assert.equal(done.url.pathname, '/account')
     assert.match(done.text, /<span class="state good">Confirmed<\/span>/)
     assert.equal((await open(browser(), path)).status, 400)
+  })
+})
+
+test('the page after a sign-up names the address, sends the link again, and leads back to the form to correct it', async () => {
+  await withMail(async ({ browser, ann, url }, received) => {
+    const visitor = browser()
+    const password = 'a long enough one'
+    const signUp = async (email: string) => {
+      const form = formWithField(await open(visitor, '/account/sign-up'), 'password')
+      return page(await visitor.submit(form, { name: 'Eve', email, password }))
+    }
+    const sent = await signUp('ev@example.com')
+    assert.match(sent.text, /We have sent a message to <strong>ev@example\.com<\/strong>/)
+    const first = await newestLink(received, /\/account\/verify\?account=[\w-]+/g)
+    const again = page(await visitor.submit(formWithField(sent, 'again')))
+    assert.match(again.text, /<h1>Check your mail<\/h1>[\s\S]*<strong>ev@example\.com<\/strong>/)
+    await untilMails(received, 'ev@example.com', 2)
+    // Both links work: the second mail ends nothing.
+    assert.equal((await open(browser(), first)).status, 200)
+
+    const [, href = ''] = /<a href="([^"]*)">correct it<\/a>/.exec(again.text) ?? []
+    const form = formWithField(await open(visitor, new URL(href, url)), 'password')
+    const enteredIn = (name: string) => form.fields.find(field => field.name === name)?.value
+    assert.deepEqual(
+      [enteredIn('name'), enteredIn('email'), enteredIn('password')],
+      ['Eve', 'ev@example.com', ''],
+    )
+    const corrected = page(await visitor.submit(form, { email: 'eve@example.com', password }))
+    assert.match(corrected.text, /<strong>eve@example\.com<\/strong>/)
+    await untilMails(received, 'eve@example.com', 1)
+
+    // A taken address gets the same page, and its owner a notice for each request.
+    const taken = await signUp(ann.email)
+    const shape = (text: string, email: string) =>
+      text.replaceAll(email, 'EMAIL').replace(/again=[\w-]+|value="[\w-]+"/g, 'SECRET')
+    assert.equal(shape(taken.text, ann.email), shape(sent.text, 'ev@example.com'))
+    page(await visitor.submit(formWithField(taken, 'again')))
+    await untilMails(received, ann.email, 2)
+
+    const stale = { ...formWithField(sent, 'again') }
+    const fields = stale.fields.map(field =>
+      field.name === 'again' ? { ...field, value: 'x'.repeat(43) } : field,
+    )
+    const over = page(await visitor.submit({ ...stale, fields }))
+    assert.equal(over.status, 400)
+    assert.match(over.text, /Fill in the form again/)
+  })
+})
+
+test('the page after a reset names the entered address, escaped, and sends the link again', async () => {
+  await withMail(async ({ browser, ann }, received) => {
+    const visitor = browser()
+    const ask = async (email: string) => {
+      const form = formWithField(await open(visitor, '/account/reset'), 'email')
+      return page(await visitor.submit(form, { email }))
+    }
+    const sent = await ask(ann.email)
+    assert.ok(sent.text.includes(`<strong>${ann.email}</strong>`))
+    await untilMails(received, ann.email, 1)
+    const again = page(await visitor.submit(formWithField(sent, 'email')))
+    assert.ok(again.text.includes(`<strong>${ann.email}</strong>`))
+    const hostile = await ask('<script>alert(1)</script>@example.com')
+    assert.doesNotMatch(hostile.text, /<script>alert/)
+  })
+})
+
+test('a confirmation link that is opened in another browser leads over its sign-in to the confirmation', async () => {
+  await withMail(async ({ browser, ann, ben }, received) => {
+    const first = browser()
+    const signIn = async (visitor: Browser, at: Page, { email, password }: typeof ann) =>
+      page(await visitor.submit(formWithField(at, 'password'), { email, password }))
+    const account = await signIn(first, await open(first, '/account/sign-in'), ann)
+    page(await first.submit(formWithField(account, 'send')))
+    const link = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
+
+    const phone = browser()
+    const asked = await open(phone, link)
+    assert.equal(asked.url.pathname, '/account/sign-in')
+    const confirming = await signIn(phone, asked, ann)
+    assert.match(confirming.text, new RegExp(`Is ${ann.email} yours\\?`))
+
+    // A browser in which somebody else is signed in offers to change to the account of the link.
+    const other = browser()
+    await signIn(other, await open(other, '/account/sign-in'), ben)
+    const foreign = await open(other, link)
+    assert.match(foreign.text, /This link is for another account/)
+    const [, href = ''] = /class="button plain" href="([^"]*)"/.exec(foreign.text) ?? []
+    const switching = await open(other, href.replaceAll('&amp;', '&'))
+    const owner = await signIn(other, switching, ann)
+    const done = page(await other.submit(formWithField(owner, 'token')))
+    assert.match(done.text, /Your address is confirmed/)
   })
 })
 

@@ -22,6 +22,11 @@ export async function open(browser: Browser, path: string | URL): Promise<Page> 
   return page(await browser.open(path))
 }
 
+/** The addresses to which mails have been sent. */
+export function addressees({ commands }: Received): readonly string[] {
+  return commands.flatMap(line => /^RCPT TO:<([^>]*)>/i.exec(line)?.[1] ?? [])
+}
+
 /** The path of the newest link; mails are sent after the response. */
 export async function newestLink(received: Received, pattern: RegExp): Promise<string> {
   for (let count = 0; count < 200; count++) {

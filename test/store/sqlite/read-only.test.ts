@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, chownSync, existsSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -10,15 +10,17 @@ import { openSqlite } from '../../../src/store/sqlite.ts'
 import { bin, blog as blogFile } from '../../processes/command.ts'
 import { blog, withFile } from '../blog.ts'
 
-/** Permissions do not restrict root; in that case the service runs as another user. */
-const isRoot = process.getuid?.() === 0
-const nobody = 65534
-const asNobody = isRoot
-  ? ['setpriv', `--reuid=${nobody}`, `--regid=${nobody}`, '--clear-groups', process.execPath]
-  : [process.execPath]
+/**
+ * Permissions restrict root as its owner without the capability that overrides them (capabilities(7)). Another user might not be
+ * able to read the sources, as in a clone under /root.
+ */
+const node =
+  process.getuid?.() === 0
+    ? ['setpriv', '--bounding-set=-dac_override', '--inh-caps=-dac_override', process.execPath]
+    : [process.execPath]
 
 async function start(file: string): Promise<{ readonly code: number | null; readonly output: string }> {
-  const [command = '', ...words] = [...asNobody, '--conditions=portico-source', bin, 'start']
+  const [command = '', ...words] = [...node, '--conditions=portico-source', bin, 'start']
   const child = spawn(command, words, {
     env: {
       PATH: process.env.PATH,
@@ -41,25 +43,14 @@ async function start(file: string): Promise<{ readonly code: number | null; read
   return { code, output }
 }
 
-function own(path: string, mode: number): void {
-  if (isRoot) chownSync(path, nobody, nobody)
-  chmodSync(path, mode)
-}
-
 /** Removes the files beside the database, so that they must be created again. */
 function removeWal(file: string): void {
   for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true })
 }
 
 const cases = {
-  'a read-only file': (file: string) => {
-    own(dirname(file), 0o755)
-    own(file, 0o444)
-  },
-  'a read-only folder': (file: string) => {
-    own(file, 0o644)
-    own(dirname(file), 0o555)
-  },
+  'a read-only file': (file: string) => chmodSync(file, 0o444),
+  'a read-only folder': (file: string) => chmodSync(dirname(file), 0o555),
 }
 
 for (const [name, restrain] of Object.entries(cases)) {

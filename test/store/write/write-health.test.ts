@@ -25,12 +25,14 @@ test('a commit proves for ten seconds that changes can be stored', () => {
   assert.equal(health.isProven, false)
 })
 
-test('a failure ends the proof until the next commit', () => {
+test('a failure ends the proof until a commit that needs what all writes need', () => {
   const health = new WriteHealth(shared(), () => 0)
   health.recordCommit()
   health.recordFailure()
   assert.equal(health.isProven, false)
   health.recordCommit()
+  assert.equal(health.isProven, false, 'on a full disk, some commits find space')
+  health.recordProof()
   assert.equal(health.isProven, true)
 })
 
@@ -44,7 +46,7 @@ test('a commit of another thread is a proof too, and its failure ends the proof 
   assert.deepEqual([one.isProven, other.isProven], [false, false])
   common.counts.commits++
   assert.equal(other.isProven, false, 'that commit may have preceded the failure')
-  other.recordCommit()
+  other.recordProof()
   assert.equal(other.isProven, true)
   assert.equal(one.isProven, false)
   now = 20_000

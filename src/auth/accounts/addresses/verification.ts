@@ -52,6 +52,7 @@ export async function sendNewAddress(
 }
 
 export interface AddressToConfirm {
+  readonly userId: number
   readonly email: string
   /** Whether the account is to get the address, which needs the password. */
   readonly isNew: boolean
@@ -63,7 +64,7 @@ export async function addressToConfirm(
   token: string,
 ): Promise<AddressToConfirm | undefined> {
   const claimed = await tokens.peek<ClaimedAddress>('AddressVerification', token)
-  return claimed && { email: claimed.email, isNew: claimed.isNew === true }
+  return claimed && { userId: claimed.userId, email: claimed.email, isNew: claimed.isNew === true }
 }
 
 export interface Confirmation {

@@ -32,6 +32,10 @@ const notes: ReadonlyMap<string, string> = new Map([
     'address-asked',
     'We have sent a link to the new address. Your account gets the address when you open the link and confirm it.',
   ],
+  [
+    'address-unsent',
+    'Mail is not set up here, so the new address cannot be confirmed. Whoever runs the service can change it for you.',
+  ],
   ['provider-linked', 'The account is linked. You can now sign in with it.'],
   ['provider-unlinked', 'The account is unlinked.'],
   ['password-set', 'Your password is set.'],

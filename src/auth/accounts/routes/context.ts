@@ -15,7 +15,13 @@ import type { ShownOnce } from '../own/shown-once.ts'
 import type { Provider, ProviderFault } from '../providers/provider.ts'
 import type { Passkeys } from '../sign-in/passkeys.ts'
 import { findUser, type UserRow } from '../users.ts'
+
 import type { Csrf } from './csrf.ts'
+
+/** Of an administrator whose address nobody has set: no mail reaches it (RFC 2606, 3). */
+const placeholderEmail = 'admin@example.com'
+
+export const noMail = 'Mail is not set up here, so no link can be sent to you.'
 
 /** A call, with the response on which cookies can be set before the reply is sent. */
 export interface Visit extends Call {
@@ -96,12 +102,24 @@ export async function findViewer(parts: RouteParts, visit: Visit): Promise<Viewe
 }
 
 async function unconfirmedOf(
-  { base: { addresses } }: RouteParts,
+  { base: { addresses, mailArrives } }: RouteParts,
   { query }: Visit,
   { id, email }: UserRow,
 ): Promise<Unconfirmed | undefined> {
   if (await addresses.isVerified(id, email)) return undefined
-  return { sent: query === 'done=sent', endsOthers: await addresses.isUnproven(id) }
+  const isReachable = mailArrives && email !== placeholderEmail
+  const state = query === 'done=sent' ? 'sent' : 'offered'
+  return { link: isReachable ? state : 'none', endsOthers: await addresses.isUnproven(id) }
+}
+
+/** The reply in place of a link that the service cannot send. */
+export function noMailReply({ theme }: RouteParts): Reply {
+  const page = messagePage({
+    title: 'This service sends no mail',
+    paragraphs: [noMail, 'Whoever runs the service can set a new password for you.'],
+    link: { href: '/account/sign-in', label: 'Back to sign-in' },
+  })
+  return pageReply(theme, page)
 }
 
 const nextPattern = /^\/account(?:(?:\/[a-z0-9-]{1,30}){0,5}|\/verify\?token=[\w-]{20,128})$/

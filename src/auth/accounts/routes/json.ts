@@ -6,7 +6,7 @@ import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } fr
 import { signUpFields } from '../sign-up/sign-up-fields.ts'
 import { signUp } from '../sign-up.ts'
 import { findUser, type UserRow } from '../users.ts'
-import { findViewer, type RouteParts, rateLimited, type Visit } from './context.ts'
+import { findViewer, noMail, type RouteParts, rateLimited, type Visit } from './context.ts'
 import { invalid, JsonBody } from './json-body.ts'
 import { requesterOf } from './requester.ts'
 import { requestOptions } from './security.ts'
@@ -104,6 +104,7 @@ const signUpOperation: JsonOperation = async (parts, visit, value) => {
   if (answer.kind === 'faults') {
     throw invalid([...answer.faults].map(([field, message]) => ({ field, code: 'not_accepted', message })))
   }
+  if (answer.kind === 'sent' && !base.mailArrives) throw new ApiError('NOT_FOUND', noMail)
   const next = answer.kind === 'sent' ? 'confirm_address' : 'sign_in'
   return jsonReply(202, { next, message: answer.kind === 'sent' ? messages.sent : messages.ready })
 }
@@ -113,6 +114,7 @@ const resetOperation: JsonOperation = async (parts, visit, value) => {
   const body = new JsonBody(value, { email: 'text', token: 'text', password: 'text' })
   if (!body.has('token')) {
     body.require('email')
+    if (!base.mailArrives) throw new ApiError('NOT_FOUND', noMail)
     const { address, secrets } = attemptOrigin(parts, visit)
     const seconds = await requestReset(
       base,

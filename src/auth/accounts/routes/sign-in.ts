@@ -2,10 +2,11 @@
 import type { Reply } from '../../../call.ts'
 import { ApiError } from '../../../errors.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
+import { html } from '../../pages/components/html.ts'
 import { formName } from '../../pages/components/model-field.ts'
-import { messagePage } from '../../pages/frame/message.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
+import { sentPage } from '../../pages/sign-in/sent.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
 import { signUpPage } from '../../pages/sign-in/sign-up.ts'
 import type { NextPath } from '../../server/server.ts'
@@ -17,8 +18,17 @@ import {
   signInByPassword,
 } from '../sign-in.ts'
 import { type EnteredField, signUpFields } from '../sign-up/sign-up-fields.ts'
-import { signUp, signUpIsOff } from '../sign-up.ts'
-import { findViewer, type RouteParts, redirect, safeNext, tooMany, type Visit } from './context.ts'
+import { enteredSignUp, type SentLink, sendLinkAgain, signUp, signUpIsOff } from '../sign-up.ts'
+import {
+  findViewer,
+  noMailReply,
+  type RouteParts,
+  redirect,
+  safeNext,
+  tooMany,
+  type Viewer,
+  type Visit,
+} from './context.ts'
 import { type FormBody, readQuery } from './form-body.ts'
 import { postedForm } from './own.ts'
 import { requesterOf } from './requester.ts'
@@ -40,6 +50,8 @@ export interface SignInContext {
     readonly reauthenticate?: 'yes' | undefined
   }
   readonly note: string | undefined
+  /** The name of the user who is signed in, and proves it again. */
+  readonly confirms?: string | undefined
   /** Where the response to a form may redirect. */
   readonly leadsTo: string | undefined
   finish(authentication: Authentication): Promise<NextPath>
@@ -51,10 +63,11 @@ export const messages = {
   ready:
     'If this address had no account, one was created. Sign in with the password that you have just chosen.',
   over: 'That took too long. Sign in again.',
-  confirm: 'Confirm that it is you, because this changes how your account is protected.',
+  confirm: 'This changes how your account is protected, so sign in once more.',
   passkey: 'The passkey was not accepted. Try again, or use your password.',
   sent: 'We have sent you a message. Open its link within 24 hours to continue.',
   resetSent: 'If there is an account with this address, we have sent a link to it. It works for an hour.',
+  signUpOver: 'That took too long. Fill in the form again.',
   linkOver: 'This link no longer works. It has expired, or was used already.',
 }
 
@@ -97,6 +110,7 @@ export function showSignIn(
     signUp: base.signUp === 'off' || context.start?.confirm ? undefined : context.signUp,
     next: context.next,
     note: context.note,
+    confirms: context.confirms,
     providers: buttonsOf(parts, csrf, context),
   })
   const leadsTo = withProviders(parts, context.leadsTo)
@@ -205,8 +219,14 @@ export function accountContext(
 }
 
 /** For a user who is signed in and authenticates again. */
-function confirmingContext(parts: RouteParts, visit: Visit, next: string | undefined): SignInContext {
-  return { ...accountContext(parts, visit, next, messages.confirm), start: { confirm: 'yes' } }
+function confirmingContext(
+  parts: RouteParts,
+  visit: Visit,
+  next: string | undefined,
+  viewer: Viewer | undefined,
+): SignInContext {
+  const context = accountContext(parts, visit, next, messages.confirm)
+  return { ...context, start: { confirm: 'yes' }, confirms: viewer?.user.name }
 }
 
 /** Explains to a user who has signed in with a provider why they have to sign in here too. */
@@ -229,19 +249,24 @@ export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Repl
     const form = postedForm(parts, visit)
     const next = safeNext(form.optional('next'))
     // A user who is signed in sees the form only with `?confirm=yes`.
-    const confirms = (await parts.server.session(visit.req, visit.res)) !== undefined
-    const context = confirms ? confirmingContext(parts, visit, next) : accountContext(parts, visit, next)
+    const viewer = await findViewer(parts, visit)
+    const context = viewer
+      ? confirmingContext(parts, visit, next, viewer)
+      : accountContext(parts, visit, next)
     return handleSignIn(parts, visit, context, form)
   }
   const query = readQuery(visit)
   const next = safeNext(query.optional('next'))
   const confirms = query.text('confirm') === 'yes'
   const viewer = await findViewer(parts, visit)
-  if (viewer && !confirms) return redirect(next ?? '/account')
+  // For a link that belongs to another account than the one that is signed in.
+  const switches = query.text('switch') === 'yes'
+  if (viewer && !confirms && !switches) return redirect(next ?? '/account')
   const context = confirms
-    ? confirmingContext(parts, visit, next)
+    ? confirmingContext(parts, visit, next, viewer)
     : accountContext(parts, visit, next, await offerNote(parts, visit, next))
-  return showSignIn(parts, visit, context, { faults: noFaults, email: viewer?.user.email })
+  const email = switches ? undefined : viewer?.user.email
+  return showSignIn(parts, visit, context, { faults: noFaults, email })
 }
 
 export interface SignUpContext {
@@ -319,14 +344,45 @@ export function answersIn({ base: { model } }: RouteParts, form: FormBody): Read
 }
 
 /** The page after a sign-up, the same whether an account exists or not. */
-export function linkSent({ theme }: RouteParts, signIn: string): Reply {
-  const page = messagePage({
-    title: 'Check your mail',
-    paragraphs: [messages.sent],
-    link: { href: signIn, label: 'Back to sign-in' },
-    icon: 'mail',
+export function linkSent(
+  parts: RouteParts,
+  visit: Visit,
+  { action: signIn, signUp: action }: Pick<SignInContext, 'action' | 'signUp'>,
+  { email, again }: SentLink,
+): Reply {
+  if (!parts.base.mailArrives) return noMailReply(parts)
+  const page = sentPage({
+    email,
+    sent: address =>
+      html`We have sent a message to ${address}. Open its link within 24 hours to continue, here or on another device.`,
+    action,
+    csrf: parts.csrf.token(visit, visit.res),
+    again: { again },
+    correct: `${action}${action.includes('?') ? '&' : '?'}again=${again}`,
+    signIn,
   })
-  return pageReply(theme, page)
+  return pageReply(parts.theme, page)
+}
+
+async function sendAgain(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignUpContext,
+  token: string,
+): Promise<Reply> {
+  const address = parts.throttleAddress(visit.address)
+  const answer = await sendLinkAgain(parts.base, token, address, requesterOf(visit))
+  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'sent')
+    return linkSent(parts, visit, { ...context.signIn, signUp: context.action }, answer)
+  return showSignUp(parts, visit, context, { faults: formFault(messages.signUpOver) })
+}
+
+/** The sign-up form, filled in as before if the visitor corrects it. */
+export async function openSignUp(parts: RouteParts, visit: Visit, context: SignUpContext): Promise<Reply> {
+  const again = readQuery(visit).optional('again')
+  const entered = again === undefined ? undefined : await enteredSignUp(parts.base, again)
+  return showSignUp(parts, visit, context, { faults: noFaults, ...entered })
 }
 
 /** The reply to a posted sign-up form. */
@@ -336,6 +392,8 @@ export async function handleSignUp(
   context: SignUpContext,
   form: FormBody,
 ): Promise<Reply> {
+  const again = form.optional('again')
+  if (again !== undefined) return sendAgain(parts, visit, context, again)
   const [name, email] = [form.text('name'), form.text('email')]
   const address = parts.throttleAddress(visit.address)
   const answers = answersIn(parts, form)
@@ -346,7 +404,8 @@ export async function handleSignUp(
   if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, context, { faults: answer.faults, name, email, answers })
-  if (answer.kind === 'sent') return linkSent(parts, context.signIn.action)
+  if (answer.kind === 'sent')
+    return linkSent(parts, visit, { ...context.signIn, signUp: context.action }, answer)
   return showSignIn(parts, visit, { ...context.signIn, note: messages.ready }, { faults: noFaults, email })
 }
 
@@ -354,7 +413,7 @@ export async function handleSignUp(
 export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
   const signIn = accountContext(parts, visit, undefined)
   const context: SignUpContext = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
-  if (visit.method !== 'POST') return showSignUp(parts, visit, context, { faults: noFaults })
+  if (visit.method !== 'POST') return openSignUp(parts, visit, context)
   const form = postedForm(parts, visit)
   return handleSignUp(parts, visit, context, form)
 }

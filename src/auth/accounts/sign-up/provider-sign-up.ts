@@ -17,8 +17,9 @@ import {
   isAddressTaken,
   redeemSignUp,
   refusal,
+  type SentLink,
   type SignUpValues,
-  sendLink,
+  startSignUp,
 } from '../sign-up.ts'
 import { findByEmail } from '../users.ts'
 import { signUpFields, takenValueFaults } from './sign-up-fields.ts'
@@ -35,8 +36,7 @@ export type NewAccountAnswer =
   | { readonly kind: 'created' }
   /** A concurrent sign-up has created an account with the identity or the address. */
   | { readonly kind: 'taken' }
-  /** A link was sent, unless an account exists already, which the answer does not reveal. */
-  | { readonly kind: 'sent' }
+  | SentLink
   | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
   | Throttled
 
@@ -105,8 +105,7 @@ export async function signUpByProvider(
   if (seconds !== undefined) return { kind: 'throttled', seconds }
   const takenFaults = await takenValueFaults(base, values)
   if (takenFaults.size > 0) return { kind: 'faults', faults: takenFaults }
-  base.background(() => sendLink(base, values, identity, requester))
-  return { kind: 'sent' }
+  return startSignUp(base, values, identity, requester)
 }
 
 /** Creates the account of a mailed link, if the same identity requested it. */

@@ -118,6 +118,12 @@ ${field({ name: 'code', label: 'Code', hint: 'Six digits.', autocomplete: 'one-t
   return { title: 'One-time codes', content, menu, faulty: faults.size > 0 }
 }
 
+/** The codes as a file within the link: it needs no script, and the codes are sent nowhere and stored nowhere. */
+function downloadOf(codes: readonly string[], { email }: Menu): string {
+  const text = `Recovery codes for ${email}\n\n${codes.join('\n')}\n`
+  return `data:text/plain;charset=utf-8,${encodeURIComponent(text)}`
+}
+
 export function recoveryCodesPage({
   menu,
   codes,
@@ -127,7 +133,9 @@ export function recoveryCodesPage({
 }): Page {
   const content = html`<h1>Your recovery codes</h1>
 <p class="note">Keep them somewhere safe: they are shown only now. Each one signs you in once if you lose your authenticator app.</p>
-<ul class="codes">${codes.map(code => html`<li>${code}</li>`)}</ul>
-<p><a href="${action}">I have saved them</a></p>`
-  return { title: 'Recovery codes', content, menu }
+<ul class="codes" id="recovery-codes">${codes.map(code => html`<li>${code}</li>\n`)}</ul>
+<div class="buttons"><a class="button" href="${downloadOf(codes, menu)}" download="recovery-codes.txt">Download</a>
+<button class="plain" type="button" hidden data-copy="recovery-codes" aria-label="Copy: Your recovery codes">Copy</button>
+<a class="button plain" href="${action}">I have saved them</a></div>`
+  return { title: 'Recovery codes', content, menu, script: true }
 }

@@ -28,8 +28,8 @@ export interface Menu {
 }
 
 export interface Unconfirmed {
-  /** Whether a link has just been sent. */
-  readonly sent: boolean
+  /** `none`: the service cannot send one. */
+  readonly link: 'offered' | 'sent' | 'none'
   /** Whether confirming the address revokes what was created in the account before. */
   readonly endsOthers: boolean
 }
@@ -92,11 +92,12 @@ ${lists}
 
 /** On every page of the account. */
 function confirmBanner({ csrf, email, here, unconfirmed }: Menu): Html | undefined {
-  if (!unconfirmed) return undefined
-  const { sent, endsOthers } = unconfirmed
+  if (!unconfirmed || unconfirmed.link === 'none') return undefined
+  const { link: state, endsOthers } = unconfirmed
+  const sent = state === 'sent'
   return html`<div class="banner">${icon(sent ? 'mail' : 'attention')}<div>
 <h2 id="unconfirmed">${sent ? 'Check your mail' : 'Confirm your e-mail address'}</h2>
-<p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it in this browser.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and you cannot use what others have shared with this address.${endsOthers && ' Confirming ends other sessions and older API keys.'}</p>
+<p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it, here or on another device. Not your address? <a href="/account/profile">Correct it</a>.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and you cannot use what others have shared with this address.${endsOthers && ' Confirming ends other sessions and older API keys.'}</p>
 ${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? 'Send it again' : 'Send the link', 'plain'))}</div></div>`
 }
 

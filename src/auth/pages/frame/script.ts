@@ -67,7 +67,7 @@ for (const button of navigator.clipboard ? document.querySelectorAll('[data-copy
   const source = document.getElementById(button.dataset.copy)
   button.hidden = false
   button.addEventListener('click', async () => {
-    await navigator.clipboard.writeText(source.value || source.textContent)
+    await navigator.clipboard.writeText(source.value || source.textContent.trim())
     button.textContent = 'Copied'
     button.setAttribute('aria-live', 'polite')
     setTimeout(() => { button.textContent = label }, 2000)

@@ -20,6 +20,8 @@ export interface SignInPage {
   readonly providers?: ProviderButtons
   /** Shown above the form. */
   readonly note?: string | undefined
+  /** The name of the user who is signed in, and proves it again. */
+  readonly confirms?: string | undefined
 }
 
 function passkeyForm({ action, csrf, next }: SignInPage) {
@@ -40,7 +42,9 @@ export function continueTo(app: string | undefined): Part {
 
 export function signInPage(page: SignInPage): Page {
   const { action, csrf, faults, email, remember, app, signUp, next, note, providers } = page
-  const content = html`<hgroup><h1>Sign in</h1>${continueTo(app)}</hgroup>
+  const title = page.confirms === undefined ? 'Sign in' : 'Confirm it’s you'
+  const heading = page.confirms === undefined ? title : html`${title}, ${named(page.confirms)}`
+  const content = html`<hgroup><h1>${heading}</h1>${continueTo(app)}</hgroup>
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
 ${providerButtons(providers)}
@@ -51,11 +55,11 @@ ${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, a
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
 <div class="between"><div class="choice">${checkbox({ id: 'remember', label: 'Stay signed in', checked: remember })}</div>
 <a href="/account/reset">Forgotten your password?</a></div>
-<div class="buttons">${button('Sign in')}</div>`,
+<div class="buttons">${button(page.confirms === undefined ? 'Sign in' : 'Confirm')}</div>`,
 )}
 ${passkeyForm(page)}
 ${signUp !== undefined && html`<p class="foot">No account yet? <a href="${signUp}">Create one</a></p>`}`
-  return { title: 'Sign in', content, faulty: faults.size > 0, script: true }
+  return { title, content, faulty: faults.size > 0, script: true }
 }
 
 export interface SecondFactorPage {

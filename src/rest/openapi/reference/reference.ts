@@ -99,7 +99,7 @@ function errorOf(response: string): JsonValue | undefined {
 
 /** `baseUrl`: see `openapi`; `origin`: an address of the service for the samples. */
 export function referenceDocument(model: Model, baseUrl: string | undefined, origin: string): JsonSchema {
-  const document = openapi(model, baseUrl)
+  const document = openapi(model, baseUrl, { webhooks: true })
   const components = document['components'] as JsonSchema
   const examples = new ExampleWriter(model, document, origin)
   const paths = mapMembers(document['paths'], (item, path) =>

@@ -1,5 +1,5 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
-import { ApiError } from '../../../errors.ts'
+import { ApiError, databaseFault } from '../../../errors.ts'
 import { uniqueValueError } from '../../write/checks.ts'
 import { ROW_SECURITY } from '../row-security/policies.ts'
 
@@ -37,6 +37,8 @@ const LOCK_TIMEOUT = '55P03'
 
 /** Classes and codes that are temporary, or that an operator can fix: the request itself was valid. */
 const unavailable = /^(08|40|53|55P03|57|58|25006|XX001|XX002)/
+/** Those that are about one statement: a conflict, a lock, or a time limit. */
+const ofOneStatement = /^(40|55P03|57014)/
 
 /** Any failure as an `ApiError`. */
 export function failureOf(cause: unknown): ApiError {
@@ -46,23 +48,33 @@ export function failureOf(cause: unknown): ApiError {
   if (code === TOO_LARGE) return textTooLongError(cause)
   if (code === PRIVILEGE && isPolicy(cause)) return new ApiError('FORBIDDEN', undefined, { cause })
   if (code === undefined ? isLost(cause) : unavailable.test(code)) {
-    return new ApiError('UNAVAILABLE', undefined, { cause })
+    return ofOneStatement.test(code ?? '')
+      ? new ApiError('UNAVAILABLE', undefined, { cause })
+      : databaseFault(cause)
   }
   return new ApiError('INTERNAL_ERROR', undefined, { cause })
 }
 
 /** The reason why changes cannot be stored, for the operator. */
 export function storageTrouble(error: unknown): string {
-  let cause = error
-  while (cause instanceof ApiError && cause.cause !== undefined) cause = cause.cause
-  const reason = reasons.get(sqlState(cause) ?? '') ?? 'the database rejects them'
-  return `Changes cannot be stored: ${reason}.`
+  const reason = causesOf(error).flatMap(cause => reasons.get(sqlState(cause) ?? '') ?? [])[0]
+  const fallback = causesOf(error).some(isLost)
+    ? 'the database cannot be reached'
+    : 'the database rejects them'
+  return `Changes cannot be stored: ${reason ?? fallback}.`
+}
+
+/** The error, its cause, and so on. */
+function causesOf(error: unknown): readonly unknown[] {
+  return error instanceof Error && error.cause !== undefined ? [error, ...causesOf(error.cause)] : [error]
 }
 
 const reasons: ReadonlyMap<string, string> = new Map([
   ['25006', 'the database is read-only'],
   ['42501', 'the database user lacks the privilege'],
   ['53100', 'the disk of the database is full'],
+  ['53300', 'the database has no connection left (`max_connections`)'],
+  ['57P03', 'the database is starting or stopping'],
 ])
 
 export function isLost(cause: unknown): boolean {

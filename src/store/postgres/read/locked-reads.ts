@@ -3,7 +3,7 @@
  * connection. So `lock_timeout` ends each wait soon, and from then on reads of that table are sent separately, on a few
  * connections, until the lock is released or their time is over.
  */
-import { ApiError } from '../../../errors.ts'
+import { type ApiError, databaseFault } from '../../../errors.ts'
 import type { BoundStatement, DataRows, Statement } from '../connections/statement.ts'
 
 /** Queries that see one snapshot. */
@@ -99,7 +99,7 @@ export class LockedReads {
     if (late.length === 0) return
     this.#waiting = this.#waiting.filter(read => !isLate(read))
     const cause = new Error('A table was locked for too long.')
-    for (const { reject } of late) reject(new ApiError('UNAVAILABLE', undefined, { cause }))
+    for (const { reject } of late) reject(databaseFault(cause))
   }
 
   /** The read was answered: its tables are free. Needed only while `isAny`. */

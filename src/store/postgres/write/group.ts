@@ -1,6 +1,6 @@
 /** A group of writes as one transaction: each succeeds or fails as a whole, and is answered only after the COMMIT. */
 
-import { ApiError } from '../../../errors.ts'
+import { ApiError, databaseFault } from '../../../errors.ts'
 import { unconfirmedWriteError } from '../../refusals.ts'
 import { sql } from '../../sql/writer.ts'
 import { noInputs, slotInputs } from '../../values.ts'
@@ -331,5 +331,5 @@ function timeoutOutcome(): { readonly error: ApiError } {
 }
 
 export function unavailableError(cause: unknown): ApiError {
-  return new ApiError('UNAVAILABLE', undefined, { cause })
+  return databaseFault(cause)
 }

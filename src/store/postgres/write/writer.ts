@@ -7,7 +7,7 @@ import type { AsyncSteps, GuardedProgram } from '../../../plan/transaction.ts'
 import type { RecordChanges } from '../../records.ts'
 import { arrayOf } from '../../sql/postgres.ts'
 import type { StoreCounts } from '../../store.ts'
-import { slotInputs } from '../../values.ts'
+import { noInputs, slotInputs } from '../../values.ts'
 import type { CascadeOptions } from '../../write/removal/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
 import { Writes } from '../../write/writes.ts'
@@ -23,6 +23,7 @@ import { AsyncStepLocks } from './async-step-locks.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
 import type { FinishedWrite, OwnTransaction, WriteJob } from './group.ts'
+import { growTable } from './growth.ts'
 import { independentDeletes } from './independent-deletes.ts'
 import { isLimited, itemKey, limitKey } from './lock-order.ts'
 import type { Scope } from './scope.ts'
@@ -90,13 +91,14 @@ export class Writer {
     return { id, text }
   }
 
-  /** Resolves once a commit without changes of items is durable. */
+  /** Resolves once a commit that has made a table grow is durable: on a full disk, commits that need no space succeed. */
   async confirm(): Promise<void> {
     const run = async (scope: Scope): Promise<WriteResult> => {
-      scope.hasChanged = true
+      await Promise.all(growTable.map(statement => scope.rows(statement, noInputs)))
       return { id: 0, text: null, changed: none, removed: none, hasNoEvent: true }
     }
     await this.#add({ key: undefined, runsAlone: false, run })
+    this.#options.health.recordProof()
   }
 
   /** See `doWork`. Within a commit, work with the same key runs one after the other. */
@@ -170,7 +172,7 @@ export class Writer {
     return { own: ownTransaction, held: () => held }
   }
 
-  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+  get counts(): Pick<StoreCounts, 'commits' | 'writes' | 'cascaded'> {
     return { ...this.#queue.counts, cascaded: this.#writes.cascaded }
   }
 
@@ -265,5 +267,7 @@ function columnsOf(events: Scope['events']): string[] {
     arrayOf(events.map(event => event.by.appId)),
     arrayOf(events.map(event => event.type ?? null)),
     arrayOf(events.map(event => event.by.depth ?? null)),
+    arrayOf(events.map(event => event.facts as string | null)),
+    arrayOf(events.map(event => event.factsBefore as string | null)),
   ]
 }

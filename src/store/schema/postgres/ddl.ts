@@ -60,9 +60,19 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "user_id" bigint,
   "app_id" bigint,
   "type" ${text},
-  "depth" integer
+  "depth" integer,
+  "facts" text,
+  "facts_before" text
 )`,
-    added: { before: 'text', user_id: 'bigint', app_id: 'bigint', type: text, depth: 'integer' },
+    added: {
+      before: 'text',
+      user_id: 'bigint',
+      app_id: 'bigint',
+      type: text,
+      depth: 'integer',
+      facts: 'text',
+      facts_before: 'text',
+    },
   },
   // The names that each transaction has changed, for the caches of all nodes.
   _touched: {
@@ -72,6 +82,8 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "at" bigint NOT NULL
 )`,
   },
+  // With this fill factor each row takes a page of its own, so that each new row makes the table grow.
+  _probes: { table: 'CREATE TABLE IF NOT EXISTS "_probes" ("filler" text NOT NULL) WITH (fillfactor = 10)' },
   _records: {
     table: `CREATE TABLE IF NOT EXISTS "_records" (
   "kind" ${text} NOT NULL,

@@ -1,5 +1,5 @@
 /** Checks whether changes can be stored, for readiness probes. */
-import { ApiError } from '../../../errors.ts'
+import { type ApiError, databaseFault } from '../../../errors.ts'
 import type { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
 import { isBusy, storageTrouble } from '../failure.ts'
@@ -55,12 +55,13 @@ export class WriteProbes {
     try {
       connection.commitEmpty(false)
       this.recordCommit()
+      health.recordProof()
     } catch (cause) {
       const now = clock()
       if (isBusy(cause)) this.#busySince ??= now
       if (isBusy(cause) && now - (this.#busySince ?? now) < maxBusyMs) return this.#trouble
       health.recordFailure()
-      this.#trouble = new ApiError('UNAVAILABLE', storageTrouble(cause), { cause })
+      this.#trouble = databaseFault(cause, storageTrouble(cause))
     }
     return this.#trouble
   }

@@ -2,7 +2,7 @@
  * Slow reads run in separate processes: `node:sqlite` cannot interrupt a statement, but a process can be killed. Processes are
  * started on demand and ended when idle. See `decisions/slow-reads.md`.
  */
-import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { ApiError, databaseFault, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
 import type { SlowReadCounts } from '../../store.ts'
 import { failureOf } from '../failure.ts'
 import { FairQueue } from './fair-queue.ts'
@@ -150,7 +150,7 @@ export class ReaderPool {
     const mayRetry = cause instanceof ReaderLost && job.tries < maxTries && !this.#isClosed
     if (mayRetry && this.#queue.add(job.caller, job)) return
     if (this.#isClosed) this.#refuse(job, stoppingRefusal())
-    else if (cause instanceof ReaderLost) this.#refuse(job, new ApiError('UNAVAILABLE', undefined, { cause }))
+    else if (cause instanceof ReaderLost) this.#refuse(job, databaseFault(cause))
     else this.#refuse(job, failureOf(cause))
   }
 

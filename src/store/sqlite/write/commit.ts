@@ -2,7 +2,7 @@
  * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each write succeeds or
  * fails as a whole, and is answered only once the commit that contains it is on disk.
  */
-import { ApiError, stoppingRefusal } from '../../../errors.ts'
+import { ApiError, databaseFault, stoppingRefusal } from '../../../errors.ts'
 import { tooManyChangesError, unconfirmedWriteError } from '../../refusals.ts'
 import { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
@@ -223,7 +223,7 @@ export class CommitQueue<T, A> {
   /** The error for all writes while the outcome of a failed COMMIT is unknown: their outcome would be unknown as well. */
   #unsettledError(): ApiError {
     const { failure } = this.#logTail
-    return new ApiError('UNAVAILABLE', storageTrouble(failure), { cause: failure })
+    return databaseFault(failure, storageTrouble(failure))
   }
 
   #settleAgain(): void {
@@ -279,6 +279,6 @@ export class CommitQueue<T, A> {
     }
     const error = failureOf(cause)
     if (error.code === 'UNAVAILABLE' || isForeignKeyFailure(cause)) return error
-    return new ApiError('UNAVAILABLE', undefined, { cause })
+    return databaseFault(cause)
   }
 }

@@ -10,7 +10,7 @@ import { type Fixture, type Person, withFixture } from '../../../conformance/oau
 import blog from '../../../models/blog.ts'
 import { setups } from '../../../setups/setups.ts'
 import type { Received } from '../../smtp.ts'
-import { formWithField, newestLink, open, page, withMail } from '../mail-fixture.ts'
+import { addressees, formWithField, newestLink, open, page, withMail } from '../mail-fixture.ts'
 import { advance, formTo } from '../own/own-pages.ts'
 
 const stolen = 'mallory@example.com'
@@ -19,10 +19,6 @@ async function createKey({ call }: Fixture, { key }: Person, scopes: readonly st
   const created = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'a key', scopes } })
   assert.equal(created.status, 201, created.text)
   return String(created.json.key)
-}
-
-function addressees({ commands }: Received): string[] {
-  return commands.flatMap(line => /^RCPT TO:<([^>]*)>/i.exec(line)?.[1] ?? [])
 }
 
 async function addressOf({ call, admin }: Fixture, { id }: Person): Promise<unknown> {
@@ -60,13 +56,22 @@ for (const setup of setups) {
         page(await attacker.submit(resetForm, { email: stolen }))
         const confirmation = await newestLink(received, /\/account\/verify\?token=[\w-]+/g)
         // The link requires a sign-in first, and refuses the session of another user.
-        assert.match((await open(attacker, confirmation)).text, /Sign in first/)
+        const { url } = await open(attacker, confirmation)
+        assert.deepEqual([url.pathname, url.searchParams.get('next')], ['/account/sign-in', confirmation])
         const { visitor: ben } = await signIn(fixture, fixture.ben)
-        const foreign = page(
-          await ben.submit(formWithField(await open(ben, confirmation), 'password'), {
-            password: fixture.ben.password,
-          }),
-        )
+        const refused = await open(ben, confirmation)
+        assert.match(refused.text, /This link is for another account/)
+        assert.equal(refused.forms.length, 0)
+        const own = (await open(ben, '/account')).forms[0]
+        assert.ok(own)
+        const token = new URL(confirmation, fixture.url).searchParams.get('token') ?? ''
+        const action = new URL('/account/verify', fixture.url)
+        const forged = {
+          ...own,
+          action,
+          fields: [...own.fields, { name: 'token', value: token, type: 'hidden', checked: false }],
+        }
+        const foreign = page(await ben.submit(forged, { password: fixture.ben.password }))
         assert.equal(foreign.status, 400)
         assert.equal(await addressOf(fixture, ann), ann.email)
         assert.doesNotMatch(received.data, /account\/reset\?token/)

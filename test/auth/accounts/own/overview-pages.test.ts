@@ -13,7 +13,12 @@ import { sqlite } from '../../../setups/sqlite.ts'
 import { open, page } from '../mail-fixture.ts'
 import { advance, formTo, signIn, submitForm } from './own-pages.ts'
 
-const withFixture = sharedFixtures(sqlite, { trustProxy: 1, countryHeader: 'CF-IPCountry' })
+/** The mail server never answers: the pages only need one to be set. */
+const withFixture = sharedFixtures(sqlite, {
+  trustProxy: 1,
+  countryHeader: 'CF-IPCountry',
+  'mail.smtp': 'smtp://127.0.0.1:9',
+})
 const hourMs = 3_600_000
 
 /** The text of a page, without markup. */

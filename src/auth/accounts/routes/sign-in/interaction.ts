@@ -15,10 +15,10 @@ import { postedForm } from '../own.ts'
 import {
   handleSignIn,
   handleSignUp,
+  openSignUp,
   type SignInContext,
   type SignUpContext,
   showSignIn,
-  showSignUp,
 } from '../sign-in.ts'
 import { continueRoute, isContinuing } from './provider.ts'
 
@@ -66,7 +66,7 @@ async function newAccount(parts: RouteParts, visit: Visit, interaction: Interact
   const signIn = signInContext(parts, visit, interaction)
   const { signUp: action, app, leadsTo } = signIn
   const context: SignUpContext = { action, signIn, app, leadsTo }
-  if (visit.method !== 'POST') return showSignUp(parts, visit, context, { faults: noFaults })
+  if (visit.method !== 'POST') return openSignUp(parts, visit, context)
   const form = postedForm(parts, visit)
   return handleSignUp(parts, visit, context, form)
 }

@@ -298,7 +298,7 @@ async function createAccount(
       return tooMany(parts.theme, answer.seconds)
     case 'sent':
       await redeemCookie(parts, visit, 'portico_provider')
-      return linkSent(parts, context.action)
+      return linkSent(parts, visit, context, answer)
     case 'created':
     case 'taken':
       await redeemCookie(parts, visit, 'portico_provider')

@@ -1,17 +1,20 @@
 /** `/account/reset` and `/account/verify`, the pages of the links in mails. */
 import type { Reply } from '../../../../call.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
+import { html } from '../../../pages/components/html.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { endedPage } from '../../../pages/sign-in/account-recovery.ts'
 import { finishWithProviderPage } from '../../../pages/sign-in/providers.ts'
 import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../../pages/sign-in/reset.ts'
+import { sentPage } from '../../../pages/sign-in/sent.ts'
 import { signInTime } from '../../../server/sessions/session-ends.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../../addresses/verification.ts'
 import { canReset, requestReset, reset } from '../../recovery/reset.ts'
 import { finishSignUp, pendingSignUp } from '../../sign-up.ts'
 import {
   findViewer,
+  noMailReply,
   type RouteParts,
   redirect,
   safeNext,
@@ -22,7 +25,7 @@ import {
 import { type FormBody, readQuery } from '../form-body.ts'
 import { hasRecentSignIn, postedForm } from '../own.ts'
 import { requesterOf } from '../requester.ts'
-import { blankFields, messages } from '../sign-in.ts'
+import { blankFields } from '../sign-in.ts'
 import { attemptOrigin, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'
 
@@ -72,14 +75,16 @@ async function requestLink(parts: RouteParts, visit: Visit, form: FormBody): Pro
     requesterOf(visit),
   )
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
-  const page = messagePage({
-    title: 'Check your mail',
-    paragraphs: [
-      messages.resetSent,
-      'Every link of the last half hour works: use the newest one that you find.',
-    ],
-    link: { href: '/account/sign-in', label: 'Back to sign-in' },
-    icon: 'mail',
+  const page = sentPage({
+    email: form.text('email').trim(),
+    sent: email =>
+      html`If there is an account with the address ${email}, we have sent a link to it. It works for an hour.`,
+    note: 'Every link of the last half hour works: use the newest one that you find.',
+    action: '/account/reset',
+    csrf: parts.csrf.token(visit, visit.res),
+    again: { email: form.text('email') },
+    correct: '/account/reset',
+    signIn: '/account/sign-in',
   })
   return pageReply(parts.theme, page)
 }
@@ -98,10 +103,12 @@ export async function resetRoute(parts: RouteParts, visit: Visit): Promise<Reply
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
     const token = form.optional('token')
-    return token === undefined ? requestLink(parts, visit, form) : setPassword(parts, visit, form, token)
+    if (token !== undefined) return setPassword(parts, visit, form, token)
+    return parts.base.mailArrives ? requestLink(parts, visit, form) : noMailReply(parts)
   }
   const token = readQuery(visit).optional('token')
-  if (token === undefined) return showRequest(parts, visit, noFaults)
+  if (token === undefined)
+    return parts.base.mailArrives ? showRequest(parts, visit, noFaults) : noMailReply(parts)
   return (await canReset(parts.base, token))
     ? showReset(parts, visit, token, noFaults)
     : resetExpiredReply(parts)
@@ -134,7 +141,8 @@ async function showConfirm(
   const address = await addressToConfirm(parts.base, token)
   if (address === undefined) return verifyExpiredReply(parts)
   const viewer = await findViewer(parts, visit)
-  if (!viewer) return signInFirst(parts)
+  if (!viewer) return signInFirst(token)
+  if (viewer.user.id !== address.userId) return otherAccount(parts, address.email, token)
   const asksPassword = address.isNew && viewer.user.password_hash !== null
   if (address.isNew && !asksPassword && !hasRecentSignIn(parts, viewer)) return signInAgain(token)
   const csrf = parts.csrf.token(visit, visit.res)
@@ -148,11 +156,21 @@ function signInAgain(token: string): Reply {
   return redirect(`/account/sign-in?confirm=yes&next=${next}`)
 }
 
-function signInFirst({ theme }: RouteParts): Reply {
+/** The sign-in leads back to the link, which is often opened on another device than the one with the session. */
+function signInFirst(token: string): Reply {
+  const next = encodeURIComponent(`/account/verify?token=${token}`)
+  return redirect(`/account/sign-in?next=${next}`)
+}
+
+/** For a link that is opened in a browser where somebody else is signed in. */
+function otherAccount({ theme }: RouteParts, email: string, token: string): Reply {
+  const next = encodeURIComponent(`/account/verify?token=${token}`)
   const page = messagePage({
-    title: 'Sign in first',
-    paragraphs: ['Sign in to the account with this address, then open the link again.'],
-    link: { href: '/account/sign-in', label: 'Sign in' },
+    title: 'This link is for another account',
+    paragraphs: [
+      `You are signed in to a different account. To confirm ${email}, sign in to the account that asked for it.`,
+    ],
+    link: { href: `/account/sign-in?switch=yes&next=${next}`, label: 'Sign in to that account' },
   })
   return pageReply(theme, page)
 }
@@ -205,6 +223,7 @@ async function finishAccount(
 }
 
 async function sendAgain(parts: RouteParts, visit: Visit, { user }: Viewer, form: FormBody): Promise<Reply> {
+  if (!parts.base.mailArrives) return noMailReply(parts)
   const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
   if (seconds !== undefined) return tooMany(parts.theme, seconds)
   parts.base.background(() => sendConfirmation(parts.base, user.id, user.email, requesterOf(visit)))
@@ -217,7 +236,7 @@ export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Repl
   const account = form.optional('account')
   if (account !== undefined) return finishAccount(parts, visit, form, account)
   const viewer = await findViewer(parts, visit)
-  if (!viewer) return signInFirst(parts)
+  if (!viewer) return signInFirst(form.text('token'))
   if (form.text('send') === 'yes') return sendAgain(parts, visit, viewer, form)
   if (form.text('drop') === 'yes') {
     await parts.base.addresses.dropPending(viewer.user.id)
