@@ -15,7 +15,6 @@ import type { RecordChanges } from '../../records.ts'
 import { noSlots } from '../../values.ts'
 import { type GuardedInnerStep, runAsyncStepSync } from '../../write/async-step.ts'
 import {
-  changeOf,
   type GuardedPlanStep,
   type GuardedStep,
   isAsyncStep,
@@ -120,6 +119,14 @@ export interface TransactionParts {
 
 /** Runs the program within the current transaction. */
 export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
+  const { scope, writes } = parts
+  return scope.hold(
+    () => runProgramSteps(program, parts),
+    changes => runSteps(writes.settle(changes, scope)),
+  )
+}
+
+function runProgramSteps<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
   const run: ProgramRun<T> = new ProgramRun(program)
   const readTime = { readBudgetMs: Math.max(readBudgetMs, program.asyncSteps?.limitMs ?? 0), readMs: 0 }
   for (let step = run.step; step !== undefined; step = run.step) {
@@ -146,7 +153,7 @@ function answerAsyncStep<T>(
   parts.scope.isInAsyncStep = true
   try {
     runAsyncStepSync(asyncStep, step =>
-      run.answerOf(runInSavepoint(parts.connection, () => runStep(step, parts, readTime))),
+      run.answerOf(runInSavepoint(parts, () => runStep(step, parts, readTime))),
     )
   } finally {
     parts.scope.isInAsyncStep = false
@@ -154,11 +161,11 @@ function answerAsyncStep<T>(
   return { kind: 'asyncStep' }
 }
 
-function runInSavepoint<T>(connection: Connection, work: () => T): T {
+function runInSavepoint<T>({ connection, scope }: TransactionParts, work: () => T): T {
   // A full disk may have rolled back the whole transaction.
   if (!connection.isTransaction) throw new ApiError('UNAVAILABLE')
   try {
-    return connection.step(work)
+    return scope.step(() => connection.step(work))
   } catch (cause) {
     throw failureOf(cause)
   }
@@ -171,7 +178,7 @@ function runStep(
 ): StepResult {
   if (isRecordChange(step)) return { kind: 'record', work: runSteps(records.steps(step)) }
   if (isEmission(step)) {
-    scope.log(changeOf(step))
+    runSteps(writes.emit(step, scope))
     return { kind: 'emission' }
   }
   const runWrite = (plan: GuardedWrite): WriteResult => {
