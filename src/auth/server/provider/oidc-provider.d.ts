@@ -137,6 +137,8 @@ declare module 'oidc-provider' {
     readonly issuer: string
     /** Koa's prototype of every `ctx.request`. */
     readonly request: object
+    /** Koa's prototype of every `ctx`. */
+    readonly context: object
     readonly AccessToken: ModelClass<Model>
     readonly AuthorizationCode: ModelClass<Model>
     readonly ClientCredentials: ModelClass<Model>
