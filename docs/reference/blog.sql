@@ -14,7 +14,9 @@ CREATE TABLE IF NOT EXISTS "_events" (
   "user_id" INTEGER,
   "app_id" INTEGER,
   "type" TEXT,
-  "depth" INTEGER
+  "depth" INTEGER,
+  "facts" TEXT,
+  "facts_before" TEXT
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS "_records" (

@@ -80,9 +80,29 @@ export const plan: readonly Mutant[] = [
       ['a join collection is not a dependency', '    related.collections.add(path.through.name)\n', ''],
       [
         'two relations to one collection count as one condition',
-        '${path.relation.kind}:${path.relation.name}>',
-        '${path.relation.kind}>',
+        '${relation.kind}:${relation.name}(${columnsOf(path)})>',
+        '${relation.kind}>',
       ],
+    ],
+  ),
+  ...mutantsOf(
+    'plan/guard/logged',
+    ['events/history'],
+    [
+      ['only today counts', "(['commit', 'now'] as const)", "(['now'] as const)"],
+      ['only the commit counts', "(['commit', 'now'] as const)", "(['commit'] as const)"],
+      ['a missing row is an answer', 'return certain ? stored : or(stored, isGone)', 'return stored'],
+      [
+        'memberships are judged by the time of today alone',
+        "half === 'commit' ? atTime(condition, event.at) : condition)",
+        'condition)',
+      ],
+      [
+        'a block that went with its item is forgotten',
+        'and(deleted(reading), mayHaveHad(condition, reading))',
+        'never',
+      ],
+      ['a missing fact is an answer', 'not({ ...known, holds: false })', '{ ...known, holds: true }'],
     ],
   ),
   ...mutantsOf('plan/guard/read', guard, [

@@ -8,7 +8,7 @@ export const rules: readonly Mutant[] = [
   ...mutantsOf('plan/condition', random, [
     [
       'an answer that depends on the time is cached',
-      "if (operand.kind === 'now' || operand.kind === 'claim') dependencies.volatile = true",
+      "if (isNow || operand.kind === 'claim') dependencies.volatile = true",
       "if (operand.kind === 'claim') dependencies.volatile = true",
     ],
     [

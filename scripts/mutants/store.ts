@@ -425,8 +425,8 @@ const writes: readonly Mutant[] = [
       ],
       [
         'checks on stored rows run before the INSERT',
-        "    case 'related':\n    case 'values':\n    case 'search':\n      return false\n",
-        "    case 'related':\n    case 'values':\n    case 'search':\n      return true\n",
+        "    case 'related':\n    case 'values':\n    case 'search':\n    case 'fact':\n      return false\n",
+        "    case 'related':\n    case 'values':\n    case 'search':\n    case 'fact':\n      return true\n",
       ],
       [
         'a rule on the created row is checked before it exists',
@@ -607,9 +607,22 @@ const writes: readonly Mutant[] = [
       ],
       [
         'the event of a cleared reference contains the previous row',
-        'states[2 * index + 1]',
-        'states[2 * index]',
+        'rows[2 * index + 1]]',
+        'rows[2 * index]]',
       ],
+    ],
+  ),
+  ...mutantsOf(
+    'store/write/committed-facts',
+    ['events/as-committed', 'events/history'],
+    [
+      [
+        'what earlier steps altered counts as known',
+        'isEarlier(altering, steps[index]) ? null : facts',
+        'facts',
+      ],
+      ['what later steps alter does not count', 'isLater(altering, steps[index]) ? final : facts', 'facts'],
+      ['a change of any field alters facts', 'isUnnamed(name) || changed.includes(name)', 'true'],
     ],
   ),
   ...mutantsOf(

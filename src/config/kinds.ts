@@ -3,7 +3,7 @@ import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
 import { isLongerThan } from '../unicode.ts'
 import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
-import { type TrustProxy, trustedNetworks } from './networks.ts'
+import { trustedNetworks } from './networks.ts'
 
 export interface Kind<T> {
   /** The accepted values in words, after "must be". */
@@ -142,6 +142,9 @@ export const headerName: Kind<string> = {
   fromText: tokenName,
   fromValue: tokenName,
 }
+
+/** `false`: no proxy is trusted; a number: this many proxies are in front; a list: proxies at these addresses or networks. */
+export type TrustProxy = false | number | readonly string[]
 
 function networks(value: readonly unknown[]): TrustProxy | undefined {
   const entries = value.filter(entry => typeof entry === 'string')

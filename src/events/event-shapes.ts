@@ -5,7 +5,7 @@ import type { Collection, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
 import { namesFor } from '../plan/guard.ts'
-import type { CompositeShape, Filter, ItemRoot } from '../plan/plan.ts'
+import type { CompositeShape, Filter, ItemRoot, LoggedRow } from '../plan/plan.ts'
 import { selected } from '../plan/system-plans.ts'
 import type { AccessClass } from '../principal.ts'
 
@@ -17,10 +17,10 @@ export interface EventFilter {
 }
 
 const idParam = 0
-const rowParam = 1
-const beforeParam = 2
+const rowAfter: LoggedRow = { row: 1, facts: 2, at: 5 }
+const rowBefore: LoggedRow = { row: 3, facts: 4, at: 5 }
 /** The parameters of a filter begin here. */
-export const firstFilterParam = 3
+export const firstFilterParam = 6
 
 /** The shapes for listeners with the same readable fields and the same filter. */
 export interface EventShapes {
@@ -88,12 +88,12 @@ function makeShapes(
     key: 'after',
     collection,
     id: idParam,
-    event: rowParam,
+    event: rowAfter,
     filter,
     select,
     ...(rule && { rule }),
   }
-  const before: ItemRoot = { ...after, key: 'before', event: beforeParam }
+  const before: ItemRoot = { ...after, key: 'before', event: rowBefore }
   const was: ItemRoot = { ...before, key: 'was', filter: undefined }
   const roots = filter ? [after, { ...before, select: selected(['id']) }, was] : [after, before]
   return {
@@ -104,8 +104,11 @@ function makeShapes(
 }
 
 /** The arguments of both shapes. */
-export function argumentsFor(change: LoggedChange, filterArgs: readonly JsonValue[]): readonly JsonValue[] {
-  return [change.id, change.row, change.before, ...filterArgs]
+export function argumentsFor(
+  { id, row, facts, before, factsBefore, at }: LoggedChange,
+  filterArgs: readonly JsonValue[],
+): readonly JsonValue[] {
+  return [id, row, facts, before, factsBefore, at, ...filterArgs]
 }
 
 /** A user, if the caller may read that user. Arguments: the id. */

@@ -19,6 +19,12 @@ export interface LoggedChange {
   readonly row: string
   /** The row before an update, in the form of `row`. Null for other changes, and for events that an older version wrote. */
   readonly before: string | null
+  /**
+   * What the read rules of the collection asked of other rows when the change was committed, about `row` and about `before`:
+   * see `guard/facts.ts`. Null if they asked nothing, and for events that an older version wrote.
+   */
+  readonly facts: string | null
+  readonly factsBefore: string | null
   /** The names of the fields that an update changed, internal fields included; null for other changes. */
   readonly changed: readonly string[] | null
   /** The values of an event that an action emitted, which changes nothing; null for other events. */

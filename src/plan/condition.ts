@@ -88,6 +88,8 @@ export function conditionKey(condition: Condition): string {
       return `${condition.stored ? 'stored' : 'related'}(${pathKey(condition.path)},${conditionKey(condition.rows)})`
     case 'search':
       return `search(${condition.fields.map(field => field.name)},$${condition.param})`
+    case 'fact':
+      return `fact(${condition.key},${condition.holds},$${condition.facts})`
     case 'not':
       return `not(${conditionKey(condition.condition)})`
     default:
@@ -111,7 +113,7 @@ function operandKey(operand: Operand): string {
     case 'userId':
       return '@'
     case 'now':
-      return `now${operand.shiftMs}`
+      return operand.at === undefined ? `now${operand.shiftMs}` : `now${operand.shiftMs}@$${operand.at}`
     case 'caller':
       return operand.when ? `@${operand.field.name}?${conditionKey(operand.when)}` : `@${operand.field.name}`
     case 'claim':
@@ -129,8 +131,16 @@ function computationKey(computation: Computation): string {
 }
 
 function pathKey(path: RelationPath): string {
+  const { relation, target } = path
   const joined = 'joinRows' in path ? `?${conditionKey(path.joinRows)}` : ''
-  return `${path.relation.kind}:${path.relation.name}>${path.target.name}${joined}`
+  return `${relation.kind}:${relation.name}(${columnsOf(path)})>${target.name}${joined}`
+}
+
+/** Where the ids are that the path follows. */
+function columnsOf({ relation }: RelationPath): string {
+  return relation.kind === 'manyToMany'
+    ? `${relation.through}:${relation.from},${relation.to}`
+    : relation.field
 }
 
 /** What a condition depends on. */
@@ -161,6 +171,7 @@ export function addCondition(condition: Condition, dependencies: Dependencies): 
   switch (condition.kind) {
     case 'always':
     case 'never':
+    case 'fact':
       return dependencies
     case 'compare':
       addOperand(condition.operand, dependencies)
@@ -190,7 +201,8 @@ export function addCondition(condition: Condition, dependencies: Dependencies): 
 
 function addOperand(operand: Operand, dependencies: Dependencies): void {
   if (operand.kind === 'userId') dependencies.userId = true
-  if (operand.kind === 'now' || operand.kind === 'claim') dependencies.volatile = true
+  const isNow = operand.kind === 'now' && operand.at === undefined
+  if (isNow || operand.kind === 'claim') dependencies.volatile = true
   if (operand.kind !== 'caller') return
   dependencies.userId = true
   dependencies.collections.add(operand.users.name)

@@ -15,8 +15,8 @@ export type Value =
 /** The right side of a comparison. */
 export type Operand =
   | Value
-  /** The time of the request, shifted. Never missing. */
-  | { readonly kind: 'now'; readonly shiftMs: number }
+  /** The time of the request, or that of the event in parameter `at`, shifted. Never missing. */
+  | { readonly kind: 'now'; readonly shiftMs: number; readonly at?: Param }
   /** A field of the caller's own stored row. `isConfirmed`: missing unless it is the address that the caller has confirmed. */
   | {
       readonly kind: 'caller'
@@ -81,6 +81,11 @@ export type Condition =
       readonly param: Param
       readonly isWhole: boolean
     }
+  /**
+   * The event log says that a fact holds, or, with `holds` false, that it does not. False for a fact that the log did not
+   * keep. `facts`: of the event, see `guard/facts.ts`.
+   */
+  | { readonly kind: 'fact'; readonly key: string; readonly holds: boolean; readonly facts: Param }
   | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
   | { readonly kind: 'not'; readonly condition: Condition }

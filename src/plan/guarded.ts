@@ -8,7 +8,15 @@ import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault } from '../model/model.ts'
 import type { Principal } from '../principal.ts'
 import type { Condition, GuardedSort, RelationPath, Value, VisibleField } from './guarded-conditions.ts'
-import type { FieldForm, FieldMeasure, GroupSort, PageWindow, Param, SelectedFigure } from './plan.ts'
+import type {
+  FieldForm,
+  FieldMeasure,
+  GroupSort,
+  LoggedRow,
+  PageWindow,
+  Param,
+  SelectedFigure,
+} from './plan.ts'
 
 declare const guarded: unique symbol
 
@@ -96,7 +104,7 @@ export interface GuardedItemRoot {
   readonly key: string
   readonly collection: Collection
   readonly id: Param
-  readonly event: Param | undefined
+  readonly event: LoggedRow | undefined
   readonly rows: Condition
   readonly select: readonly GuardedSelected[]
   /** See `ItemShape`. */

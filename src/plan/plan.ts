@@ -157,8 +157,8 @@ export interface ItemRoot {
   readonly key: string
   readonly collection: string
   readonly id: Param
-  /** The row as an event logged it, as JSON text, in place of the stored row. */
-  readonly event?: Param
+  /** In place of the stored row, the row as an event logged it. */
+  readonly event?: LoggedRow
   /** Null where the row does not fulfil it. */
   readonly filter?: Filter | undefined
   /** A checked rule that must hold besides the collection's own. */
@@ -166,6 +166,16 @@ export interface ItemRoot {
   /** See `ItemShape`. */
   readonly isOutput?: true
   readonly select: readonly Selected[]
+}
+
+/** The parameters of a row as an event logged it. */
+export interface LoggedRow {
+  /** The row as JSON text. */
+  readonly row: Param
+  /** The facts about it: see `LoggedChange`. */
+  readonly facts: Param
+  /** When the event was committed, ISO 8601 UTC. */
+  readonly at: Param
 }
 
 /** The items of a collection. */

@@ -12,6 +12,8 @@ export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {
     kind: 'created',
     row: '{}',
     before: null,
+    facts: null,
+    factsBefore: null,
     changed: null,
     at: '2026-01-01T00:00:00.000Z',
     userId: null,

@@ -111,6 +111,8 @@ class Run {
         return this.relatedRows(condition.path, row).some(related => this.holds(condition.rows, related))
       case 'search':
         return this.finds(condition, row)
+      case 'fact':
+        throw new Error('rows of events are not supported')
       case 'and':
         return condition.conditions.every(condition => this.holds(condition, row))
       case 'or':

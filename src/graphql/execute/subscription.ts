@@ -166,7 +166,9 @@ function argsFor(
 ): readonly JsonValue[] {
   const filledArgs = [...args]
   filledArgs[id] = change.id
-  filledArgs[event] = change.row
+  filledArgs[event.row] = change.row
+  filledArgs[event.facts] = change.facts
+  filledArgs[event.at] = change.at
   return filledArgs
 }
 

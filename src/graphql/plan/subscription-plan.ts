@@ -1,7 +1,7 @@
 /** A subscription → the plan that reads the item of one event, and where each field of the reply comes from. */
 import { eventNumber } from '../../events/resume.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
-import type { ItemRoot, Param } from '../../plan/plan.ts'
+import type { ItemRoot, LoggedRow, Param } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
 import { badRequest } from '../bad-request.ts'
 import { camelCase } from '../schema/names.ts'
@@ -34,7 +34,7 @@ type PlannedSubscription = Pick<SubscriptionVariant, 'replyField' | 'cost'> & {
 /** The parameters of the event's item and row. */
 interface EventParams {
   readonly id: Param
-  readonly event: Param
+  readonly event: LoggedRow
 }
 
 export function planSubscription(context: PlanContext, fields: readonly RootField[]): SubscriptionVariant {
@@ -42,7 +42,8 @@ export function planSubscription(context: PlanContext, fields: readonly RootFiel
   const entry = field && context.directory.subscriptions.get(field.nodes[0].name.value)
   if (!field || !entry) throw noFieldError()
   const request = fieldRequestOf(field)
-  const params = { id: context.parameters.placeholder(), event: context.parameters.placeholder() }
+  const placeholder = () => context.parameters.placeholder()
+  const params = { id: placeholder(), event: { row: placeholder(), facts: placeholder(), at: placeholder() } }
   const after = planAfter(context, request)
   const { collection } = entry
   const { roots, replyField, cost } =

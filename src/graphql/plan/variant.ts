@@ -1,6 +1,6 @@
 /** One operation, planned for variables of one structure. */
 import type { Action, Collection, Query } from '../../model/model.ts'
-import type { CompositeShape, ItemRoot, Param, Selected } from '../../plan/plan.ts'
+import type { CompositeShape, ItemRoot, LoggedRow, Param, Selected } from '../../plan/plan.ts'
 import type { SubscriptionField } from '../schema/directory.ts'
 import type { Input, Variables } from './input.ts'
 import type { Cost, Getter } from './parameters.ts'
@@ -92,7 +92,7 @@ export interface SubscriptionVariant extends VariantBase {
   readonly shape: CompositeShape
   readonly replyField: ReplyField
   readonly id: Param
-  readonly event: Param
+  readonly event: LoggedRow
   /** The number of the event after which the client resumes. Undefined where it does not resume. */
   readonly after: ((variables: Variables) => number) | undefined
 }

@@ -51,6 +51,7 @@ new MutationObserver(() => {
 ReactDOM.createRoot(document.getElementById('graphiql')).render(
   React.createElement(GraphiQL, {
     fetcher,
+    defaultQuery: document.getElementById('graphiql').dataset.query,
     defaultEditorToolsVisibility: 'headers',
     defaultHeaders: '{\\n  "Authorization": "Bearer "\\n}',
     shouldPersistHeaders: false,

@@ -3,6 +3,8 @@ import { addCondition, addField, always, and, noDependencies } from '../conditio
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot, Refusal } from '../guarded.ts'
 import type { CompositeShape, ItemRoot, ListRoot, Root } from '../plan.ts'
 import { addAggregation, guardAggregateRoot } from './aggregate.ts'
+import { factKey } from './facts.ts'
+import { loggedCondition, loggedSelect } from './logged.ts'
 import type { ModelView } from './model-view.ts'
 import {
   addSelect,
@@ -47,7 +49,10 @@ function guardItemRoot(root: ItemRoot, view: ModelView, leniency: Leniency): Gua
     root.filter ? guardFilter(root.filter, collection, view) : always,
   )
   const select = guardSelect(root.select, collection, view, leniency)
-  return { kind, key, collection, id, event, rows, select, ...(isOutput && { isOutput }) }
+  const item = { kind, key, collection, id, event, ...(isOutput && { isOutput }) }
+  if (event === undefined) return { ...item, rows, select }
+  const context = { collection, event, keep: factKey }
+  return { ...item, rows: loggedCondition(rows, context), select: loggedSelect(select, context) }
 }
 
 function guardListRoot(root: ListRoot, view: ModelView, leniency: Leniency): GuardedListRoot {

@@ -71,6 +71,8 @@ const events: CopyTable = {
     app_id: 'bigint',
     type: 'text',
     depth: 'integer',
+    facts: 'text',
+    facts_before: 'text',
   }),
   key: 1,
   numbered: true,

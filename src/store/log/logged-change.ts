@@ -5,12 +5,12 @@ import { slot, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
 /** In the order in which `loggedChange` reads them. */
-const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth"`
+const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth", "facts", "facts_before"`
 
 /** The approximate size of a row without its texts: numbers, names, page and index entries. */
 const rowBytes = 150
 
-export const bytesSql = sql`octet_length("data") + coalesce(octet_length("before"), 0) + coalesce(octet_length("changed"), 0) + ${[String(rowBytes)]}`
+export const bytesSql = sql`octet_length("data") + coalesce(octet_length("before"), 0) + coalesce(octet_length("changed"), 0) + coalesce(octet_length("facts"), 0) + coalesce(octet_length("facts_before"), 0) + ${[String(rowBytes)]}`
 
 /** Events after a number. Slots: the number, the limit. */
 export const afterSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0`
@@ -22,7 +22,22 @@ export const afterSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > 
 export const afterWithinSql = sql`SELECT ${changeColumns} FROM "_events" WHERE "id" > ${slot(0)} AND "id" <= (SELECT max("id") FROM (SELECT "id", sum("bytes") OVER (ORDER BY "id") - "bytes" AS "sum" FROM (SELECT "id", ${bytesSql} AS "bytes" FROM "_events" WHERE "id" > ${slot(0)} ORDER BY "id" LIMIT ${slot(1)} + 0) AS "some") AS "summed" WHERE "sum" < ${slot(2)}) ORDER BY "id"`
 
 export function loggedChange(row: ResultRow): LoggedChange {
-  const [event, collection, kind, id, data, before, changed, at, userId, appId, type, depth] = row
+  const [
+    event,
+    collection,
+    kind,
+    id,
+    data,
+    before,
+    changed,
+    at,
+    userId,
+    appId,
+    type,
+    depth,
+    facts,
+    factsBefore,
+  ] = row
   let parsed: readonly string[] | LoggedChange['values'] | undefined
   const parse = () => (parsed ??= typeof changed === 'string' ? JSON.parse(changed) : null)
   return {
@@ -32,6 +47,8 @@ export function loggedChange(row: ResultRow): LoggedChange {
     id: Number(id),
     row: String(data),
     before: textOf(before),
+    facts: textOf(facts),
+    factsBefore: textOf(factsBefore),
     // Parsed lazily: most readers do not need it.
     get changed() {
       const names = parse()

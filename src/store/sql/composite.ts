@@ -2,7 +2,7 @@
 import { textEncoding } from '../../model/fields/textual.ts'
 import type { Collection } from '../../model/model.ts'
 import type { GuardedComposite, GuardedItemRoot, GuardedListRoot, GuardedRoot } from '../../plan/guarded.ts'
-import type { Param } from '../../plan/plan.ts'
+import type { LoggedRow, Param } from '../../plan/plan.ts'
 import { aggregateRootSql } from './aggregate.ts'
 import { conditionSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
@@ -44,14 +44,14 @@ function listRoot({ collection, rows, list, select }: GuardedListRoot, statement
 }
 
 /** Fields that no client may read are not in the log: they come from the stored row, if it still exists. */
-function loggedRow(collection: Collection, id: Param, event: Param, row: RowAlias): Sql {
+function loggedRow(collection: Collection, id: Param, event: LoggedRow, row: RowAlias): Sql {
   const columns = row.usedColumns().map(column => {
     const field = collection.fields.get(column)
     if (!field) throw new Error(`${collection.name} has no field ${column}`)
     const value =
       field.internal || field.writeOnly
         ? sql`(SELECT ${name(column)} FROM ${name(row.dialect.stored(collection.name))} WHERE "id" = ${arg(id)})`
-        : row.dialect.logged(arg(event, textEncoding), field)
+        : row.dialect.logged(arg(event.row, textEncoding), field)
     return sql`${value} AS ${name(column)}`
   })
   return sql`SELECT ${join(columns, ', ')}`

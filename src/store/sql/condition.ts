@@ -4,7 +4,9 @@
  */
 import { booleanEncoding } from '../../model/fields/boolean.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
+import { textEncoding } from '../../model/fields/textual.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
+import { type Fact, statedFact } from '../../plan/guard/facts.ts'
 import {
   type Condition,
   type ConditionOfKind,
@@ -70,6 +72,8 @@ export function conditionSql(
       return form === 'set' && !exact ? inSet(condition, row) : related(condition, row, form)
     case 'search':
       return search(condition, row)
+    case 'fact':
+      return factHolds(condition, row)
     case 'and':
       return combined(condition.conditions, ' AND ', isTrue, row, exact, form)
     case 'or':
@@ -184,11 +188,24 @@ type Contextual = Exclude<Operand, Value>
 function contextualSql(operand: Contextual, as: Encoding, row: RowAlias): Sql {
   switch (operand.kind) {
     case 'now':
-      return row.dialect.now(operand.shiftMs, as)
+      return operand.at === undefined
+        ? row.dialect.now(operand.shiftMs, as)
+        : [arg(operand.at, shiftedTime(operand.shiftMs, as))]
     case 'claim':
       return [{ from: 'claim', claim: operand.claim, as }]
     case 'caller':
       return callerField(operand, row)
+  }
+}
+
+/** Converts a time, ISO 8601 UTC, into the shifted time in the form of the encoding. */
+function shiftedTime(shiftMs: number, as: Encoding): Conversion {
+  return {
+    name: `time ${shiftMs} ${as.name}`,
+    encode: time => {
+      const shifted = new Date(Date.parse(String(time)) + shiftMs).toISOString()
+      return as.encode(as.now?.(shifted) ?? shifted)
+    },
   }
 }
 
@@ -271,6 +288,22 @@ function search(condition: ConditionOfKind<'search'>, row: RowAlias): Sql {
   const { fields, param, isWhole } = condition
   const ids = row.dialect.search(row.table, { fields, terms: [arg(param, row.dialect.searchTerms)], isWhole })
   return sql`${row.column('id')} IN (${ids})`
+}
+
+/** Never unknown. */
+function factHolds({ key, holds, facts }: ConditionOfKind<'fact'>, { dialect }: RowAlias): Sql {
+  const stated = dialect.contains([arg(facts, textEncoding)], textLiteral(statedFact(key, holds)))
+  return sql`(${stated}) IS TRUE`
+}
+
+/** The text of the log for all facts of a row; null without facts. `facts`: of the row's collection. */
+export function factsSql(facts: readonly Fact[], row: RowAlias): Sql {
+  if (facts.length === 0) return ['NULL']
+  const texts = facts.map(({ key, condition }) => {
+    const [held, failed] = [true, false].map(holds => textLiteral(statedFact(key, holds)))
+    return sql`CASE WHEN ${conditionSql(condition, row)} THEN ${held ?? []} ELSE ${failed ?? []} END`
+  })
+  return join(texts, ' || ')
 }
 
 /** Whether a related row exists for which the condition holds. Never unknown. */

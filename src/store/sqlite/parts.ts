@@ -112,9 +112,10 @@ function poolOf(
 function checkpointsOf(
   connection: Connection,
   pool: ReaderPool | undefined,
-  { onUnsafe }: SqliteSettings,
+  { onUnsafe, checkpointListener: listener }: SqliteSettings,
 ): Checkpoints {
   return new Checkpoints(connection, {
+    listener,
     onUnsafe(cause) {
       // SQLite copies the log again only once no process has the file open, so the reader processes must end.
       void pool?.close()

@@ -2,11 +2,12 @@
 import { ApiError } from '../../errors.ts'
 import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
 import { RowAlias } from '../sql/row-alias.ts'
-import { answerSql, checksSql, eventSql, updateSql } from '../sql/write.ts'
+import { answerSql, checksSql, updateSql } from '../sql/write.ts'
 import { arg, name, type Sql, sql } from '../sql/writer.ts'
 import type { Inputs, ResultRow, ResultRows, SqlValue } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import { proposedChecks } from './proposed.ts'
+import { stateSql } from './row-states.ts'
 import type { QuerySteps, StepQuery, WriteScope } from './steps.ts'
 
 export type ChangeRow<S> = (
@@ -21,7 +22,12 @@ export function rowChangeOf<S>(shape: GuardedUpdate, database: WriteDatabase<S>)
   const { collection, set } = shape
   const id = arg(shape.id)
   const row = new RowAlias(database.dialect, collection.name)
-  const readBack = database.readBack({ row, id, outputs: changedOutputs(shape, row), answerIndex: TEXT })
+  const readBack = database.readBack({
+    row,
+    id,
+    outputs: changedOutputs(shape, row, database),
+    answerIndex: TEXT,
+  })
   const index = set.some(({ field }) => field.searchable) ? database.searchIndex(collection) : undefined
   const returned = index === undefined ? [sql`1`] : collection.searchable.map(field => name(field.name))
   const statement =
@@ -54,18 +60,26 @@ export function rowChangeOf<S>(shape: GuardedUpdate, database: WriteDatabase<S>)
 
 /** Positions among the outputs of the changed row. */
 export const TEXT = 0
-export const EVENT = 1
-export const CHECKS = 2
+export const STATE = 1
+export const CHECKS = 3
 
-/** The answer; the event; the checks. */
-function changedOutputs(shape: GuardedUpdate, row: RowAlias): Sql[] {
-  const { select, rows, collection, after } = shape
-  const event: Sql = mayLogEvent(shape) ? eventSql(collection, row) : ['NULL']
-  return [answerSql(select, rows, row), event, ...checksSql(after, row)]
+/** The answer; the state for the event; the checks. */
+function changedOutputs<S>(shape: GuardedUpdate, row: RowAlias, database: WriteDatabase<S>): Sql[] {
+  const { select, rows, after } = shape
+  return [answerSql(select, rows, row), ...updateStateSql(shape, row, database), ...checksSql(after, row)]
+}
+
+/** The outputs of the state of an updated row, before or after. */
+export function updateStateSql<S>(
+  shape: GuardedUpdate,
+  row: RowAlias,
+  { model }: WriteDatabase<S>,
+): readonly Sql[] {
+  return mayLogEvent(shape) ? stateSql(shape.collection, model, row) : [['NULL'], ['NULL']]
 }
 
 /** Whether an update may leave an event. */
-export function mayLogEvent({ collection, set }: GuardedUpdate): boolean {
+function mayLogEvent({ collection, set }: GuardedUpdate): boolean {
   return !collection.unlogged && set.some(({ field }) => !field.internal)
 }
 

@@ -2,6 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { GuardedAssignment, GuardedCreate, GuardedPlan, GuardedSelected } from '../../plan/guarded.ts'
 import type { Condition } from '../../plan/guarded-conditions.ts'
+import { factsSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { answerSql, checksSql, eventSql, publicFields, returningRow } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
@@ -14,6 +15,7 @@ import type { Author, ItemChange } from './event.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { proposedChecks } from './proposed.ts'
 import { References } from './references.ts'
+import { loggedFacts, type RowState } from './row-states.ts'
 import { type QuerySteps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
 import { answerText, none } from './written.ts'
 
@@ -21,11 +23,17 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const { collection, set, after } = shape
   const { searchable, name } = collection
   const positions = outputPositions(shape)
-  const insert = inserter(shape, database)
+  const isReturned = isReturnable(shape) && loggedFacts(collection, database.model).length === 0
+  const insert = inserter(shape, database, isReturned)
   const row = new RowAlias(database.dialect, name)
-  const readBack = isReturnable(shape)
+  const readBack = isReturned
     ? undefined
-    : database.readBack({ row, id: slot(0), outputs: createdOutputs(shape, row), answerIndex: TEXT })
+    : database.readBack({
+        row,
+        id: slot(0),
+        outputs: createdOutputs(shape, row, database),
+        answerIndex: TEXT,
+      })
   const index = database.searchIndex(collection)
   const searchablePositions = searchable.map(field => set.findIndex(assignment => assignment.field === field))
   const changedCollections = new Set([name])
@@ -49,7 +57,8 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     // Row security hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
     if (limits !== undefined) yield* limits.require(id)
-    if (!collection.unlogged) scope.log(createdEvent(name, id, data, plan.principal))
+    const facts = result[positions.facts] ?? null
+    if (!collection.unlogged) scope.log(createdEvent(name, id, { data, facts }, plan.principal))
     scope.count(name, 1)
     return { id, text: answerText(result[TEXT]), changed: changedCollections, removed: none }
   }
@@ -90,17 +99,26 @@ function preparedSlots(
   return set.map(({ field }, index) => encode(storedValues[index], field.type.encoding))
 }
 
-function createdEvent(collection: string, itemId: number, data: SqlValue, by: Author): ItemChange {
-  return { collection, itemId, kind: 'created', data, before: null, changed: undefined, by }
+function createdEvent(collection: string, itemId: number, state: RowState, by: Author): ItemChange {
+  return {
+    collection,
+    itemId,
+    kind: 'created',
+    ...state,
+    before: null,
+    factsBefore: null,
+    changed: undefined,
+    by,
+  }
 }
 
 type Insert<S> = (inputs: Inputs, scope: WriteScope<S>) => QuerySteps<S, ResultRow>
 
 /** Inserts the row if the rows that it refers to exist. */
-function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>): Insert<S> {
+function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>, isReturned: boolean): Insert<S> {
   const { collection, set } = shape
   const insertedRow = returningRow(collection, database.dialect)
-  const outputs = isReturnable(shape) ? createdOutputs(shape, insertedRow) : [insertedRow.column('id')]
+  const outputs = isReturned ? createdOutputs(shape, insertedRow, database) : [insertedRow.column('id')]
   const references = new References(shape.references, database)
   const { statement, checksReferences } = database.insertion(shape, references, outputs)
   const proposed = proposedChecks(shape, database)
@@ -130,10 +148,13 @@ export const TEXT = 1
 export interface OutputPositions {
   readonly event: number
   readonly checks: number
+  readonly facts: number
 }
 
 export function outputPositions(shape: GuardedCreate): OutputPositions {
-  return hasEventText(shape) ? { event: TEXT, checks: TEXT + 1 } : { event: TEXT + 1, checks: TEXT + 2 }
+  const event = hasEventText(shape) ? TEXT : TEXT + 1
+  const checks = event + 1
+  return { event, checks, facts: checks + shape.after.length }
 }
 
 /** Whether RETURNING can supply the outputs: outputs that need other rows, or search terms, are read after all writes. */
@@ -145,11 +166,17 @@ export function isReturnable({ select, rows, after }: GuardedCreate): boolean {
   )
 }
 
-/** The id; the answer; the event, if its text is not that of the answer; the checks. */
-function createdOutputs(shape: GuardedCreate, row: RowAlias): Sql[] {
+/** The id; the answer; the event, if its text is not that of the answer; the checks; the facts, if there are any. */
+function createdOutputs<S>(shape: GuardedCreate, row: RowAlias, { model }: WriteDatabase<S>): Sql[] {
+  const { collection, after } = shape
   const answer = answerSql(shape.select, shape.rows, row)
-  const event = hasEventText(shape) ? [] : [eventSql(shape.collection, row)]
-  return [row.column('id'), answer, ...event, ...checksSql(shape.after, row)]
+  const event = hasEventText(shape) ? [] : [eventSql(collection, row)]
+  const facts = loggedFacts(collection, model)
+  return [
+    ...[row.column('id'), answer, ...event],
+    ...checksSql(after, row),
+    ...(facts.length === 0 ? [] : [factsSql(facts, row)]),
+  ]
 }
 
 /** Whether the answer has the same text as the event. */
@@ -195,6 +222,7 @@ function isLocalCondition(condition: Condition): boolean {
     case 'related':
     case 'values':
     case 'search':
+    case 'fact':
       return false
     case 'and':
     case 'or':

@@ -6,7 +6,7 @@ import type { Principal } from '../../principal.ts'
 import { conditionSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { objectSql } from '../sql/select.ts'
-import { checksSql, eventSql, rowSql } from '../sql/write.ts'
+import { checksSql, rowSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
 import { noSlots } from '../values.ts'
 import { requireChecks, requireMatch } from './checks.ts'
@@ -14,12 +14,13 @@ import type { WriteDatabase } from './database.ts'
 import { lastAdministrator, remainingAdministrator } from './last-administrator.ts'
 import type { Removal } from './removal.ts'
 import { rowLock } from './row-lock.ts'
+import { stateAt, stateSql } from './row-states.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
 
 /** Positions among the outputs of the stored row. */
 const REPRESENTATION = 1
-const EVENT = 2
-const CHECKS = 3
+const STATE = 2
+const CHECKS = 4
 
 export function deleteRun<S>(
   shape: GuardedDelete,
@@ -33,7 +34,7 @@ export function deleteRun<S>(
   const administrator = lastAdministrator(collection, database)
   const remaining = remainingAdministrator(collection, database)
   const outputs = [
-    ...storedOutputs(shape, row),
+    ...storedOutputs(shape, row, database),
     ...(administrator === undefined ? [] : [administrator.stateSql(row)]),
   ]
   const storedStatement = database.prepare(rowSql(row, id, outputs))
@@ -56,7 +57,7 @@ export function deleteRun<S>(
     if (permission !== undefined && permissionRows?.length === 0) throw new ApiError('FORBIDDEN')
     const { changed, removed } = yield* removal.remove(
       { collection, id: itemId },
-      stored[EVENT] ?? null,
+      stateAt(stored, STATE),
       principal,
       scope,
     )
@@ -73,11 +74,11 @@ function isSystemDeletion({ access, userId }: Principal): boolean {
   return access.system && access.logic !== true && userId === null
 }
 
-/** Visible; the representation; the event; the checks. */
-function storedOutputs(shape: GuardedDelete, row: RowAlias): Sql[] {
+/** Visible; the representation; the state for the event; the checks. */
+function storedOutputs<S>(shape: GuardedDelete, row: RowAlias, { model }: WriteDatabase<S>): Sql[] {
   const { collection, before, ifMatch, rows, representation } = shape
   const visible = sql`(${conditionSql(rows, row)})`
   const representationSql =
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row))
-  return [visible, representationSql, eventSql(collection, row), ...checksSql(before, row)]
+  return [visible, representationSql, ...stateSql(collection, model, row), ...checksSql(before, row)]
 }

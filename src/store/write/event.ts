@@ -16,11 +16,16 @@ export interface ItemChange {
   readonly data: SqlValue
   /** The item before an update, as `data`; null for others. */
   readonly before: SqlValue
+  /** The facts about the row (see `LoggedChange`), and, for an update, about the row before. */
+  readonly facts: SqlValue
+  readonly factsBefore: SqlValue
   /** For an update only, the names of the fields that changed; of an emitted event, its values. */
   readonly changed: readonly string[] | JsonObject | undefined
   readonly by: Author
   /** The event's type where it is not the usual one of its kind. */
   readonly type?: string
+  /** The changes of one deletion share it. Their facts are those before all of them, or after. */
+  readonly deletion?: object
 }
 
 export interface ChangeEvent extends ItemChange {

@@ -10,9 +10,9 @@ import { recordSql, versionName } from '../records.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { deleteSql, eventSql, referringSql, returningRow, rowSql } from '../sql/write.ts'
 import { name, slot, sql } from '../sql/writer.ts'
-import { type ResultRows, type SqlValue, slotInputs } from '../values.ts'
-import type { WriteDatabase } from './database.ts'
-import type { Author } from './event.ts'
+import { type ResultRows, slotInputs } from '../values.ts'
+import type { RemovalOf, WriteDatabase } from './database.ts'
+import type { Author, ItemChange } from './event.ts'
 import {
   type CascadeItem,
   CascadeSet,
@@ -24,33 +24,38 @@ import {
   stillReferencedError,
 } from './removal/cascade-set.ts'
 import type { Cascades } from './removal/cascades.ts'
-import { checkedClearing } from './removal/clearing.ts'
-import type { QuerySteps, StepQueries, StepQuery, WriteScope } from './steps.ts'
+import { ClearedFacts } from './removal/cleared-facts.ts'
+import { checkedClearing, clearedChange } from './removal/clearing.ts'
+import { type RowState, type RowStates, stateAt } from './row-states.ts'
+import type { QuerySteps, StepQueries, WriteScope } from './steps.ts'
 
 export class Removal<S> {
   readonly #database: WriteDatabase<S>
   readonly #cascades: Cascades
   readonly #walk: RemovalWalk<S>
 
-  constructor(database: WriteDatabase<S>, cascades: Cascades) {
+  constructor(database: WriteDatabase<S>, cascades: Cascades, states: RowStates<S>) {
     this.#database = database
     this.#cascades = cascades
-    this.#walk = new RemovalWalk(database)
+    this.#walk = new RemovalWalk(database, states)
   }
 
   /**
    * Deletes a locked row with everything that depends on it. Throws CONFLICT if a remaining row refers to a deleted one and
-   * must not lose its reference. `data`: the row's text for the event.
+   * must not lose its reference. `state`: of the row, for the event.
    */
   *remove(
     item: CascadeItem,
-    data: SqlValue,
+    state: RowState,
     by: Principal,
     scope: WriteScope<S>,
   ): QuerySteps<S, RemovalEffects<S>> {
     const startedAt = performance.now()
-    const effects = yield* this.#walk.walk(item, data, by, scope)
-    yield* this.#database.remove(effects, collection => this.#walk.statements(collection).remove, scope)
+    const { effects, changes } = yield* this.#walk.walk(item, state, by, scope)
+    yield* this.#database.remove(effects, this.#walk.removalOf, scope)
+    for (const change of yield* changes.facts.complete(changes.cleared, scope))
+      scope.log({ ...change, deletion: effects })
+    for (const change of changes.deleted) scope.log({ ...change, deletion: effects })
     const { cascadeSet } = effects
     for (const collection of cascadeSet.collections)
       scope.count(collection.name, -cascadeSet.countOf(collection))
@@ -62,11 +67,14 @@ export class Removal<S> {
 /** The limit of a statement that needs one, to return all rows. */
 const noLimit = Number.MAX_SAFE_INTEGER
 
-interface RowStatements<S> {
-  /** Returns the text for the event of the row with this id. */
-  readonly state: S
-  readonly remove: S
+/** The changes of a deletion, to be logged once its rows are deleted. */
+interface RemovalChanges<S> {
+  readonly cleared: readonly ItemChange[]
+  readonly facts: ClearedFacts<S>
+  readonly deleted: readonly ItemChange[]
 }
+
+type ClearedItem<S> = Referrer<S> & CascadeItem
 
 /** An item, and a field by which others may refer to it. */
 interface ItemReferrer<S> {
@@ -76,33 +84,44 @@ interface ItemReferrer<S> {
 
 class RemovalWalk<S> {
   readonly #referrersOf: (target: Collection) => readonly Referrer<S>[]
-  readonly statements: (collection: Collection) => RowStatements<S>
+  /** The statement that deletes the row with an id. */
+  readonly removalOf: RemovalOf<S>
+  readonly #states: RowStates<S>
   readonly #removeOwner: S
   readonly #removeRecord: S
 
-  constructor(database: WriteDatabase<S>) {
+  constructor(database: WriteDatabase<S>, states: RowStates<S>) {
+    this.#states = states
     this.#removeOwner = database.prepare(recordSql.removeOwner)
     this.#removeRecord = database.prepare(recordSql.remove)
     this.#referrersOf = memoised(target =>
       referencesTo(target, database.model).map(reference => referrerOf(reference, database)),
     )
-    this.statements = memoised(collection => statementsOf(collection, database))
+    this.removalOf = memoised(
+      collection => database.prepare(deleteSql(collection.name, slot(0))) as S & object,
+    )
   }
 
   /** Throws CONFLICT if a remaining row refers to a deleted one and must not lose its reference. */
   *walk(
     first: CascadeItem,
-    data: SqlValue,
+    state: RowState,
     by: Principal,
     scope: WriteScope<S>,
-  ): QuerySteps<S, RemovalEffects<S>> {
+  ): QuerySteps<S, { readonly effects: RemovalEffects<S>; readonly changes: RemovalChanges<S> }> {
     const cascadeSet = yield* this.#collect(first)
     yield* this.#requireUnreferenced(cascadeSet)
-    const cleared = yield* this.#clear(cascadeSet, by, scope)
-    yield* this.#log(cascadeSet.items, data, by, scope)
+    const clearedItems = yield* this.#findCleared(cascadeSet)
+    // Before any reference is cleared: rules may follow it.
+    const facts = new ClearedFacts(this.#states, clearedItems)
+    yield* facts.readBefore(scope)
+    const deleted = yield* this.#deletions(cascadeSet.items, state, by, scope)
+    const changes = { cleared: yield* this.#clear(clearedItems, by, scope), facts, deleted }
     const removed = new Set(cascadeSet.collections.map(({ name }) => name))
+    const cleared = countsOf(clearedItems)
     const versions = yield* this.#deleteRecords(cascadeSet.items)
-    return { cascadeSet, removed, cleared, changed: new Set([...removed, ...cleared.keys(), ...versions]) }
+    const changed = new Set([...removed, ...cleared.keys(), ...versions])
+    return { effects: { cascadeSet, removed, cleared, changed }, changes }
   }
 
   /** The row and all rows that are deleted with it by cascade, each once. */
@@ -135,72 +154,70 @@ class RemovalWalk<S> {
     }
   }
 
-  /** Returns the number of cleared references by the name of the collection. */
-  *#clear(
-    cascadeSet: CascadeSet<Referrer<S>>,
-    by: Principal,
-    scope: WriteScope<S>,
-  ): QuerySteps<S, ReadonlyMap<string, number>> {
+  /** The remaining rows whose references are cleared: one item for each reference. */
+  *#findCleared(cascadeSet: CascadeSet<Referrer<S>>): QuerySteps<S, readonly ClearedItem<S>[]> {
     const referring = this.#referring(cascadeSet.items, 'clear')
     const ids = yield* idsOf(referring, () => noLimit)
-    const cleared = referring.flatMap(({ referrer }, index) => {
+    return referring.flatMap(({ referrer }, index) => {
       const items = ids[index]?.map(id => ({ ...referrer, id })) ?? []
       return items.filter(item => !cascadeSet.has(item))
     })
+  }
+
+  /** Returns the changes, without their facts. */
+  *#clear(
+    cleared: readonly ClearedItem<S>[],
+    by: Principal,
+    scope: WriteScope<S>,
+  ): QuerySteps<S, readonly ItemChange[]> {
     const isChecked = ({ checkedClear }: Referrer<S>) => checkedClear !== undefined
-    yield* this.#clearUnchecked(
-      cleared.filter(item => !isChecked(item)),
-      by,
-      scope,
-    )
-    for (const item of cleared)
-      if (item.checkedClear !== undefined) yield* item.checkedClear(item.id, by, scope)
-    const counts = new Map<string, number>()
-    for (const { collection } of cleared) counts.set(collection.name, (counts.get(collection.name) ?? 0) + 1)
-    return counts
+    const unchecked = cleared.filter(item => !isChecked(item))
+    const changes = [...(yield* this.#clearUnchecked(unchecked, by, scope))]
+    for (const item of cleared) {
+      const change = item.checkedClear && (yield* item.checkedClear(item.id, by, scope))
+      if (change !== undefined) changes.push(change)
+    }
+    return changes
   }
 
   /** One after the other: a row that loses two references has an event after each. */
   *#clearUnchecked(
-    cleared: readonly (Referrer<S> & CascadeItem)[],
+    cleared: readonly ClearedItem<S>[],
     by: Author,
     scope: WriteScope<S>,
-  ): QuerySteps<S, void> {
-    const states = yield* rowsOf(
+  ): QuerySteps<S, readonly ItemChange[]> {
+    const rows = yield* rowsOf(
       cleared.flatMap(item => [
-        this.#state(item),
+        { statement: item.text, inputs: slotInputs([item.id]) },
         { statement: item.clear, inputs: slotInputs([item.id, scope.at]) },
       ]),
     )
-    for (const [index, { collection, id, field }] of cleared.entries()) {
-      if (collection.unlogged) continue
-      const [before, data] = [states[2 * index], states[2 * index + 1]].map(rows => rows?.[0]?.[0] ?? null)
-      const changedFields = clearedNames(field, collection)
-      const event = {
-        collection: collection.name,
-        itemId: id,
-        kind: 'updated',
-        changed: changedFields,
-        by,
-      } as const
-      scope.log({ ...event, data: data ?? null, before: before ?? null })
-    }
+    return cleared.flatMap(({ collection, id, field }, index) => {
+      if (collection.unlogged) return []
+      const [before = null, data = null] = [rows[2 * index], rows[2 * index + 1]].map(
+        found => found?.[0]?.[0],
+      )
+      const changed = clearedNames(field, collection)
+      return [clearedChange({ collection, id }, changed, { before, data }, by)]
+    })
   }
 
-  /** `first`: the first item's text for its event. */
-  *#log(
+  /** The changes of the deleted rows. `first`: the state of the first one. */
+  *#deletions(
     items: readonly CascadeItem[],
-    first: SqlValue,
+    first: RowState,
     by: Author,
     scope: WriteScope<S>,
-  ): QuerySteps<S, void> {
-    const states = yield* rowsOf(items.slice(1).map(item => this.#state(item)))
-    for (const [index, { collection, id }] of items.entries()) {
-      if (collection.unlogged) continue
-      const data = index === 0 ? first : (states[index - 1]?.[0]?.[0] ?? null)
-      const event = { collection: collection.name, itemId: id, kind: 'deleted', data } as const
-      scope.log({ ...event, before: null, changed: undefined, by })
-    }
+  ): QuerySteps<S, readonly ItemChange[]> {
+    const states = yield* rowsOf(
+      items.slice(1).map(({ collection, id }) => this.#states.query(collection, id, scope)),
+    )
+    return items.flatMap(({ collection, id }, index) => {
+      if (collection.unlogged) return []
+      const state = index === 0 ? first : stateAt(states[index - 1]?.[0], 0)
+      const event = { collection: collection.name, itemId: id, kind: 'deleted', ...state } as const
+      return [{ ...event, before: null, factsBefore: null, changed: undefined, by }]
+    })
   }
 
   /** Deletes the records that belong to the items. Returns the names of the versions that increase. */
@@ -221,10 +238,6 @@ class RemovalWalk<S> {
     const deleted = yield* rowsOf([...ownerQueries, ...recordQueries])
     const kinds = deleted.slice(0, users.length).flatMap(rows => rows.map(([kind]) => String(kind)))
     return new Set([...kinds, ...itemRecords.map(({ kind }) => kind)].map(versionName))
-  }
-
-  #state({ collection, id }: CascadeItem): StepQuery<S> {
-    return { statement: this.statements(collection).state, inputs: slotInputs([id]) }
   }
 
   #referring(items: readonly CascadeItem[], onDelete: ToOne['onDelete']): readonly ItemReferrer<S>[] {
@@ -254,12 +267,11 @@ function* idsOf<S>(
   return answers.map(rows => rows.map(([id]) => Number(id)))
 }
 
-function statementsOf<S>(collection: Collection, { dialect, prepare }: WriteDatabase<S>): RowStatements<S> {
-  const row = new RowAlias(dialect, collection.name)
-  return {
-    state: prepare(rowSql(row, slot(0), [eventSql(collection, row)])),
-    remove: prepare(deleteSql(collection.name, slot(0))),
-  }
+/** The number of items by the name of their collection. */
+function countsOf(items: readonly CascadeItem[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>()
+  for (const { collection } of items) counts.set(collection.name, (counts.get(collection.name) ?? 0) + 1)
+  return counts
 }
 
 function referrerOf<S>(reference: ReferringField, database: WriteDatabase<S>): Referrer<S> {
@@ -267,10 +279,12 @@ function referrerOf<S>(reference: ReferringField, database: WriteDatabase<S>): R
   const { dialect, prepare, locks } = database
   const touch = collection.fields.has('updated_at') ? sql`, "updated_at" = ${slot(1)}` : []
   const lock = (onDelete === 'cascade' ? locks?.remove : locks?.change) ?? []
+  const row = new RowAlias(dialect, collection.name)
   const referring = referringSql(collection.name, field.name, slot(0), dialect.limit(slot(1)))
   return {
     ...reference,
     rows: prepare(sql`${referring}${lock}`),
+    text: prepare(rowSql(row, slot(0), [eventSql(collection, row)])),
     checkedClear: onDelete === 'clear' ? checkedClearing(reference, database) : undefined,
     clear: prepare(
       sql`UPDATE ${name(collection.name)} SET ${name(field.name)} = NULL${touch} WHERE "id" = ${slot(0)} RETURNING ${eventSql(collection, returningRow(collection, dialect))}`,

@@ -10,6 +10,7 @@ import type {
   StepAnswer,
   StepOf,
 } from '../../plan/transaction.ts'
+import type { SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
 import type { WorkResult } from './work.ts'
 import type { WriteResult } from './written.ts'
@@ -108,8 +109,12 @@ export function isEmission(step: GuardedStep): step is Emission {
 }
 
 /** An emission as the log has it: an update of no field, with values in place of their names. */
-export function changeOf({ emit, collection, itemId, row, values, by }: Emission): ItemChange {
-  return { collection, itemId, kind: 'updated', data: row, before: null, changed: values, by, type: emit }
+export function changeOf(
+  { emit, collection, itemId, row, values, by }: Emission,
+  facts: SqlValue,
+): ItemChange {
+  const change = { collection, itemId, kind: 'updated', changed: values, by, type: emit } as const
+  return { ...change, data: row, facts, before: null, factsBefore: null }
 }
 
 export function isPlan(step: GuardedStep): step is GuardedPlanStep {

@@ -5,12 +5,12 @@ import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/g
 import { conditionSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { objectSql } from '../sql/select.ts'
-import { changesSql, checksSql, eventSql, rowSql } from '../sql/write.ts'
+import { changesSql, checksSql, rowSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 import { assignedValues, requireValues } from './assign.ts'
 import { cardinalityLimits } from './cardinality-limit.ts'
-import { CHECKS, EVENT, mayLogEvent, realChanges, rowChangeOf, TEXT } from './change.ts'
+import { CHECKS, realChanges, rowChangeOf, STATE, TEXT, updateStateSql } from './change.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
@@ -18,6 +18,7 @@ import type { Author, ItemChange } from './event.ts'
 import { lastAdministrator } from './last-administrator.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
+import { type RowState, stateAt } from './row-states.ts'
 import { type WriteRun, writeInputs } from './steps.ts'
 import { updateLogic } from './update-logic.ts'
 import { answerText, none } from './written.ts'
@@ -29,7 +30,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const lock = rowLock(collection, id, 'change', database)
   const limits = cardinalityLimits(collection, shape.limits, database)
   const logic = updateLogic(shape, database)
-  const outputs = storedOutputs(shape, row)
+  const outputs = storedOutputs(shape, row, database)
   const groupsAt = outputs.length + (logic === undefined ? 0 : 1)
   const administrator = lastAdministrator(
     collection,
@@ -71,7 +72,8 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     requireChecks(shape.after, result, CHECKS, shape)
     if (limits !== undefined && changed.length > 0) yield* limits.require(itemId, stored?.slice(groupsAt))
     if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []
-    const event = updateEventOf(shape, plan.principal, itemId, changed, [stored?.[BEFORE], result[EVENT]])
+    const states = { before: stateAt(stored, BEFORE), after: stateAt(result, STATE) }
+    const event = updateEventOf(shape, plan.principal, itemId, changed, states)
     if (event !== undefined) scope.log(event)
     return {
       id: itemId,
@@ -84,14 +86,14 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
 
 /** Positions among the outputs of the stored row. */
 const BEFORE = 2
-const STORED_CHECKS = 3
-/** Visible; the representation; the event's text; the checks; whether each assignment changes something; the documents. */
-function storedOutputs(shape: GuardedUpdate, row: RowAlias): Sql[] {
-  const { collection, rows, representation, before, set, ifMatch } = shape
+const STORED_CHECKS = 4
+/** Visible; the representation; the state; the checks; whether each assignment changes something; the documents. */
+function storedOutputs<S>(shape: GuardedUpdate, row: RowAlias, database: WriteDatabase<S>): Sql[] {
+  const { rows, representation, before, set, ifMatch } = shape
   return [
     sql`(${conditionSql(rows, row)})`,
     ifMatch === undefined ? ['NULL'] : row.dialect.text(objectSql(representation, row)),
-    mayLogEvent(shape) ? eventSql(collection, row) : ['NULL'],
+    ...updateStateSql(shape, row, database),
     ...checksSql(before, row),
     ...set.map((assignment, index) => changesSql(assignment, index, row)),
     ...documentOutputs(set, row),
@@ -150,13 +152,13 @@ function changedAssignments(
   return realChanges(set.filter(({ withheld }, index) => changes[index] && !withheld))
 }
 
-/** The event, with the row's text before and after; undefined if only internal fields changed. */
+/** The event; undefined if only internal fields changed. */
 export function updateEventOf(
   { collection, eventType: type }: GuardedUpdate,
   by: Author,
   itemId: number,
   changed: readonly GuardedAssignment[],
-  [before = null, data = null]: readonly (SqlValue | undefined)[],
+  { before, after }: { readonly before: RowState; readonly after: RowState },
 ): ItemChange | undefined {
   if (collection.unlogged || changed.every(({ field }) => field.internal)) return undefined
   const names = changed
@@ -166,8 +168,9 @@ export function updateEventOf(
     collection: collection.name,
     itemId,
     kind: 'updated',
-    data,
-    before,
+    ...after,
+    before: before.data,
+    factsBefore: before.facts,
     changed: names,
     by,
   } as const

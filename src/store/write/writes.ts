@@ -1,27 +1,52 @@
 /** Runs guarded writes as steps: see `steps.ts`. */
+import type { Model } from '../../model/model.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
+import type { Emission } from '../../plan/transaction.ts'
 import { memoised } from '../memoised.ts'
+import { CommittedFacts } from './committed-facts.ts'
 import { createRun } from './create.ts'
 import type { WriteDatabase } from './database.ts'
 import { deleteRun } from './delete.ts'
+import type { ItemChange } from './event.ts'
 import { Cascades, type OnCascade } from './removal/cascades.ts'
 import { Removal } from './removal.ts'
+import { RowStates, stateAt } from './row-states.ts'
 import type { QuerySteps, WriteRun, WriteScope } from './steps.ts'
+import { changeOf } from './transaction.ts'
 import { updateRun } from './update.ts'
 import type { WriteResult } from './written.ts'
 
 export class Writes<S> {
   readonly #cascades: Cascades
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun<S>
+  readonly #states: RowStates<S>
+  readonly #facts: CommittedFacts<S>
+  readonly #model: Model
 
   constructor(database: WriteDatabase<S>, onCascade: OnCascade | undefined) {
     this.#cascades = new Cascades(onCascade)
-    const removal = new Removal(database, this.#cascades)
+    this.#states = new RowStates(database)
+    this.#model = database.model
+    this.#facts = new CommittedFacts(database.model, this.#states)
+    const removal = new Removal(database, this.#cascades, this.#states)
     this.#runOf = memoised(shape => runOf(shape, database, removal))
   }
 
   run(plan: GuardedWrite, scope: WriteScope<S>): QuerySteps<S, WriteResult> {
     return this.#runOf(plan.shape)(plan, scope)
+  }
+
+  /** Logs an event that an action emits. */
+  *emit(emission: Emission, scope: WriteScope<S>): QuerySteps<S, void> {
+    const collection = this.#model.collections.get(emission.collection)
+    const hasFacts = collection !== undefined && this.#states.hasFacts(collection)
+    const [rows] = hasFacts ? yield [this.#states.query(collection, emission.itemId, scope)] : []
+    scope.log(changeOf(emission, stateAt(rows?.[0], 0).facts))
+  }
+
+  /** See `CommittedFacts`. */
+  settle(changes: readonly ItemChange[], scope: WriteScope<S>): QuerySteps<S, readonly ItemChange[]> {
+    return this.#facts.settle(changes, scope)
   }
 
   /** The number of items that were deleted, or lost a reference, with another one. */

@@ -59,7 +59,7 @@ test('a related item is looked up, unless only its id is selected', () => {
   )
   // The item that an event references may have been deleted.
   assert.match(
-    texts(composite({ ...author([id]), event: 1 } as Root), [1, 0]).sqlite,
+    texts(composite({ ...author([id]), event: { row: 1, facts: 2, at: 3 } } as Root), [1, 0]).sqlite,
     /FROM "users" AS "t\d" WHERE/,
   )
   // If only some rows are readable, the row has to be looked up.
@@ -106,7 +106,7 @@ test('the fields of an event replace those of the stored row, except for fields 
     key: 'p',
     collection: 'posts',
     id: 0,
-    event: 1,
+    event: { row: 1, facts: 2, at: 3 },
     select: [field('title'), field('extra')],
   })
   assert.equal(

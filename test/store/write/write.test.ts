@@ -129,7 +129,8 @@ test('an event names the changed fields except unreadable ones, and a change of 
       field: collection.fields.get(field) ?? assert.fail(field),
       value: { kind: 'literal', value: null } as const,
     }))
-    return updateEventOf({ collection } as GuardedUpdate, system, 1, set, ['before', 'event'])
+    const states = { before: { data: 'before', facts: '-a' }, after: { data: 'event', facts: '+a' } }
+    return updateEventOf({ collection } as GuardedUpdate, system, 1, set, states)
   }
   assert.deepEqual(changed(players, 'name', 'secret', 'team_id')?.changed, ['name', 'team_id'])
   assert.deepEqual(changed(players, 'secret')?.changed, [])
@@ -137,6 +138,8 @@ test('an event names the changed fields except unreadable ones, and a change of 
   assert.equal(changed(accounts, 'password_hash'), undefined)
   assert.equal(changed(players, 'name')?.data, 'event')
   assert.equal(changed(players, 'name')?.before, 'before')
+  assert.equal(changed(players, 'name')?.facts, '+a')
+  assert.equal(changed(players, 'name')?.factsBefore, '-a')
 })
 
 test('events contain every field that some caller may read, and no other', () => {

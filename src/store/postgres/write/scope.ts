@@ -27,7 +27,7 @@ export class Scope implements WriteScope<Statement> {
   readonly #moment: Moment
   readonly at: string
   readonly now: number | undefined
-  readonly events: ChangeEvent[] = []
+  events: ChangeEvent[] = []
   /** By how much the number of items changes. */
   readonly totals = new Map<string, number>()
   hasChanged = false
@@ -114,6 +114,14 @@ export class Scope implements WriteScope<Statement> {
 
   log(change: ItemChange): void {
     this.events.push({ at: this.at, ...change })
+  }
+
+  /** Replaces the changes of all steps by those that are to be logged. */
+  async settle(
+    steps: (changes: readonly ItemChange[]) => QuerySteps<Statement, readonly ItemChange[]>,
+  ): Promise<void> {
+    const settled = await this.run(steps(this.events), ({ inputs }) => inputs)
+    this.events = settled.map(change => ({ at: this.at, ...change }))
   }
 
   count(collection: string, difference: number): void {

@@ -17,7 +17,6 @@ import { noSlots } from '../../values.ts'
 import { type GuardedInnerStep, runAsyncStep } from '../../write/async-step.ts'
 import { dependsOnOthers } from '../../write/proposed.ts'
 import {
-  changeOf,
   type GuardedPlanStep,
   type GuardedStep,
   isAsyncStep,
@@ -143,6 +142,7 @@ export async function runProgram<T>(
     }
     run.next(result)
   }
+  await scope.settle(changes => parts.writes.settle(changes, scope))
   return [run.result, run.written]
 }
 
@@ -192,7 +192,7 @@ async function runStep(
     return { kind: 'record', work: await scope.run(parts.records.steps(step), ({ inputs }) => inputs) }
   }
   if (isEmission(step)) {
-    scope.log(changeOf(step))
+    await scope.run(parts.writes.emit(step, scope), ({ inputs }) => inputs)
     scope.hasChanged = true
     return { kind: 'emission' }
   }

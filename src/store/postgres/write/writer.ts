@@ -172,7 +172,7 @@ export class Writer {
     return { own: ownTransaction, held: () => held }
   }
 
-  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+  get counts(): Pick<StoreCounts, 'commits' | 'writes' | 'cascaded'> {
     return { ...this.#queue.counts, cascaded: this.#writes.cascaded }
   }
 
@@ -267,5 +267,7 @@ function columnsOf(events: Scope['events']): string[] {
     arrayOf(events.map(event => event.by.appId)),
     arrayOf(events.map(event => event.type ?? null)),
     arrayOf(events.map(event => event.by.depth ?? null)),
+    arrayOf(events.map(event => event.facts as string | null)),
+    arrayOf(events.map(event => event.factsBefore as string | null)),
   ]
 }

@@ -60,9 +60,19 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "user_id" bigint,
   "app_id" bigint,
   "type" ${text},
-  "depth" integer
+  "depth" integer,
+  "facts" text,
+  "facts_before" text
 )`,
-    added: { before: 'text', user_id: 'bigint', app_id: 'bigint', type: text, depth: 'integer' },
+    added: {
+      before: 'text',
+      user_id: 'bigint',
+      app_id: 'bigint',
+      type: text,
+      depth: 'integer',
+      facts: 'text',
+      facts_before: 'text',
+    },
   },
   // The names that each transaction has changed, for the caches of all nodes.
   _touched: {

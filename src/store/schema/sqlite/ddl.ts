@@ -20,7 +20,9 @@ export const ownTables: readonly string[] = [
   "user_id" INTEGER,
   "app_id" INTEGER,
   "type" TEXT,
-  "depth" INTEGER
+  "depth" INTEGER,
+  "facts" TEXT,
+  "facts_before" TEXT
 ) STRICT`,
   `CREATE TABLE IF NOT EXISTS "_records" (
   "kind" TEXT NOT NULL,
@@ -38,7 +40,15 @@ export const ownTables: readonly string[] = [
 
 /** Columns of Portico's own tables that databases of earlier versions lack, by table. */
 export const addedColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  _events: { before: 'TEXT', user_id: 'INTEGER', app_id: 'INTEGER', type: 'TEXT', depth: 'INTEGER' },
+  _events: {
+    before: 'TEXT',
+    user_id: 'INTEGER',
+    app_id: 'INTEGER',
+    type: 'TEXT',
+    depth: 'INTEGER',
+    facts: 'TEXT',
+    facts_before: 'TEXT',
+  },
 }
 
 /** Everything that an empty database needs for a schema. */

@@ -29,17 +29,18 @@ export class EventLog {
     this.#pauseMs = Math.min(maxPauseMs, retention.idleMs)
     this.#statements = statementsOf(connection)
     this.#insert = connection.prepare(
-      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)}, ${slot(10)})`,
+      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)}, ${slot(10)}, ${slot(11)}, ${slot(12)})`,
     )
   }
 
   /** `at`: ISO 8601 UTC. */
-  add(at: string, { collection, itemId, kind, data, changed, before, by, type }: ItemChange): void {
+  add(at: string, change: ItemChange): void {
+    const { collection, itemId, kind, data, changed, before, by, type, facts, factsBefore } = change
     const names = changed === undefined ? null : JSON.stringify(changed)
     this.#insert.run(
       slotInputs([
         ...[at, collection, itemId, kind, data, names, before],
-        ...[by.userId, by.appId, type ?? null, by.depth ?? null],
+        ...[by.userId, by.appId, type ?? null, by.depth ?? null, facts, factsBefore],
       ]),
     )
   }

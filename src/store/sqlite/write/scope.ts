@@ -8,6 +8,8 @@ import type { Statement } from '../statement.ts'
 /** All writes use it, one after the other. */
 export class SqliteScope implements WriteScope<Statement> {
   readonly #events: EventLog
+  /** The changes of the present transaction of several steps, until its end. */
+  #held: ItemChange[] | undefined
   at = ''
   now = 0
   /** Not used: `Connection.changes` counts the changes. */
@@ -20,7 +22,32 @@ export class SqliteScope implements WriteScope<Statement> {
   }
 
   log(change: ItemChange): void {
-    this.#events.add(this.at, change)
+    if (this.#held) this.#held.push(change)
+    else this.#events.add(this.at, change)
+  }
+
+  /** Runs the steps of one transaction. `settle`: returns its changes as they are to be logged. */
+  hold<T>(work: () => T, settle: (changes: readonly ItemChange[]) => readonly ItemChange[]): T {
+    const held: ItemChange[] = []
+    this.#held = held
+    try {
+      const value = work()
+      for (const change of settle(held)) this.#events.add(this.at, change)
+      return value
+    } finally {
+      this.#held = undefined
+    }
+  }
+
+  /** Runs a step of the transaction that may be undone alone: its changes are logged only if it succeeds. */
+  step<T>(work: () => T): T {
+    const count = this.#held?.length ?? 0
+    try {
+      return work()
+    } catch (cause) {
+      this.#held?.splice(count)
+      throw cause
+    }
   }
 
   /** Triggers maintain the totals. */

@@ -114,7 +114,7 @@ export class Writer {
     return this.#scope.isInAsyncStep
   }
 
-  get counts(): Omit<StoreCounts, 'answerHits' | 'answerMisses'> {
+  get counts(): Pick<StoreCounts, 'commits' | 'writes' | 'cascaded'> {
     return { ...this.#queue.counts, cascaded: this.#writes.cascaded }
   }
 

@@ -2,6 +2,7 @@
 import { ApiError } from '../../../errors.ts'
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
 import type { Principal } from '../../../principal.ts'
+import type { ItemChange } from '../event.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
 
 /** A row that is deleted, or whose reference is cleared. */
@@ -82,11 +83,16 @@ export function stillReferencedError(
 export interface Referrer<S> extends ReferringField {
   /** The ids of the rows that refer to an id. The second slot is the limit. */
   readonly rows: S
+  /** Returns the event's text of the row with an id. */
+  readonly text: S
   /** Clears the reference of an id, at the time of the second slot; returns the event's text. */
   readonly clear: S
-  /** Clears the reference of the row with an id, and runs the collection's own code and limits. Undefined: it has none. */
+  /**
+   * Clears the reference of the row with an id, and runs the collection's own code and limits. Undefined: it has none. Returns
+   * the change, without its facts, if it is logged.
+   */
   readonly checkedClear:
-    | ((id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, void>)
+    | ((id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, ItemChange | undefined>)
     | undefined
 }
 

@@ -15,11 +15,12 @@ import { encode, type SqlValue, slotInputs } from '../../values.ts'
 import { assignedBySlot } from '../assign.ts'
 import { cardinalityLimits } from '../cardinality-limit.ts'
 import type { WriteDatabase } from '../database.ts'
+import type { Author, ItemChange } from '../event.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
-import type { ReferringField } from './cascade-set.ts'
+import type { CascadeItem, ReferringField } from './cascade-set.ts'
 
-type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, void>
+type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, ItemChange | undefined>
 
 /** Positions among the outputs of the stored row. */
 const ITEM = 0
@@ -53,19 +54,23 @@ export function checkedClearing<S>(
     const values = clearedValues(reference, logic, String(stored[ITEM]), by, scope.at)
     const data = yield* change(id, values, scope)
     if (limits !== undefined) yield* limits.require(id, stored.slice(GROUPS))
-    if (collection.unlogged) return
+    if (collection.unlogged) return undefined
     const changedNames = [...values.keys()]
       .filter(field => !field.internal && !field.writeOnly)
       .map(({ name }) => name)
-    const event = {
-      collection: collection.name,
-      itemId: id,
-      kind: 'updated',
-      changed: changedNames,
-      by,
-    } as const
-    scope.log({ ...event, data, before: stored[EVENT] ?? null })
+    return clearedChange({ collection, id }, changedNames, { before: stored[EVENT] ?? null, data }, by)
   }
+}
+
+/** The change of a row that has lost a reference, without its facts. */
+export function clearedChange(
+  { collection, id }: CascadeItem,
+  changed: readonly string[],
+  texts: Pick<ItemChange, 'before' | 'data'>,
+  by: Author,
+): ItemChange {
+  const change = { collection: collection.name, itemId: id, kind: 'updated', changed, by } as const
+  return { ...change, ...texts, facts: null, factsBefore: null }
 }
 
 /** The values of all fields that change with the reference. */

@@ -18,6 +18,8 @@ const created: ItemChange = {
   kind: 'created',
   data: '{}',
   before: null,
+  facts: null,
+  factsBefore: null,
   changed: undefined,
   by: { userId: null, appId: null },
 }
