@@ -97,7 +97,8 @@ export const settingsTable = {
     variable: 'BASE_URL',
     kind: origin,
     defaultText: 'the address that the client uses',
-    description: 'The public address of the service, used in links and documents. It may have a path, which a proxy may remove from requests or not.',
+    description:
+      'The public address of the service, used in links and documents. It may have a path, which a proxy may remove from requests or not.',
   }),
   model: optional({
     variable: 'PORTICO_MODEL',
