@@ -20,11 +20,23 @@ function parseTags(name: string, header: string): readonly string[] | '*' {
   return tags
 }
 
-/** Whether `If-None-Match` names the tag, compared weakly (RFC 9110, 13.1.2). Throws BAD_REQUEST if it is malformed. */
+/** What Apache and Caddy append to the tag of an answer that they compress. */
+const compressed = /-(?:gzip|br|zstd|deflate)"$/
+
+/** Without what a proxy has changed when it compressed the answer. */
+function originTag(tag: string): string {
+  return tag.replace(compressed, '"')
+}
+
+/**
+ * Whether `If-None-Match` names the tag, compared weakly (RFC 9110, 13.1.2), as it was before a proxy compressed the answer.
+ * Throws BAD_REQUEST if it is malformed.
+ */
 export function matchesNone(header: string, etag: string): boolean {
   if (header === etag) return true
   const tags = parseTags('If-None-Match', header)
-  return tags === '*' || tags.some(tag => tag === etag || tag === `W/${etag}`)
+  if (tags === '*') return true
+  return tags.some(tag => [tag, originTag(tag)].some(own => own === etag || own === `W/${etag}`))
 }
 
 /** Throws PRECONDITION_FAILED if `If-Match` is sent and does not name the tag; BAD_REQUEST if it is malformed. */
@@ -35,11 +47,13 @@ export function requireMatch(header: string | undefined, etag: string): void {
 }
 
 /**
- * The tags of `If-Match` that can match strongly (RFC 9110, 13.1.1), or `'*'`; undefined without the header.
- * Weak tags never match, so they are omitted. Throws BAD_REQUEST if the header is malformed.
+ * The tags of `If-Match` that can match strongly (RFC 9110, 13.1.1), or `'*'`; undefined without the header. With a tag that a
+ * proxy changed when it compressed the answer, also the one it had before: both name the same state of the item. Weak tags never match, so they are omitted. Throws BAD_REQUEST if the header is malformed.
  */
 export function readIfMatch(header: string | undefined): readonly string[] | '*' | undefined {
   if (header === undefined) return undefined
   const tags = parseTags('If-Match', header)
-  return tags === '*' ? '*' : tags.filter(tag => !tag.startsWith('W/'))
+  if (tags === '*') return '*'
+  const strong = tags.filter(tag => !tag.startsWith('W/'))
+  return [...new Set([...strong, ...strong.map(originTag)])]
 }

@@ -97,7 +97,8 @@ export const settingsTable = {
     variable: 'BASE_URL',
     kind: origin,
     defaultText: 'the address that the client uses',
-    description: 'The public address of the service, used in links and documents.',
+    description:
+      'The public address of the service, used in links and documents. It may have a path, which a proxy may remove from requests or not.',
   }),
   model: optional({
     variable: 'PORTICO_MODEL',
@@ -236,6 +237,13 @@ export const settingsTable = {
     defaultText: 'no bound',
     description:
       'The maximum number of database rows that a list may scan, in REST and GraphQL, estimated from its query plan and the sizes of the tables. A list that would scan more is refused with 400 and `SCAN_TOO_LARGE`, for every caller.',
+  }),
+  maxCascade: setting({
+    variable: 'PORTICO_MAX_CASCADE',
+    kind: integer(0, 100_000_000),
+    default: 10_000,
+    description:
+      'The maximum number of other items that a deletion may delete or change, by `cascade` and `clear`: other writes wait for it. Beyond it, the deletion is refused with 409, and an operator uses `portico delete`.',
   }),
   serverTiming: setting({
     variable: 'PORTICO_SERVER_TIMING',

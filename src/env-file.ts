@@ -1,5 +1,7 @@
 /** The `.env` file of the working folder: variables that the environment does not set. */
 import { statSync } from 'node:fs'
+import { parseEnv } from 'node:util'
+import { readTextFile, TextEncodingError } from './text-file.ts'
 
 export const envFile = '.env'
 
@@ -15,8 +17,10 @@ export function loadEnvFile(): void {
   // A folder of this name is a Python virtual environment.
   if (!statSync(envFile, { throwIfNoEntry: false })?.isFile()) return
   try {
-    process.loadEnvFile(envFile)
+    for (const [name, value] of Object.entries(parseEnv(readTextFile(envFile)))) process.env[name] ??= value
   } catch (error) {
-    throw new EnvFileError(`${envFile} cannot be read: ${error instanceof Error ? error.message : error}.`)
+    throw new EnvFileError(
+      `${envFile} ${error instanceof TextEncodingError ? error.message : `cannot be read: ${error instanceof Error ? error.message : error}`}.`,
+    )
   }
 }

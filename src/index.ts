@@ -3,8 +3,7 @@ export { defineMailTemplates } from './auth/mail/define.ts'
 
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'
-import type { ServeOptions } from './serve/service.ts'
-import type { Service } from './serve/typed.ts'
+import type { ServeOptions, Service } from './serve/typed.ts'
 
 export {
   type AccessRule,

@@ -27,6 +27,8 @@ export const shared: readonly string[] = [
   'json',
   'media-ranges',
   'pause',
+  'text-file',
+  'base-path',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -45,6 +47,8 @@ export const modules: Readonly<Record<string, Module>> = {
   json: { imports: [] },
   'media-ranges': { imports: [] },
   pause: { imports: [] },
+  'text-file': { imports: [] },
+  'base-path': { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

@@ -9,6 +9,7 @@ import type { Declaration } from './model/declaration.ts'
 import type { Model } from './model/model.ts'
 import { describeLoadError, describeModelError } from './source/describe.ts'
 import { shownPath } from './source/frame.ts'
+import { readTextFile, TextEncodingError } from './text-file.ts'
 
 /** A fault of a project file, in one sentence. */
 export class ProjectError extends Error {
@@ -41,8 +42,10 @@ export async function importFile(
 
 function readJson(path: string): unknown {
   try {
-    return JSON.parse(readFileSync(path, 'utf8'))
+    return JSON.parse(readTextFile(path))
   } catch (error) {
+    if (error instanceof TextEncodingError)
+      throw new ProjectError(`${shownPath(path)}: the config file ${error.message}.`)
     throw new ProjectError(
       `${shownPath(path)}: the config file is not JSON: ${error instanceof Error ? error.message : error}`,
     )

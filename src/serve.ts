@@ -11,6 +11,7 @@ import { publicName } from './config/database.ts'
 import { readSettings, type Settings, settingsWarnings } from './config.ts'
 import { type Clock, systemClock } from './events/consumer/timetable.ts'
 import { path as graphqlPath } from './graphql/transports/http-reply.ts'
+import { allMethods } from './http/raw-response.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { checkModel } from './model/check.ts'
 import type { Declaration } from './model/declaration.ts'
@@ -305,6 +306,13 @@ interface PipelineParts {
   readonly transport: Transport
 }
 
+/** The answer to `OPTIONS *`, which asks about the server (RFC 9110, 9.3.7). No other request has this target. */
+const serverOptions: Reply = {
+  status: 204,
+  headers: ['Allow', allMethods, 'Cache-Control', 'no-store'],
+  body: null,
+}
+
 /** commits of other nodes → credential → Principal → budget → body → transport → reply. Synchronous if no stage waits. */
 function createPipeline({
   state,
@@ -322,6 +330,7 @@ function createPipeline({
     const healthCheck = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (healthCheck) return healthCheck(exchange)
     requireStarted(state)
+    if (exchange.path === '*') return serverOptions
     if (devPages?.owns(exchange.path)) return devPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)

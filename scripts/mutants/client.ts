@@ -113,9 +113,9 @@ const signIn: readonly Mutant[] = [
     [
       ['the first tab that knows nothing decides', '--others > 0', '--others < 0'],
       [
-        'a suspended tab stops the others',
+        'a suspended tab signs the others out',
         'setTimeout(() => resolve(undefined), answerTimeoutMs)',
-        'setTimeout(() => undefined, answerTimeoutMs)',
+        'setTimeout(() => resolve(null), answerTimeoutMs)',
       ],
       [
         'tabs refresh at the same time',

@@ -56,7 +56,7 @@ const reads: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'rest/reply/links',
-    ['rest/list', 'rest/aggregates'],
+    ['rest/links', 'rest/list'],
     [
       ['the last page has a next one', 'page < last)', 'page <= last)'],
       ['a long link is sent', 'header.length + text.length > maxHeaderLength', 'false'],
@@ -118,7 +118,6 @@ const writes: readonly Mutant[] = [
     'rest/batch/references',
     ['rest/batch'],
     [
-      ['a reference reads inherited members', 'Object.hasOwn(body, member)', 'member in body'],
       [
         'references copy without a bound',
         'if (this.#copied <= maxCopiedCharacters) return value',

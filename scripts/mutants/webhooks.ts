@@ -216,7 +216,7 @@ export const webhooks: readonly Mutant[] = [
       ['a webhook in Retry-After is called', 'if (target.heldUntil > this.#parts.clock.now()) return', ''],
       [
         'an attempt whose outcome could not be recorded is not repeated',
-        'verdict = { succeeded: false, retry: { ...task, dueAt: clock.now() + faultDelayMs } }',
+        'verdict = { succeeded: false, retry: { ...task, dueAt: clock.now() + delayMs } }',
         'verdict = { succeeded: false, retry: undefined }',
       ],
       ['a removed webhook’s attempt is repeated', '    if (target.isRemoved) return\n', ''],
@@ -235,7 +235,12 @@ export const webhooks: readonly Mutant[] = [
   ),
   ...mutantsOf('events/consumer/item-queue', scheduler, [
     ['an earlier event follows later ones', 'isBefore(task, tasks[index - 1])', 'false'],
-    ['an earlier event interrupts the attempt', 'const first = this.isRunning ? 1 : 0', 'const first = 0'],
+    [
+      'an earlier event interrupts the attempt',
+      'const first = this.isRunning ? 1 : 0',
+      'const first = 0',
+      'the attempt in progress is found by its identity, and none starts before it ends',
+    ],
     ['a delivery that is added twice is attempted twice', 'if (existingIndex !== -1) {', 'if (false) {'],
   ]),
   ...mutantsOf(

@@ -7,16 +7,10 @@ import { createPlan, listShape, readFirst } from '../plan/system-plans.ts'
 import { system } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
 import { findByEmail } from './accounts/users.ts'
+import type { FirstAdministrator } from './first-administrator.ts'
 import { generateKey } from './keys/key.ts'
 import { keyCreation } from './keys/new-key.ts'
 import { hashPassword, verifyPassword } from './password.ts'
-
-export interface FirstAdministrator {
-  readonly email: string
-  /** Undefined if the settings contain it: the operator knows it already. */
-  readonly password: string | undefined
-  readonly key: string | undefined
-}
 
 interface BootstrapSettings {
   readonly adminEmail: string

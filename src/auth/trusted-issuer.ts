@@ -59,6 +59,9 @@ const minRefetchMs = 60_000
 /** The pause after the first failure. It doubles with each further one, up to `minRefetchMs`. */
 const firstRetryMs = 1000
 
+/** How far an issuer's clock may be ahead (RFC 7519, 4.1.5). A token that has expired is never accepted. */
+const clockToleranceSeconds = 30
+
 const maxCachedTokens = 10_000
 
 /** At most this many of an issuer's keys are tried for a token without `kid`. */
@@ -172,6 +175,7 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
       audience: issuer.audience,
       algorithms,
       requiredClaims: ['exp', 'sub'],
+      clockTolerance: clockToleranceSeconds,
       currentDate: new Date(now()),
     }
     try {
@@ -200,6 +204,7 @@ export function trustedIssuerReader(options: TrustedIssuerOptions): PlainReader 
     const usersVersion = version('users')
     const claims = await verifyWithCurrentKeys(text, issuer, keys).catch(() => undefined)
     if (claims?.cnf !== undefined) throw boundToken()
+    if (Number(claims?.exp) * 1000 <= now()) return null
     const account = claims && (await userOf(claims, issuer, options))
     if (!claims || !account) return null
     if (account.disabled) throw disabledCredential()
@@ -242,10 +247,11 @@ function userOf(
   return address === undefined ? undefined : findByEmail(address)
 }
 
-/** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or `scp` as a list. */
+/** The token's scopes that this service knows: `scope` (RFC 9068, 2.2.3), or else `scp`; issuers write both as texts and as lists. */
 function scopesOf({ scope, scp }: JWTPayload, knownScopes: ReadonlySet<string>): ReadonlySet<string> {
-  const tokenScopes = typeof scope === 'string' ? scope.split(' ') : Array.isArray(scp) ? scp.map(String) : []
-  return new Set(tokenScopes.filter(name => knownScopes.has(name)))
+  const written = [scope, scp].find(claim => typeof claim === 'string' || Array.isArray(claim))
+  const names = [written ?? []].flat().flatMap(text => String(text).split(' '))
+  return new Set(names.filter(name => knownScopes.has(name)))
 }
 
 /** A longer text equals no field. */

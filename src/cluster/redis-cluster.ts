@@ -14,7 +14,10 @@ export interface RedisClusterOptions {
   readonly timeoutMs: number
   /** Counts during an outage of Redis. */
   readonly memory?: MemoryCounters | undefined
-  /** Called once when Redis is lost, and `onBack` once when it is back. */
+  /**
+   * Called when Redis is lost, and again if it then refuses this node for a reason of its own. `onBack` is called once when it
+   * is back.
+   */
   readonly onLost: (reason: string) => void
   readonly onBack: () => void
 }
@@ -56,6 +59,9 @@ class RedisCluster implements Cluster {
       timeoutMs,
       probe: client => this.counters.probe(client),
       onChange: () => this.#updateState(),
+      onRefused: reason => {
+        if (this.#isLost) options.onLost(reason)
+      },
     })
     RedisCounters.prepare(this.#commands.client)
     this.#messages = new RedisConnection(connection, {

@@ -10,6 +10,8 @@ export interface RedisConnectionOptions {
   readonly probe: (client: Redis) => Promise<unknown>
   /** Called when Redis answers in time again, and when it no longer does. */
   readonly onChange: (isUp: boolean) => void
+  /** Called when Redis, once it was lost, refuses this node, e.g. because it now demands a password: once for each reason. */
+  readonly onRefused?: (reason: string) => void
 }
 
 /** How often a probe checks that Redis answers, while it does and while it does not. */
@@ -79,6 +81,8 @@ export class RedisConnection {
   /** Probe intervals without an answer since the connection was lost. */
   #silentIntervals = 0
   #reason = 'no connection yet'
+  /** The kind of error that Redis last answered with, since it was last used. */
+  #refusal: string | undefined
   #timer: NodeJS.Timeout | undefined
   #resolveFirst: (() => void) | undefined
 
@@ -87,6 +91,7 @@ export class RedisConnection {
     this.client = new Redis(connection)
     this.client.on('error', error => {
       this.#reason = describeError(error)
+      this.#noteRefusal(error)
     })
     this.client.on('connect', () => {
       this.#silentIntervals = 0
@@ -146,7 +151,10 @@ export class RedisConnection {
         settle()
         resolve(answer)
       },
-      error => fail(describeError(error)),
+      error => {
+        this.#noteRefusal(error)
+        fail(describeError(error))
+      },
     )
     return promise
   }
@@ -173,6 +181,8 @@ export class RedisConnection {
     if (this.#silentIntervals > maxSilentIntervals) {
       this.#connectionNumber++
       this.#answersInTime = 0
+      // The library closes it within two seconds; asking again meanwhile would add a listener each time.
+      this.#silentIntervals = 0
       this.client.disconnect(true)
     } else if (status === 'ready' && !this.#isProbing) void this.#probe()
   }
@@ -196,6 +206,7 @@ export class RedisConnection {
     if (this.#isClosed) return
     this.#isUp = true
     this.#hasBeenUp = true
+    this.#refusal = undefined
     this.#reason = 'the connection has ended'
     this.#resolveFirst?.()
     this.#options.onChange(true)
@@ -208,5 +219,15 @@ export class RedisConnection {
     this.#isUp = false
     this.#scheduleTick()
     this.#options.onChange(false)
+  }
+
+  /** Reports an error that Redis answers with, unless the loss of the connection will be reported with it. */
+  #noteRefusal(error: unknown): void {
+    if (!(error instanceof Error) || error.name !== 'ReplyError') return
+    // Errors begin with their kind, e.g. `NOAUTH`; what follows may differ between commands.
+    const [kind] = error.message.split(' ')
+    const isNew = kind !== this.#refusal
+    this.#refusal = kind
+    if (isNew && !this.#isUp) this.#options.onRefused?.(describeError(error))
   }
 }

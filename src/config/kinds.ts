@@ -1,9 +1,10 @@
 /** Kinds of settings: the texts of the environment and the values of a config file that each kind accepts. */
 import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { basePathOf, isAmbiguous } from '../base-path.ts'
 import { isLongerThan } from '../unicode.ts'
 import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
-import { type TrustProxy, trustedNetworks } from './networks.ts'
+import { trustedNetworks } from './networks.ts'
 
 export interface Kind<T> {
   /** The accepted values in words, after "must be". */
@@ -99,7 +100,12 @@ export function choice<const T extends string>(...values: readonly T[]): Kind<T>
 
 function webAddress(value: unknown): string | undefined {
   if (typeof value !== 'string' || /[\s?#]/.test(value.trim())) return undefined
-  return urlWithHost(value, ['https:', 'http:']) && value.replace(/\/+$/, '')
+  if (urlWithHost(value, ['https:', 'http:']) === undefined) return undefined
+  if (isAmbiguous(basePathOf(value)))
+    throw new RangeError(
+      'has a path that begins with one of the service itself: choose another, such as `/backend`',
+    )
+  return value.replace(/\/+$/, '')
 }
 
 export const origin: Kind<string> = {
@@ -142,6 +148,9 @@ export const headerName: Kind<string> = {
   fromText: tokenName,
   fromValue: tokenName,
 }
+
+/** `false`: no proxy is trusted; a number: this many proxies are in front; a list: proxies at these addresses or networks. */
+export type TrustProxy = false | number | readonly string[]
 
 function networks(value: readonly unknown[]): TrustProxy | undefined {
   const entries = value.filter(entry => typeof entry === 'string')

@@ -1,9 +1,6 @@
 /** Networks of trusted proxies. */
 import { BlockList, isIP } from 'node:net'
 
-/** `false`: no proxy is trusted; a number: this many proxies are in front; a list: proxies at these addresses or networks. */
-export type TrustProxy = false | number | readonly string[]
-
 /** Throws a `RangeError` for an entry that is neither an address nor a network in CIDR notation. */
 export function trustedNetworks(list: readonly string[]): BlockList {
   const networks = new BlockList()

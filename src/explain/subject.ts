@@ -1,5 +1,7 @@
 /** The principal of the explained request. */
+
 import { ApiError, type FieldFault } from '../errors.ts'
+import { canonicalEmail } from '../model/fields/email.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { ItemShape } from '../plan/plan.ts'
@@ -106,7 +108,7 @@ async function userId(
   // PostgreSQL refuses U+0000 in a text.
   if (userReference.includes('\0')) return undefined
   const answer = await unlessRefused(() =>
-    run.list({ shape: byEmail, args: [0, 1, userReference.toLowerCase()] }, viewer),
+    run.list({ shape: byEmail, args: [0, 1, canonicalEmail(userReference)] }, viewer),
   )
   const [row]: readonly { readonly id: number }[] = JSON.parse(answer?.text ?? '[]')
   return row?.id

@@ -283,6 +283,11 @@ export function describeApi(document: UncheckedObject): ApiDescription {
   if (collections.length - byItemSchema.size > maxCopies)
     throw new DocumentError(`More than ${maxCopies} collections of the document have the same items.`)
   const events = eventsOf(document)
+  const tags = new Map(
+    listAt(document, 'tags')
+      .filter(isObject)
+      .map(tag => [textAt(tag, 'name'), textAt(tag, 'description')]),
+  )
   const inFolder = (folder: string) => paths.filter(({ segments }) => segments[0] === folder)
   return {
     collections: collections.map(collection => {
@@ -291,7 +296,7 @@ export function describeApi(document: UncheckedObject): ApiDescription {
       return {
         name,
         singular: singularOf(ownEvents, collection),
-        description: textAt(list, 'description'),
+        description: tags.get(name) ?? '',
         isDeprecated: objectAt(list, 'get')['deprecated'] === true,
         item: schema,
         create: bodyOf(objectAt(list, 'post')),

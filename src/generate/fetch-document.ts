@@ -34,6 +34,7 @@ export async function fetchDocument(
 const failureAdvice: Partial<Record<OutgoingFailure, string>> = {
   name_not_found: 'Is the name right?',
   connection_failed: 'Is the service running there?',
+  response_malformed: 'Is it the address of the service?',
   timed_out: 'Is the service running there?',
   body_too_large: 'No document of Portico is that large.',
 }

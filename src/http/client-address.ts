@@ -1,6 +1,7 @@
 /** The client's address. Only the part of `X-Forwarded-For` that trusted proxies wrote counts: clients can forge the rest. */
 import { type BlockList, isIP } from 'node:net'
-import { type TrustProxy, trustedNetworks } from '../config/networks.ts'
+import type { TrustProxy } from '../config/kinds.ts'
+import { trustedNetworks } from '../config/networks.ts'
 
 /** `::ffff:192.0.2.1` is `192.0.2.1` (RFC 4291, 2.5.5.2). */
 function plainAddress(address: string): string {

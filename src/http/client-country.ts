@@ -1,6 +1,6 @@
 /** The country of a client, from a header that a proxy sets. Read only from trusted proxies. */
 import type { IncomingMessage } from 'node:http'
-import type { TrustProxy } from '../config/networks.ts'
+import type { TrustProxy } from '../config/kinds.ts'
 import { proxyTrust } from './client-address.ts'
 
 /** ISO 3166-1 alpha-2. `XK`, Kosovo, is the only user-assigned code that names a country; `XX` means unknown. */

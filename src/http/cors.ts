@@ -12,7 +12,8 @@ export const preflight: Reply = {
     'Access-Control-Allow-Methods',
     'GET, HEAD, POST, PUT, PATCH, DELETE',
     'Access-Control-Allow-Headers',
-    'Authorization, DPoP, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id, Apollo-Require-Preflight, X-Requested-With',
+    // `*` covers every other header except in old browsers, which need the names: of tracing libraries too.
+    'Authorization, DPoP, X-API-Key, Content-Type, Accept, If-Match, If-None-Match, Idempotency-Key, Last-Event-ID, X-Request-Id, Apollo-Require-Preflight, X-Requested-With, traceparent, tracestate, baggage, sentry-trace, *',
     'Access-Control-Max-Age',
     '86400',
     'Cache-Control',

@@ -40,10 +40,13 @@ function faultyLine({ rawPacket, bytesParsed = 0 }: ParserError): string {
   return rawPacket?.toString('latin1', start, start + 4096) ?? ''
 }
 
+/** Every method that some path accepts. */
+export const allMethods = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+
 /** Since no path accepts the method, `Allow` names every method that some path accepts. */
 export function unknownMethod(): ApiError {
   return new ApiError('METHOD_NOT_ALLOWED', 'No path accepts that method.', {
-    headers: { Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' },
+    headers: { Allow: allMethods },
   })
 }
 

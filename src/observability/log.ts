@@ -4,7 +4,7 @@ import { isHealthCheck } from '../call.ts'
 import type { Settings } from '../config.ts'
 import { LineOutput } from './log-output.ts'
 
-export type { Logger } from 'pino'
+export type { DestinationStream, Logger } from 'pino'
 
 /** Anything that looks like a key or client secret of Portico. */
 const keys = /(pk)_[A-Za-z0-9]{6,}|(ps)_[A-Za-z0-9_-]{43}/g

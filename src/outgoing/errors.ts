@@ -7,6 +7,8 @@ export type OutgoingFailure =
   /** The name cannot be resolved. */
   | 'name_not_found'
   | 'connection_failed'
+  /** The connection ended before a whole response, or what came is not HTTP. */
+  | 'response_malformed'
   /** The certificate or the TLS handshake is wrong. */
   | 'tls_failed'
   | 'timed_out'

@@ -172,7 +172,7 @@ function toOutgoingError(
   const outgoing = [cause, (cause as Error | undefined)?.cause].find(error => error instanceof OutgoingError)
   if (outgoing !== undefined) return outgoing
   if (isAborted) return new OutgoingError('aborted', `The request to ${host} was aborted.`, { cause })
-  const { code = '' } = cause as { readonly code?: string }
+  const { code = '', name } = cause as { readonly code?: string; readonly name?: string }
   if (isTimedOut || code === 'UND_ERR_CONNECT_TIMEOUT') {
     return new OutgoingError('timed_out', `${host} did not answer in time.`, { cause })
   }
@@ -181,6 +181,13 @@ function toOutgoingError(
   }
   if (/CERT|TLS|SSL|ERR_TLS|SELF_SIGNED|VERIFY/.test(code)) {
     return new OutgoingError('tls_failed', `${host} has no valid certificate.`, { cause })
+  }
+  const isMalformed = name === 'HTTPParserError' || /_OVERFLOW$|_MISMATCH$/.test(code)
+  if (isMalformed || code === 'UND_ERR_SOCKET') {
+    const fault = isMalformed
+      ? 'sent a malformed HTTP response'
+      : 'ended the connection without a whole response'
+    return new OutgoingError('response_malformed', `${host} ${fault}.`, { cause })
   }
   return new OutgoingError('connection_failed', `${host} cannot be reached.`, { cause })
 }

@@ -22,27 +22,57 @@ function decomposed(text: string): string {
   return normalize(text, 'NFKD')
 }
 
+/** Increases with every change of the terms of a text: `migrate` then makes the search of every collection anew. */
+export const termsVersion = 2
+
+/** Scripts without spaces between words, and Hangul, whose words are often parts of longer ones. */
+const unspacedScripts = String.raw`\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}`
+const unspaced = new RegExp(`[${unspacedScripts}]`, 'u')
+const scriptRuns = new RegExp(`[${unspacedScripts}]+|[^${unspacedScripts}]+`, 'gu')
+
+function pairsOf(characters: readonly string[]): readonly string[] {
+  return characters.slice(1).map((character, index) => `${characters[index]}${character}`)
+}
+
+/** A part of such a text is found by its pairs of characters, a single character by itself. */
+function searchedParts(characters: readonly string[]): readonly string[] {
+  return characters.length === 1 ? characters : pairsOf(characters)
+}
+
+function indexedParts(characters: readonly string[]): readonly string[] {
+  return [...characters, ...pairsOf(characters)]
+}
+
+type PartsOf = typeof searchedParts
+
+function partsOf(word: string, parts: PartsOf): readonly string[] {
+  if (!unspaced.test(word)) return [word]
+  // Decomposed Hangul has up to three characters for a syllable.
+  const runs = normalize(word, 'NFC').match(scriptRuns) ?? []
+  return runs.flatMap(run => (unspaced.test(run) ? parts([...run]) : run))
+}
+
 /** `text`: decomposed. */
-function termsOf(text: string): readonly string[] {
+function termsOf(text: string, parts: PartsOf): readonly string[] {
   return decomposed(text.toLowerCase())
     .replace(marks, '')
     .split(separators)
-    .filter(term => term !== '')
+    .flatMap(word => (word === '' ? [] : partsOf(word, parts)))
 }
 
 /** The different terms of a search: compatibility-decomposed, without marks, in lower case. */
 export function searchTerms(text: string): readonly string[] {
-  return [...new Set(termsOf(decomposed(text)))]
+  return [...new Set(termsOf(decomposed(text), searchedParts))]
 }
 
 /** The different terms by which a stored text is found. */
 export function indexedTerms(text: string): readonly string[] {
   const indexedText = decomposed(text.slice(0, maxIndexedLength))
   if (text.length <= maxIndexedLength && indexedText.length <= maxDecomposedLength) {
-    return indexable(termsOf(indexedText))
+    return indexable(termsOf(indexedText, indexedParts))
   }
   // The last term may be truncated.
-  return indexable(termsOf(indexedText.slice(0, maxDecomposedLength)).slice(0, -1))
+  return indexable(termsOf(indexedText.slice(0, maxDecomposedLength), indexedParts).slice(0, -1))
 }
 
 function indexable(terms: readonly string[]): readonly string[] {

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { brandRules, themeVariables } from '../auth/pages/frame/stylesheet.ts'
 import type { Call, Reply } from '../call.ts'
+import { acceptsJson, acceptsPage } from '../media-ranges.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
@@ -129,9 +130,8 @@ class Pages {
 }
 
 /** Whether the client accepts JSON, but not HTML. */
-function wantsLinks({ headers }: Call): boolean {
-  const accept = headers.accept?.toLowerCase() ?? ''
-  return /\bjson\b/.test(accept) && !accept.includes('text/html')
+function wantsLinks({ headers: { accept } }: Call): boolean {
+  return acceptsJson(accept) && !acceptsPage(accept)
 }
 
 /** Answers `/` and the paths of `/docs`. Throws NOT_FOUND for every other path. */

@@ -1,5 +1,7 @@
-/** The first request in several languages: a list that anybody may read, or the caller's own user. */
-import type { Model } from '../model/model.ts'
+/** The first request in several languages: a list that anybody may read, or the caller's own user; the first GraphQL query. */
+import { builtIn } from '../auth/accounts/own/scope-choices.ts'
+import { camelCase } from '../model/check/names.ts'
+import type { Collection, Field, Model } from '../model/model.ts'
 import { staticRule } from '../plan/guard.ts'
 import { anonymous } from '../principal.ts'
 
@@ -10,12 +12,51 @@ export interface Sample {
   readonly code: string
 }
 
-function publicCollection(model: Model): string | undefined {
+const lines = (...all: readonly (string | false)[]) => all.filter(line => line !== false).join('\n')
+
+/** The first collection of which anybody may read items. */
+function publicCollection(model: Model): Collection | undefined {
   const { access } = anonymous('')
-  const collection = [...model.collections.values()].find(
+  return [...model.collections.values()].find(
     candidate => staticRule(model, candidate, candidate.access.read, access) !== 'never',
   )
-  return collection?.name
+}
+
+const shownFields = 3
+
+/** A GraphQL query of a few items. */
+function listQuery({ name, fields }: Collection): string {
+  const isShown = ({ access, internal, writeOnly, reference, deprecated }: Field) =>
+    access.read.kind === 'anyone' && !internal && !writeOnly && !reference && !deprecated
+  const names = [...fields.values()].filter(isShown).map(field => camelCase(field.name))
+  return lines(
+    '{',
+    `  ${camelCase(name)}(limit: 5) {`,
+    ...names.slice(0, shownFields).map(text => `    ${text}`),
+    '  }',
+    '}',
+  )
+}
+
+/** The query that the GraphQL explorer shows first. Everybody may run it. */
+export function firstQuery(model: Model): string {
+  const open = publicCollection(model)
+  if (open) return lines('# Ctrl-Enter runs it, Ctrl-Space shows what else there is.', listQuery(open))
+  const [example] = [...model.collections.values()].filter(({ name }) => !builtIn.has(name))
+  return lines(
+    '# Every collection needs a credential: sign in under /account, or set the header Authorization below.',
+    ...(example
+      ? [
+          '# Then, for example:',
+          ...listQuery(example)
+            .split('\n')
+            .map(line => `#   ${line}`),
+        ]
+      : []),
+    '{',
+    '  __typename',
+    '}',
+  )
 }
 
 interface Request {
@@ -26,11 +67,11 @@ interface Request {
 
 /** The path of the first request. */
 export function firstPath(model: Model): string {
-  return `/api/v1/${publicCollection(model) ?? 'me'}`
+  return `/api/v1/${publicCollection(model)?.name ?? 'me'}`
 }
 
 function request(model: Model, origin: string): Request {
-  const collection = publicCollection(model)
+  const collection = publicCollection(model)?.name
   const url = origin + firstPath(model)
   return collection === undefined
     ? { url, call: 'api.me()', needsKey: true }
@@ -40,8 +81,6 @@ function request(model: Model, origin: string): Request {
         needsKey: false,
       }
 }
-
-const lines = (...all: readonly (string | false)[]) => all.filter(line => line !== false).join('\n')
 
 /** `origin`: the address of the service, without a trailing slash. */
 export function firstRequest(model: Model, origin: string): readonly Sample[] {

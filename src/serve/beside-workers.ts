@@ -3,9 +3,10 @@ import { type Settings, SettingsError } from '../config.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import { startWorkers, type WorkerService } from '../workers.ts'
-import { dataAs, type ServiceData, type UserReference } from './data.ts'
+import { dataAs, type ServiceData } from './data.ts'
 import type { OpenService, Service, StartOptions } from './service.ts'
 import { prepare } from './store.ts'
+import type { UserReference } from './typed.ts'
 
 interface BesideWorkersParts {
   readonly model: Model

@@ -8,9 +8,7 @@ import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { type Principal, service, user } from '../principal.ts'
 import type { Transports } from './transports.ts'
-
-/** A user, by id or by item. */
-export type UserReference = number | { readonly id: number }
+import type { UserReference } from './typed.ts'
 
 /** The items as the service itself, to which no rule applies. */
 export type ServiceData = DataOf & {

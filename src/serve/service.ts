@@ -1,16 +1,12 @@
 /** The interface of a running service, and the options of its start. */
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Duplex } from 'node:stream'
-import type { DestinationStream } from 'pino'
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
-import type { FirstAdministrator } from '../auth/bootstrap.ts'
 import type { Mail, MailMessage } from '../auth/mail.ts'
 import type { Reply } from '../call.ts'
-import type { GivenSettings } from '../config.ts'
 import type { Clock } from '../events/consumer/timetable.ts'
 import type { Exchange, HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/data/create-data.ts'
+import type { DestinationStream } from '../observability/log.ts'
 import type { Awaitable } from '../plan/answer.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { Run } from '../plan/run.ts'
@@ -19,31 +15,13 @@ import type { WorkerContext } from '../workers/context.ts'
 import type { RunningReactions } from './background/reactions.ts'
 import type { ServiceData } from './data.ts'
 import type { Transports } from './transports.ts'
+import type { ServiceControls } from './typed.ts'
 
-export interface Service {
-  /**
-   * The address of the service, without a trailing slash. With `listen: false`: `baseUrl`, or the address of `host` and
-   * `port`, on which the program's own server is expected.
-   */
-  readonly url: string
-  /** The administrator that the first start creates, which is shown once; undefined at later starts. */
-  readonly firstAdministrator: FirstAdministrator | undefined
+export type { ServeOptions } from './typed.ts'
+
+export interface Service extends ServiceControls {
   /** Reads and writes items as the service itself, to which no rule applies, or as a user. */
   readonly data: ServiceData
-  /**
-   * Answers a request that an HTTP/1.1 server of the program has received. Mount it at the root, before anything that
-   * reads the body. The limits on headers and connections are that server's.
-   */
-  handler(request: IncomingMessage, response: ServerResponse): void
-  /** The listener for the server's `upgrade` event: opens WebSockets at `/graphql`, and answers 404 at other paths. */
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Keeps serving for `shutdownDelay`, then stops accepting, finishes running requests, and closes the database. */
-  close(): Promise<void>
-}
-
-export interface ServeOptions extends GivenSettings {
-  /** False: the program's own server passes requests to `handler` and `upgrade`. */
-  readonly listen?: boolean
 }
 
 export interface StartOptions {

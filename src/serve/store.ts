@@ -1,8 +1,9 @@
 /** Opens the database of a service, and runs guarded plans on it. */
 import { writeSync } from 'node:fs'
-import { bootstrap, type FirstAdministrator } from '../auth/bootstrap.ts'
+import { bootstrap } from '../auth/bootstrap.ts'
 import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
 import { openRecords } from '../auth/encryption/open-records.ts'
+import type { FirstAdministrator } from '../auth/first-administrator.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { refuseRowSecurity } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
@@ -24,6 +25,7 @@ import type {
   RecordChange,
   StepAnswer,
 } from '../plan/transaction.ts'
+import type { CheckpointListener } from '../store/sqlite/file/checkpoints.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import type { Cascade } from '../store/write/removal/cascades.ts'
@@ -44,12 +46,12 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { database, databaseConnections: connections, databaseTimeout: timeoutMs } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusLog(serving.log)
-  const onCascade = serving && cascadeLog(serving.log)
+  const cascades = { onLarge: serving && cascadeLog(serving.log), maxItems: settings.maxCascade }
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const retention = { maxAgeMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
   const clock = serving?.now && { now: serving.now }
-  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit, ...clock }
+  const shared = { cacheBytes, autoMigrate, retention, onSurplus, cascades, queries, timeLimit, ...clock }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
@@ -60,7 +62,26 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const otherThreads = serving?.worker?.otherThreads
   const unsafe = serving && { onUnsafe: (cause: unknown) => endProcess(cause, serving.worker) }
   const readers = serving && readersOf(settings, serving.log)
-  return openSqlite(model, { file: database, otherThreads, readers, ...shared, ...unsafe })
+  const checkpointListener = serving && checkpointLog(serving.log)
+  return openSqlite(model, {
+    file: database,
+    otherThreads,
+    readers,
+    checkpointListener,
+    ...shared,
+    ...unsafe,
+  })
+}
+
+function checkpointLog({ logger }: Log): CheckpointListener {
+  return {
+    onFailing: cause =>
+      logger.error(
+        { err: cause },
+        'the log of the database cannot be copied into its file, and grows: the disk fails or is full',
+      ),
+    onWorking: failures => logger.info({ failures }, 'the log of the database is copied into its file again'),
+  }
 }
 
 /** The reader processes of a service. Commands have none, because no request waits for their event loop. */

@@ -1,5 +1,5 @@
 /** The store on PostgreSQL 15 and later: any number of nodes on one database. */
-import { databaseFault, stoppingRefusal } from '../errors.ts'
+import { ApiError, databaseFault, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
@@ -97,7 +97,7 @@ class OpenStore implements Store {
 
   counts(): StoreCounts {
     const { hits, misses } = this.#parts.reader.counts
-    return { ...this.#parts.writer.counts, answerHits: hits, answerMisses: misses }
+    return { ...this.#parts.writer.counts, answerHits: hits, answerMisses: misses, failedCheckpoints: 0 }
   }
 
   async rewrite(): Promise<void> {}
@@ -108,13 +108,10 @@ class OpenStore implements Store {
   }
 
   async check(): Promise<void> {
-    await this.ping()
+    await this.ping().catch(withReason)
     const { fit, health, writer } = this.#parts
-    if (!(await fit.isFit())) throw schemaMismatchError()
-    if (health.isProven) return
-    await writer.confirm().catch(cause => {
-      throw databaseFault(cause, storageTrouble(cause))
-    })
+    if (!(await fit.isFit().catch(withReason))) throw schemaMismatchError()
+    if (!health.isProven) await writer.confirm().catch(withReason)
   }
 
   trouble(): undefined {}
@@ -133,4 +130,10 @@ class OpenStore implements Store {
   #requireOpen(): void {
     if (this.#closed) throw stoppingRefusal()
   }
+}
+
+/** Errors in normal operation, such as those of a stopping service, already say why. */
+function withReason(cause: unknown): never {
+  if (cause instanceof ApiError && cause.isExpected) throw cause
+  throw databaseFault(cause, storageTrouble(cause))
 }

@@ -133,7 +133,8 @@ class OpenStore implements SqliteStore {
 
   counts(): StoreCounts {
     const { hits, misses } = this.#reader.counts
-    return { ...this.#writer.counts, answerHits: hits, answerMisses: misses }
+    const { counts } = this.#parts.checkpoints
+    return { ...this.#writer.counts, ...counts, answerHits: hits, answerMisses: misses }
   }
 
   async rewrite(): Promise<void> {

@@ -15,6 +15,8 @@ export interface StoreCounts {
   readonly answerMisses: number
   /** Items that the deletion of another item deleted, or cleared a reference of. */
   readonly cascaded: number
+  /** Checkpoints of SQLite's log that have failed. PostgreSQL makes its own. */
+  readonly failedCheckpoints: number
 }
 
 /** The state of the read replicas, and the reads that they answered. */

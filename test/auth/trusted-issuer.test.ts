@@ -179,6 +179,33 @@ test('a token with a wrong audience, signature or time is refused', async () => 
   assert.equal(await read(`${header}.${other}.${signature}`), null)
 })
 
+test('a clock that is ahead of ours by up to 30 seconds is tolerated, an expired token is not', async () => {
+  const { token, read, clock } = await setup()
+  const at = (seconds: number) => Math.floor(clock.now / 1000) + seconds
+  assert.equal((await read(await token({ ...good, nbf: at(20), iat: at(20) })))?.userId, 7)
+  assert.equal(await read(await token({ ...good, nbf: at(120) })), null)
+  assert.equal(await read(await token(good, { exp: -10 })), null)
+})
+
+test('scopes are read from `scope`, or else from `scp`, as a text or as a list', async () => {
+  const { token, read } = await setup()
+  const scopes = ['read:post', 'write:post']
+  for (const claims of [
+    { scope: scopes.join(' ') },
+    { scope: scopes },
+    { scp: scopes.join(' ') },
+    { scp: scopes },
+    { scope: null, scp: scopes },
+    { scope: scopes, scp: 'read:user' },
+    { scope: [...scopes, 7, null, 'unknown:thing'] },
+  ]) {
+    const principal = await read(await token({ ...good, scope: undefined, ...claims }))
+    assert.deepEqual([...(principal?.access.scopes ?? [])].sort(), scopes, JSON.stringify(claims))
+  }
+  for (const scope of [{}, 7, true, [scopes]])
+    assert.deepEqual((await read(await token({ ...good, scope })))?.access.scopes, new Set(), String(scope))
+})
+
 test('a token that is bound to a key is refused, because no proof of possession is checked', async () => {
   const { token, read, lookUps } = await setup()
   const bindings = [{ jkt: 'x'.repeat(43) }, { 'x5t#S256': 'x'.repeat(43) }, { jwk: {} }, {}, null]

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { admin, type Blog, openBlog } from '../transports/blog.ts'
 import { openBrowser } from './chromium.ts'
-import { assertAccessible, type PageFaults, recordFaults } from './visitor.ts'
+import { assertAccessible, type PageFaults, recordFaults, saveScreenshot } from './visitor.ts'
 
 let browser: Browser
 let blog: Blog
@@ -17,10 +17,12 @@ after(async () => {
   await blog.close()
 })
 
-async function open(query: string): Promise<PageFaults> {
+/** Without a query, the editor shows what it shows at the first visit. */
+async function open(query?: string): Promise<PageFaults> {
   const watched = await recordFaults(await browser.newPage({ viewport: { width: 1280, height: 900 } }))
   const { page } = watched
-  await page.addInitScript(`localStorage.setItem('graphiql:query', ${JSON.stringify(query)})`)
+  if (query !== undefined)
+    await page.addInitScript(`localStorage.setItem('graphiql:query', ${JSON.stringify(query)})`)
   const response = await page.goto(blog.graphql)
   assert.equal(response?.status(), 200)
   return watched
@@ -38,6 +40,17 @@ test('GraphiQL shows the result of a query and the schema', async () => {
   assert.deepEqual([...origins], [blog.url])
   // In GraphiQL, the button of a tab contains another button.
   await assertAccessible(page, ['nested-interactive'])
+  await page.close()
+})
+
+test('the first visit shows a query of the model, which everybody can run', async () => {
+  await blog.rest('POST', 'posts', { title: 'the first to be seen' })
+  const { page, faults } = await open()
+  await page.locator('.graphiql-execute-button').click()
+  await answer(page, 'the first to be seen').waitFor()
+  assert.doesNotMatch((await page.locator('.result-window').textContent()) ?? '', /errors/)
+  await saveScreenshot(page, 'graphiql-first')
+  assert.deepEqual(faults, [])
   await page.close()
 })
 

@@ -172,6 +172,18 @@ test('a sign-out in one tab applies to every tab, also to one that was suspended
   assert.deepEqual([server.refreshed, server.revoked], [[], ['refresh 1']])
 })
 
+test('a tab in which someone else has signed in keeps those tokens', async () => {
+  const { first, duplicate } = openApp()
+  const second = duplicate(first)
+  second.tokens.store({ access_token: 'of Ben', refresh_token: 'refresh of Ben', expires_in: 3600 })
+  assert.equal(await first.tokens.access('access 1'), 'access 2')
+  await delivered()
+  assert.equal(await second.tokens.access(), 'of Ben')
+  await first.tokens.end()
+  await delivered()
+  assert.equal(await second.tokens.access(), 'of Ben')
+})
+
 test('a tab whose others do not answer refreshes the tokens itself', async t => {
   const { server, first, duplicate } = openApp()
   const second = duplicate(first)

@@ -6,7 +6,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
+/** The folder of the cache. */
+export const cache = join(import.meta.dirname, '..', '..', '.cache', 'clients')
 
 interface Tools {
   /** The files that determine the installation, including the lock file. */

@@ -1,5 +1,6 @@
 /** Python and Go with packages from PyPI, installed beside the sources. */
 import { execFile, spawnSync } from 'node:child_process'
+import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { findProgram, installedPath } from '../programs.ts'
@@ -38,4 +39,13 @@ export async function goFor(from: string): Promise<string> {
   const folders = () => ['/usr/local/go/bin']
   const machineGo = installedPath({ names: ['go'], variable: 'GO', folders, accepts: isNewEnoughGo })
   return machineGo ?? join(dirname(await pythonWith(from)), 'go')
+}
+
+/** Modules that Go fetches and compiles are kept for the next run. */
+export function goEnvironment(): Readonly<Record<string, string>> {
+  const { GOPATH, GOCACHE, GOPROXY, GOFLAGS } = process.env
+  const all = { HOME: homedir(), GOPATH, GOCACHE, GOPROXY, GOFLAGS, CGO_ENABLED: '0' }
+  return Object.fromEntries(
+    Object.entries(all).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  )
 }

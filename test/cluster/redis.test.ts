@@ -399,6 +399,30 @@ test('a connection that stops responding is replaced', async () => {
   }
 })
 
+test('a frozen Redis causes no warning of the process, however long it lasts', async () => {
+  const sockets = new Set<Socket>()
+  // It accepts connections, never answers, and does not even close them.
+  const server = createServer({ allowHalfOpen: true }, socket => {
+    sockets.add(socket.on('error', () => {}))
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  const warnings: Error[] = []
+  const onWarning = (warning: Error) => void warnings.push(warning)
+  process.on('warning', onWarning)
+  const { cluster } = await openNode(`redis://127.0.0.1:${address.port}`, { timeoutMs: 100 })
+  try {
+    await until('connections were replaced twice', () => sockets.size >= 6)
+    assert.deepEqual(warnings, [])
+  } finally {
+    process.off('warning', onWarning)
+    await cluster.close()
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  }
+})
+
 test('after a loss, three consecutive timely answers are needed before Redis is used again', async () => {
   const server = await RedisServer.start()
   const answers = [true, false, true, false, true, true, false, true, true, true]
@@ -470,6 +494,27 @@ test('a wrong password is reported without revealing it', async () => {
       await right.cluster.close()
     }
   })
+})
+
+test('a Redis that begins to demand a password is reported with that reason, once', async () => {
+  const server = await RedisServer.start()
+  const { cluster, reports } = await openNode(server.url)
+  const admin = new Redis(server.url)
+  admin.on('error', () => {})
+  try {
+    await admin.config('SET', 'requirepass', 'right-one')
+    await admin.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
+    await until('it says why', () => reports.some(report => report.includes('NOAUTH')))
+    await wait(1000)
+    assert.equal(reports.filter(report => report.includes('NOAUTH')).length, 1)
+    assert.equal(reports.length <= 2, true, reports.join())
+    await admin.config('SET', 'requirepass', '')
+    await until('it is used again', () => reports.at(-1) === 'back')
+  } finally {
+    admin.disconnect()
+    await cluster.close()
+    await server.remove()
+  }
 })
 
 test('a Redis user with minimal permissions suffices', async () => {

@@ -607,6 +607,7 @@ test('browsers on other origins can read responses unless CORS is off', async ()
   assert.match(preflight.headers['access-control-allow-methods'] ?? '', /PATCH/)
   const allowed = preflight.headers['access-control-allow-headers'] ?? ''
   assert.match(allowed, /Authorization.*X-API-Key.*If-Match.*Idempotency-Key/)
+  assert.match(allowed, /traceparent, tracestate, baggage, sentry-trace, \*$/)
   const otherAnswer = onlyAnswer(
     await sendRaw(port, `GET /x HTTP/1.1\r\nOrigin: https://app.example\r\n${tail}`),
   )

@@ -159,7 +159,11 @@ test('errors name the host and the fault', async () => {
     ['http://user:secret@127.0.0.1/', 'url_refused', /^The URL must not contain a user name or password\.$/],
     ['http://127.0.0.1:1/', 'connection_failed', /^127\.0\.0\.1:1 cannot be reached\.$/],
     ['http://name.invalid/secret', 'name_not_found', /^name\.invalid cannot be resolved\.$/],
-    [`http://127.0.0.1:${port}/`, 'connection_failed', /cannot be reached/],
+    [
+      `http://127.0.0.1:${port}/`,
+      'response_malformed',
+      /^127\.0\.0\.1:\d+ sent a malformed HTTP response\.$/,
+    ],
     [`https://127.0.0.1:${port}/`, 'tls_failed', /no valid certificate/],
   ]
   try {

@@ -67,6 +67,15 @@ console.log(meta.total, refusal)
 export const wrong = () => api.trees.list({ where: { nothing: 1 } })
 `
 
+const browserClient = `import { createClient } from 'portico/client'
+import type model from './model.ts'
+const api = createClient<typeof model>({ baseUrl: '' })
+const { data } = await api.trees.list({ where: { name: 'Oak' } })
+export const name: string | undefined = data[0]?.name
+// @ts-expect-error: no such field
+export const wrong = () => api.trees.list({ where: { nothing: 1 } })
+`
+
 let project = ''
 let packed: readonly string[] = []
 
@@ -97,6 +106,20 @@ function typeCheck(file: string) {
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
   const args = [compiler, ...options, ...types, '--allowImportingTsExtensions', file]
   return run(process.execPath, args, { cwd: project, env })
+}
+
+/** As the code of a page is checked: no types of Node, and the declarations of libraries too. */
+async function typeCheckForBrowsers(file: string): Promise<void> {
+  const compilerOptions = {
+    ...{ noEmit: true, strict: true, skipLibCheck: false, types: [], lib: ['es2024', 'dom'] },
+    ...{ module: 'esnext', moduleResolution: 'bundler', target: 'es2024', allowImportingTsExtensions: true },
+  }
+  const config = join(project, 'tsconfig.browser.json')
+  writeFileSync(config, JSON.stringify({ compilerOptions, files: [file] }))
+  const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
+  await run(process.execPath, [compiler, '-p', config], { cwd: project, env }).catch(({ stdout }) =>
+    assert.fail(stdout),
+  )
 }
 
 async function useFromElsewhere(bin: string, origin: string): Promise<string> {
@@ -233,5 +256,10 @@ describe('the package', () => {
     await assert.rejects(typeCheck('misuse.ts'), (error: { stdout?: string }) =>
       /TS2345/.test(error.stdout ?? ''),
     )
+  })
+
+  it('types a client in a browser by the model, without the types of Node and without skipLibCheck', async () => {
+    writeFileSync(join(project, 'browser.ts'), browserClient)
+    await typeCheckForBrowsers('browser.ts')
   })
 })

@@ -25,6 +25,41 @@ test('the terms of a text are its distinct words without diacritics, in lower ca
   }
 })
 
+test('texts of scripts without spaces are found by every part of them', () => {
+  const parts: readonly (readonly [text: string, parts: readonly string[], others: readonly string[]])[] = [
+    [
+      '日本語のテキスト',
+      ['日本語', '本語の', '語', 'テキスト', 'ﾃｷｽﾄ', '日本 テキスト'],
+      ['日語', '語本', 'テト'],
+    ],
+    ['대한민국의 역사', ['민국', '대한민국', '역사', '역', '국의'], ['대민', '국역', '여']],
+    ['做好财务护城河', ['财务', '护城河', '好财'], ['财河']],
+    ['ภาษาไทยเขียนติดกัน', ['ไทย', 'เขียน', 'ภาษา'], ['ไทยภาษา']],
+    ['ພາສາລາວ', ['ລາວ', 'ພາສາ'], ['ລາພາ']],
+    ['ភាសាខ្មែរ', ['ខ្មែរ', 'ភាសា'], ['ខ្មែរភាសា']],
+    ['iPhone15ケース付き', ['ケース', 'iphone15', '付き'], ['phone15', '15ケ']],
+    ['𠮷野家𠮷', ['𠮷野', '家𠮷', '𠮷'], ['野𠮷']],
+    ['ガッコウ がっこう', ['か', 'がっこう'], ['がう']],
+  ]
+  for (const [text, found, others] of parts) {
+    const index = new Set(indexedTerms(text))
+    for (const part of found)
+      assert.ok(
+        searchTerms(part).every(term => index.has(term)),
+        `${text}: ${part}`,
+      )
+    for (const other of others)
+      assert.ok(!searchTerms(other).every(term => index.has(term)), `${text}: not ${other}`)
+  }
+  assert.deepEqual(searchTerms('日本語 text'), ['日本', '本語', 'text'])
+})
+
+test('a search counts the pairs of such a text as terms', () => {
+  const han = (count: number) => String.fromCodePoint(...Array.from({ length: count }, (_, n) => 0x4e00 + n))
+  assert.equal(searchFault(han(33)), undefined)
+  assert.equal(searchFault(han(34))?.code, 'too_many')
+})
+
 test('combining marks are ignored, however many there are', () => {
   const marks = '\u0301\u0323'.repeat(300_000)
   assert.deepEqual(searchTerms(`a${marks}b`), ['ab'])

@@ -2,14 +2,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { anyone, collection, model as declare, nobody, text } from '../../src/index.ts'
+import { parse, validate } from 'graphql'
+import tracker from '../../examples/tracker/model.ts'
+import { createSchema } from '../../src/graphql/schema/schema.ts'
+import { anyone, collection, model as declare, nobody, signedIn, text } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check.ts'
 import type { Visitor } from '../../src/portal/frame.ts'
 import type { ShownGuides } from '../../src/portal/guides/catalogue.ts'
 import { createPortal } from '../../src/portal/portal.ts'
+import { firstQuery } from '../../src/portal/quick-start.ts'
 import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
 import { type Request, toCall } from '../contract/rest/harness.ts'
 import blog from '../models/blog.ts'
+import rich from '../models/rich.ts'
 
 const blogModel = checkModel(blog)
 const origin = 'https://api.example.com'
@@ -254,4 +259,26 @@ test('other paths respond 404, and pages accept only GET and HEAD', async () => 
   const { status, headers } = await send({ method: 'OPTIONS', url: '/' })
   assert.equal(status, 204)
   assert.equal(headers.Allow, 'GET, HEAD, OPTIONS')
+})
+
+test('the first GraphQL query runs without a credential, whatever the model', () => {
+  const closed = declare({
+    payroll_runs: collection({
+      fields: { paid_on: text(), note: text({ internal: true, optional: true }) },
+      access: { read: signedIn },
+    }),
+  })
+  for (const declaration of [blog, rich, tracker, closed]) {
+    const checked = checkModel(declaration)
+    const document = parse(firstQuery(checked))
+    assert.deepEqual(validate(createSchema(checked, 100).schema, document), [])
+  }
+  assert.match(firstQuery(blogModel), /^# [^\n]*\n\{\n {2}posts\(limit: 5\) \{\n {4}id\n {4}title\n/)
+  const other = firstQuery(checkModel(closed))
+  assert.match(other, /^# Every collection needs a credential/)
+  assert.match(other, /^# {5}payrollRuns\(limit: 5\) \{$/m)
+  assert.match(other, /\n\{\n {2}__typename\n\}$/)
+  // What the comment shows is valid too.
+  const shown = other.split('\n').flatMap(line => /^# {3}(.*)$/.exec(line)?.[1] ?? [])
+  assert.deepEqual(validate(createSchema(checkModel(closed), 100).schema, parse(shown.join('\n'))), [])
 })

@@ -87,6 +87,14 @@ test('every text can be written, whatever it looks like', () => {
   )
 })
 
+test('only a whole text or path segment is a reference', () => {
+  const results = new Results()
+  results.add('a', '{"id":7}')
+  for (const text of ['$a.id and more', '$a.id.', '$a.id$a.id', ' $a.id', '$5.00', '$a.', '$.id'])
+    assert.equal(resolveBody(text, results), text)
+  assert.equal(resolvePath('/users/$a.id-x/x$a.id', results), '/users/$a.id-x/x$a.id')
+})
+
 test('references resolve to own members of results, not to inherited ones', () => {
   const results = new Results()
   results.add('a', '{"id":7,"name":"Ann","gone":null,"list":[1]}')

@@ -154,6 +154,15 @@ test('the error for a long text names no place', () => {
   })
 })
 
+test('a body in another charset than UTF-8 is refused', () => {
+  for (const charset of ['iso-8859-1', 'utf-16', '"utf-16"', 'utf8']) {
+    const headers = { 'content-type': `application/json; charset=${charset}` }
+    assert.throws(() => read('{}', headers), { code: 'UNSUPPORTED_MEDIA_TYPE' }, charset)
+  }
+  for (const parameter of ['charset=utf-8', 'charset="UTF-8"', 'version=1'])
+    assert.deepEqual(read('{}', { 'content-type': `application/json; ${parameter}` }), {}, parameter)
+})
+
 test('a Content-Encoding is refused', () => {
   assert.throws(() => read('{}', { ...json, 'content-encoding': 'gzip' }), { code: 'UNSUPPORTED_MEDIA_TYPE' })
   assert.deepEqual(read('{}', { ...json, 'content-encoding': 'identity' }), {})

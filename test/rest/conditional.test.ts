@@ -23,6 +23,12 @@ test('If-None-Match compares weakly (RFC 9110, 13.1.2)', () => {
     ['"b"', false],
     ['"b", "c"', false],
     ['"aa", "W/a"', false],
+    ['"a-gzip"', true],
+    ['W/"a-br"', true],
+    ['"b", "a-zstd"', true],
+    ['"a-gzip-gzip"', false],
+    ['"a-tar"', false],
+    ['"-gzip"', false],
   ]
   for (const [header, matches] of rows) assert.equal(matchesNone(header, '"a"'), matches, header)
 })
@@ -32,6 +38,7 @@ test('If-Match compares strongly: a weak tag matches nothing (RFC 9110, 13.1.1)'
   assert.equal(readIfMatch(' * '), '*')
   assert.deepEqual(readIfMatch('"a", W/"b" , "c"'), ['"a"', '"c"'])
   assert.deepEqual(readIfMatch('W/"a"'), [])
+  assert.deepEqual(readIfMatch('"a-gzip", W/"b-gzip"'), ['"a-gzip"', '"a"'])
 })
 
 test('a required match is strong, and absent without the header', () => {

@@ -112,7 +112,10 @@ function bare(name: string, fields: readonly string[], renamedFrom?: readonly st
   return collection({
     singular: `the_${name}_item`,
     fields: Object.fromEntries(
-      fields.map((word, n) => [word, string({ optional: true, renamedFrom: renamedFrom?.[n] })]),
+      fields.map((word, n) => [
+        word,
+        string({ optional: true, ...(renamedFrom?.[n] !== undefined && { renamedFrom: renamedFrom[n] }) }),
+      ]),
     ),
     access,
   } as unknown as Options)

@@ -12,6 +12,12 @@ test('the most specific media range applies', () => {
   assert.equal(readAccept('text/html').json, false)
 })
 
+test('a client that names only problem details gets answers in JSON, unless it refuses JSON', () => {
+  assert.equal(readAccept('application/problem+json').json, true)
+  assert.equal(readAccept('application/problem+json;q=0').json, false)
+  assert.equal(readAccept('application/problem+json, application/json;q=0').json, false)
+})
+
 test('a weight without its zero is accepted: older versions of Java send it', () => {
   assert.equal(readAccept('text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2').json, true)
   assert.equal(readAccept('application/problem+json;q=.5, */*;q=.6').problem, false)
@@ -104,6 +110,12 @@ test('the earliest deprecation and sunset are sent, each in its own format', () 
   ])
   // RFC 9745 requires a structured date, RFC 8594 an HTTP date.
   assert.deepEqual(open.slice(-4), ['Deprecation', '@1767225600', 'Sunset', 'Mon, 01 Feb 2027 00:00:00 GMT'])
+})
+
+test('only responses to callers without a credential may be stored in shared caches', () => {
+  const { open, own, unstored } = makePresentation(false, [])
+  const caching = (headers: readonly string[]) => headers[headers.indexOf('Cache-Control') + 1]
+  assert.deepEqual([open, own, unstored].map(caching), ['public, no-cache', 'private, no-cache', 'no-store'])
 })
 
 test('a secret response is not cached', () => {

@@ -26,7 +26,7 @@ function readiness({ check = async () => {}, trouble = () => undefined, starting
   })
   const ready = paths.get('/readyz')
   assert.ok(ready)
-  return async () => ready({ method: 'GET' } as Exchange)
+  return async (query = '') => ready({ method: 'GET', query } as Exchange)
 }
 
 function unavailable(message: RegExp) {
@@ -63,4 +63,10 @@ test('a problem with no effect yet makes the service degraded', async () => {
   const reply = await readiness({ trouble: () => 'The log grows.' })()
   assert.equal(reply.status, 200)
   assert.deepEqual(JSON.parse(String(reply.body)), { status: 'degraded', reason: 'The log grows.' })
+})
+
+test('`?degraded=503` tells a degraded node by the status, for monitors that see nothing else', async () => {
+  const degraded = readiness({ trouble: () => 'The log grows.' })
+  await assert.rejects(async () => degraded('degraded=503'), unavailable(/^The log grows\.$/))
+  assert.equal((await readiness({})('degraded=503')).status, 200)
 })

@@ -121,6 +121,8 @@ test('a body is read only from permitted callers, and its size is limited', asyn
       'POST /api/v1/posts HTTP/1.1\r\nHost: x\r\nContent-Length: 52428800\r\nConnection: close\r\n\r\n{"a',
     )
     assert.match(output, /^HTTP\/1\.1 413 /)
+    const options = await sendRaw(port, 'OPTIONS * HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+    assert.match(options, /^HTTP\/1\.1 204 .*^Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS\r$/ims)
     assert.equal(((await call('/api/v1/posts')).json.meta as { total: number }).total, 0)
   })
 })

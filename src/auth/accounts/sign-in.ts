@@ -1,5 +1,6 @@
 /** Sign-in by password or by a provider, with a one-time code if codes are on, or by passkey. */
 
+import { canonicalEmail } from '../../model/fields/email.ts'
 import { verifyPassword } from '../password.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import type { AccountBase } from './accounts.ts'
@@ -52,7 +53,7 @@ const wrong = { kind: 'wrong' } as const
 export async function signInByPassword(base: AccountBase, attempt: PasswordAttempt): Promise<SignInAnswer> {
   const { run, records, attempts, addresses, codes, tokens, devices, now } = base
   const { password, remember, address, secrets = [] } = attempt
-  const email = attempt.email.trim().toLowerCase()
+  const email = canonicalEmail(attempt.email.trim())
   const user = await findByEmail(run, email)
   const device = await devices.find(secrets, user?.id ?? 0)
   // With a prefix, because users can enter any text as an address, e.g. `confirm:7`.

@@ -236,7 +236,9 @@ export async function enteredSignUp({ tokens }: AccountBase, token: string) {
   const pending = await tokens.peek<PendingSignUp>('SignUpAgain', token)
   if (!pending) return undefined
   const { name, email, ...others } = pending.values
-  const answers = new Map(Object.entries(others).map(([field, value]) => [field, String(value ?? '')]))
+  // As the form has them: any text but an empty one checks a checkbox.
+  const textOf = (value: JsonValue | undefined) => (value === false ? '' : String(value ?? ''))
+  const answers = new Map(Object.entries(others).map(([field, value]) => [field, textOf(value)]))
   return { name: String(name ?? ''), email: String(email), answers }
 }
 

@@ -1,4 +1,5 @@
 /** Items of `users` as Portico's own code reads and writes them. */
+import { canonicalEmail } from '../../model/fields/email.ts'
 import type { Run } from '../../plan/run.ts'
 import {
   itemShape,
@@ -45,7 +46,7 @@ export async function findUser(run: Run, id: number): Promise<UserRow | undefine
 /** `email` as it was typed. */
 export async function findByEmail(run: Run, email: string): Promise<UserRow | undefined> {
   // No address contains U+0000, and PostgreSQL refuses it in a text.
-  return email.includes('\0') ? undefined : readFirst(run, byEmail, email.trim().toLowerCase())
+  return email.includes('\0') ? undefined : readFirst(run, byEmail, canonicalEmail(email.trim()))
 }
 
 /**

@@ -1,16 +1,8 @@
 /** The key file beside an SQLite database: one key per line; the first one encrypts. */
-import {
-  closeSync,
-  fsyncSync,
-  linkSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeSync,
-} from 'node:fs'
+import { closeSync, fsyncSync, linkSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import { openPrivate, syncName } from '../../private-files.ts'
+import { readTextFile, TextEncodingError } from '../../text-file.ts'
 import { EncryptionError, type KeySource, newKeyText, type SecretKey, secretKey } from './record-cipher.ts'
 
 const keyText = /^[A-Za-z0-9._~+/=-]{32,200}$/
@@ -29,14 +21,16 @@ function hasCode(error: unknown, code: string): boolean {
 export function readKeyFile(file: string): readonly string[] | undefined {
   let text: string
   try {
-    text = readFileSync(file, 'utf8')
+    text = readTextFile(file)
   } catch (error) {
     if (hasCode(error, 'ENOENT')) return undefined
+    if (error instanceof TextEncodingError)
+      throw new EncryptionError(`The key file ${file} ${error.message}.`)
     throw new EncryptionError(
       `The key file ${file} cannot be read: ${error instanceof Error ? error.message : error}.`,
     )
   }
-  const keys = text.split('\n').filter(line => line !== '' && !line.startsWith('#'))
+  const keys = text.split(/\r?\n/).filter(line => line !== '' && !line.startsWith('#'))
   if (keys.length > 0 && keys.every(key => keyText.test(key))) return keys
   throw new EncryptionError(
     `The key file ${file} is damaged: each of its lines must be a key. Restore it from a backup.`,

@@ -1,5 +1,4 @@
 /** `portico documents`: manages the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
-import { readFileSync } from 'node:fs'
 import { documentLimits } from '../../config/document-limits.ts'
 import type { Settings } from '../../config.ts'
 import {
@@ -12,6 +11,7 @@ import { documentHash } from '../../graphql/documents/stored-documents.ts'
 import type { Engine } from '../../graphql/engine.ts'
 import type { Model } from '../../model/model.ts'
 import type { Run } from '../../plan/run.ts'
+import { readTextFile, TextEncodingError } from '../../text-file.ts'
 import type { Command } from '../commands.ts'
 import { counted } from '../counted.ts'
 import { Failure } from '../failure.ts'
@@ -38,8 +38,9 @@ async function engineOf(model: Model, settings: Settings): Promise<Engine> {
 
 function textOf(file: string): string {
   try {
-    return readFileSync(file, 'utf8')
+    return readTextFile(file)
   } catch (error) {
+    if (error instanceof TextEncodingError) throw new Failure(`${file} ${error.message}.`)
     const { code, message } = error as NodeJS.ErrnoException
     if (code === 'ENOENT') throw new Failure(`There is no file ${file}.`)
     if (code === 'EISDIR')

@@ -6,6 +6,7 @@ import { compile } from '../../model/json-schema/compile.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { bodyValidator, unwritableFault } from '../../model/validate.ts'
 import { parseBodyText } from '../../rest/body.ts'
+import { isUtf16, withoutMark } from '../../text-file.ts'
 import { Failure } from '../failure.ts'
 import { type Cell, CsvFault, parseCsvRow } from './csv.ts'
 import type { FileFormat, RawRecord } from './records.ts'
@@ -59,6 +60,7 @@ export class RowReader {
 
   /** Returns undefined for the header and for an empty line. */
   read({ bytes, line }: RawRecord): ImportRow | undefined {
+    if (line === 1 && isUtf16(bytes)) throw new Failure('The input is in UTF-16: save it as UTF-8.')
     if (!isUtf8(bytes)) throw new RowFault(['The row is not valid UTF-8.'])
     const text = withoutLineEnd(bytes.toString('utf8'), line === 1)
     if (this.format === 'csv') return this.#csvRow(text)
@@ -123,9 +125,9 @@ function headerNames(text: string): readonly string[] {
 }
 
 function withoutLineEnd(text: string, isFirst: boolean): string {
-  const begin = isFirst && text.startsWith('\ufeff') ? 1 : 0
   const end = text.endsWith('\r\n') ? 2 : text.endsWith('\n') ? 1 : 0
-  return text.slice(begin, text.length - end)
+  const row = text.slice(0, text.length - end)
+  return isFirst ? withoutMark(row) : row
 }
 
 function valuesOf(columns: readonly Field[], cells: readonly Cell[]): RowValues {

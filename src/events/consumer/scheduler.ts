@@ -49,8 +49,12 @@ const defaultLimits: SchedulerLimits = {
   maxPerSlowTarget: 1,
   slowAfterMs: 2000,
 }
-/** The delay before a retry of an attempt whose outcome could not be recorded. */
-const faultDelayMs = 5000
+/**
+ * The delay before a retry of an attempt whose outcome could not be recorded, doubled with each such attempt of its target up to
+ * a maximum. It begins short: a node that holds the lease for seconds only must get to a second attempt.
+ */
+const minFaultDelayMs = 200
+const maxFaultDelayMs = 5000
 
 interface Target<T extends Task> {
   readonly id: TargetId
@@ -63,6 +67,8 @@ interface Target<T extends Task> {
   inFlight: number
   isSlow: boolean
   heldUntil: number
+  /** Consecutive attempts whose outcome could not be recorded. */
+  faults: number
   isRemoved: boolean
 }
 
@@ -162,6 +168,7 @@ export class Scheduler<T extends Task> {
       inFlight: 0,
       isSlow: false,
       heldUntil: 0,
+      faults: 0,
       isRemoved: false,
     }
     this.#targets.set(id, target)
@@ -248,9 +255,11 @@ export class Scheduler<T extends Task> {
     let verdict: Verdict<T>
     try {
       verdict = await attempt(task)
+      target.faults = 0
     } catch (error) {
       onFault(error)
-      verdict = { succeeded: false, retry: { ...task, dueAt: clock.now() + faultDelayMs } }
+      const delayMs = Math.min(minFaultDelayMs * 2 ** target.faults++, maxFaultDelayMs)
+      verdict = { succeeded: false, retry: { ...task, dueAt: clock.now() + delayMs } }
     }
     cancel()
     target.isSlow = !verdict.succeeded || clock.now() - startedAt > this.#limits.slowAfterMs

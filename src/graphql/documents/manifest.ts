@@ -1,7 +1,8 @@
 /** The file of registered documents: a JSON object of documents by their SHA-256. */
 
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { isObject } from '../../json.ts'
+import { readTextFile, TextEncodingError } from '../../text-file.ts'
 import { documentHash } from './stored-documents.ts'
 
 export type Manifest = ReadonlyMap<string, string>
@@ -47,8 +48,9 @@ function parseJson(text: string): unknown {
 export function readManifest(file: string): Manifest {
   if (!existsSync(file)) return new Map()
   try {
-    return parseManifest(readFileSync(file, 'utf8'))
+    return parseManifest(readTextFile(file))
   } catch (error) {
+    if (error instanceof TextEncodingError) throw new Error(`${file} ${error.message}.`)
     throw new Error(`${file}: ${error instanceof Error ? error.message : error}.`)
   }
 }

@@ -102,7 +102,7 @@ function canonicalOf(field: Field, operator: FilterOperator): (value: unknown) =
   const canonicalValue = (value: unknown): JsonValue =>
     type.canonical(type.graphql.fromInput?.(value) ?? (value as JsonValue))
   if (operator === 'null') return value => value === true
-  if (takesText(operator)) return value => textOperand(operator, value)
+  if (takesText(operator)) return value => textOperand(operator, value, type)
   return operator === 'in' ? value => listValues(value).map(canonicalValue) : canonicalValue
 }
 
@@ -112,13 +112,13 @@ function listValues(value: unknown): readonly unknown[] {
   throw new RangeError(`"in" lists ${values.length} values; at most ${maxListedValues} are allowed.`)
 }
 
-function textOperand(operator: FilterOperator, value: unknown): string {
+function textOperand(operator: FilterOperator, value: unknown, type: Field['type']): string {
   const text = String(value)
   if (!isStorable(text)) {
     throw new RangeError('The text contains a character that stored texts cannot contain.')
   }
   const fault = containedFault(text)
-  if (!fault) return text
+  if (!fault) return type.fromPart?.(text) ?? text
   throw new RangeError(`The text of "${operatorName(operator)}" ${fault.message}.`)
 }
 

@@ -27,7 +27,7 @@ function isFilledIn([, value]) {
 }
 
 async function fetcher(params, options) {
-  const response = await fetch('/graphql', {
+  const response = await fetch(location.pathname, {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',
@@ -51,6 +51,7 @@ new MutationObserver(() => {
 ReactDOM.createRoot(document.getElementById('graphiql')).render(
   React.createElement(GraphiQL, {
     fetcher,
+    defaultQuery: document.getElementById('graphiql').dataset.query,
     defaultEditorToolsVisibility: 'headers',
     defaultHeaders: '{\\n  "Authorization": "Bearer "\\n}',
     shouldPersistHeaders: false,

@@ -62,4 +62,6 @@ export interface FieldType {
   readonly filterSchema: JsonSchema
   /** The canonical value of a query parameter's text. Undefined if the text is invalid. */
   fromText(text: string): JsonValue | undefined
+  /** A part of a value, as the stored values contain it. Omitted: as it is written. */
+  fromPart?(text: string): string
 }

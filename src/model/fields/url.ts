@@ -25,7 +25,7 @@ const grammar = new RegExp(webUrl)
  * The longest authority (RFC 3986, 3.2). `URL` decodes and normalises it in time that is quadratic in its combining marks; a
  * host name has at most 253 characters (RFC 1035, 2.3.4).
  */
-const authority = /^https?:\/\/[^/?#]{1,1000}(?:[/?#]|$)/
+const authority = /^https?:\/\/[^/?#]{1,1000}(?:[/?#]|$)/i
 
 /** Whether the text is an absolute http or https URL. */
 export function isUrl(text: string): boolean {

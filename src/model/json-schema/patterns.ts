@@ -15,7 +15,7 @@ const port = '(?:6553[0-5]|655[0-2][0-9]|65[0-4][0-9]{2}|6[0-4][0-9]{3}|[1-5][0-
  * reads it: no encoded host, and no colon without a port.
  */
 export const webUrl =
-  `^https?://(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?${host}(?::${port})?` +
+  `^[Hh][Tt][Tt][Pp][Ss]?://(?:(?:[A-Za-z0-9._~!$&'()*+,;=:-]|%[0-9A-Fa-f]{2})*@)?${host}(?::${port})?` +
   `(?:/(?:${characters})*)?(?:\\?(?:${characters}|\\?)*)?(?:#(?:${characters}|\\?)*)?$`
 
 const label = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?'
@@ -23,6 +23,11 @@ const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 
 /** A dot-atom at a domain of two labels or more (RFC 5321, 4.1.2), in ASCII; no quoted local part. */
 export const mailbox = `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
+
+const writtenLabel = '[A-Za-z0-9\u00a1-\uffff](?:[A-Za-z0-9\u00a1-\uffff-]{0,61}[A-Za-z0-9\u00a1-\uffff])?'
+
+/** A mailbox as people write it: the labels of an international domain are in Unicode (RFC 5890, 2.3.2.1). */
+export const writtenMailbox = `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${writtenLabel}\\.)+${writtenLabel}$`
 
 /**
  * Control characters, line breaks, invisible marks and marks that change the direction of text. U+200C and U+200D are
@@ -65,7 +70,7 @@ export const publicPictureUrl =
 /** The message of each pattern, which follows "must". */
 export const patternMessages: ReadonlyMap<string, string> = new Map([
   [singleLine, 'be a single line'],
-  [mailbox, 'be an e-mail address, e.g. ada@example.com'],
+  [writtenMailbox, 'be an e-mail address, e.g. ada@example.com'],
   [webUrl, 'be an http or https URL, e.g. https://example.com/page'],
   [
     visibleLine,

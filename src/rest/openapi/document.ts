@@ -116,7 +116,6 @@ function collectionPath(document: Document, collection: Collection): JsonSchema 
     accesses: [{ collection, operation: 'read' }],
   }
   return {
-    ...(collection.description !== undefined && { description: collection.description }),
     ...(exists(collection, 'read') && { get: listOperation(document, collection, described) }),
     ...(exists(collection, 'create') && { post: createOperation(document, collection) }),
   }
@@ -168,7 +167,7 @@ function sublistPaths(
 }
 
 function hasMethods(path: JsonSchema): boolean {
-  return Object.keys(path).some(key => key !== 'parameters' && key !== 'description')
+  return Object.keys(path).some(key => key !== 'parameters')
 }
 
 function collectionPaths(document: Document, collection: Collection): [string, JsonSchema][] {

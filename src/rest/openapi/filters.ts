@@ -12,8 +12,8 @@ import { type Reference, referTo, schemaReference } from './components.ts'
 import type { Document } from './names.ts'
 import { openapiSchema } from './values.ts'
 
-/** A text that is not empty. */
-const text = { type: 'string', minLength: 1 }
+const text = { type: 'string' }
+const filledText = { ...text, minLength: 1 }
 
 /**
  * Each member of the object becomes a parameter: `{"title[contains]": "a"}` is sent as `title[contains]=a`. Not `deepObject`,
@@ -27,9 +27,8 @@ const wholeNumber = openapiSchema({
   maximum: Number.MAX_SAFE_INTEGER,
 })
 
-/** The schema with texts that are not empty, and a reference for whole numbers, which most conditions use. */
+/** The schema, with a reference for whole numbers, which most conditions use. */
 function shortened(schema: JsonSchema): JsonSchema {
-  if (schema.type === 'string' && Object.keys(schema).length === 1) return text
   return isDeepStrictEqual(schema, wholeNumber) ? schemaReference('WholeNumber') : schema
 }
 
@@ -43,7 +42,8 @@ function comparedSchema(document: Document, collection: Collection, field: Field
 function conditionSchema(operator: FilterOperator, value: JsonSchema): JsonSchema {
   if (operator === 'null') return { type: 'boolean' }
   // Not an array: clients differ in how they send one within an object.
-  return operator === 'in' || takesText(operator) ? text : value
+  if (operator === 'in') return filledText
+  return takesText(operator) ? text : value
 }
 
 /** The operators of a field, without `null` if the field always has a value. */

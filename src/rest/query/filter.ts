@@ -116,7 +116,10 @@ export function parseSearch(parameter: Parameter): string {
  * the empty text where the field can contain it. An empty list is refused: its sender has probably joined no values.
  */
 export function parseFilterValue(parameter: Parameter, { field, operator }: FilterTemplate): JsonValue {
-  if (takesText(operator)) return parseText(parameter, containedFault)
+  if (takesText(operator)) {
+    const text = parseText(parameter, containedFault)
+    return field.type.fromPart?.(text) ?? text
+  }
   if (operator !== 'null' && operator !== 'in') return parseValue(parameter, parameter.value, field)
   requireValue(parameter)
   if (operator === 'in') return parseListed(parameter, field)

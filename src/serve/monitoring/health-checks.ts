@@ -15,6 +15,8 @@ function textReply(type: string, body: string): Reply {
 }
 
 const json = 'application/json'
+/** The query with which monitors that see only the status learn of a degraded node. Load balancers must keep it. */
+const failDegraded = 'degraded=503'
 
 interface HealthCheckParts {
   readonly store: Store
@@ -25,7 +27,7 @@ interface HealthCheckParts {
 
 export function healthChecks({ store, cluster, metricsText, state }: HealthCheckParts): HealthChecks {
   const readiness = new Readiness(async () => store.check())
-  const ready = async () => {
+  const ready = async ({ query }: Exchange) => {
     if (state.closing) throw stoppingRefusal()
     requireStarted(state)
     await readiness.require()
@@ -33,6 +35,7 @@ export function healthChecks({ store, cluster, metricsText, state }: HealthCheck
       trouble => trouble !== undefined,
     )
     if (troubles.length === 0) return textReply(json, '{"status":"ok"}')
+    if (query === failDegraded) throw temporaryRefusal(troubles.join(' '))
     return textReply(json, JSON.stringify({ status: 'degraded', reason: troubles.join(' ') }))
   }
   const handlers = {
@@ -54,10 +57,10 @@ function replicaTrouble({ replicas }: Store): string | undefined {
   return `${counts.known - counts.up} of ${counts.known} read replicas cannot be used: the primary answers instead.`
 }
 
-function getOnly(handler: () => Awaitable<Reply>): (exchange: Exchange) => Awaitable<Reply> {
+function getOnly(handler: (exchange: Exchange) => Awaitable<Reply>): typeof handler {
   const headers = { Allow: 'GET, HEAD' }
-  return ({ method }) => {
-    if (method === 'GET' || method === 'HEAD') return handler()
+  return exchange => {
+    if (exchange.method === 'GET' || exchange.method === 'HEAD') return handler(exchange)
     throw new ApiError('METHOD_NOT_ALLOWED', undefined, { headers })
   }
 }

@@ -185,6 +185,11 @@ export function storeMetrics(store: Store): Metric[] {
       count('answerHits'),
     ),
     counter('portico_answer_cache_misses_total', 'Reads that queried the database.', count('answerMisses')),
+    counter(
+      'portico_failed_checkpoints_total',
+      'Times that SQLite could not copy its log into the database file. While it cannot, the log grows.',
+      count('failedCheckpoints'),
+    ),
     ...logMetrics(store),
   ]
 }

@@ -105,7 +105,7 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
     },
     {
       documents: { mode: settings['graphql.documents'], registered },
-      explorer: settings['graphql.graphiql'] ? explorerFrame(settings) : undefined,
+      explorer: settings['graphql.graphiql'] ? explorerFrame(settings, parts.model) : undefined,
       costPerRequest: settings['graphql.costPerRequest'],
       maxSubscriptions: settings['graphql.maxSubscriptions'],
       maxSubscriptionBytes: settings['graphql.maxSubscriptionBytes'],

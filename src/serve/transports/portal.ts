@@ -8,6 +8,7 @@ import { then } from '../../plan/answer.ts'
 import { explorerPage } from '../../portal/explorer.ts'
 import { type FrameOptions, renderFrame, type Visitor } from '../../portal/frame.ts'
 import { createPortal, type Portal } from '../../portal/portal.ts'
+import { firstQuery } from '../../portal/quick-start.ts'
 import type { Principal } from '../../principal.ts'
 import { referenceDocument } from '../../rest/openapi/reference/reference.ts'
 import { themeOf } from '../oauth/account-pages.ts'
@@ -46,11 +47,11 @@ export function openPortal({ model, settings, issuer, sessions }: PortalParts): 
 }
 
 /** The frame around GraphiQL. */
-export function explorerFrame(settings: Settings): ExplorerFrame {
+export function explorerFrame(settings: Settings, model: Model): ExplorerFrame {
   const frame = frameOf(settings)
   const { logo } = frame.theme
   return parts => ({
-    html: renderFrame(frame, explorerPage(parts)),
+    html: renderFrame(frame, explorerPage(parts, firstQuery(model))),
     images: logo === undefined ? [] : [new URL(logo).origin],
   })
 }

@@ -144,7 +144,7 @@ export class ValueChecker {
 
   #fault(value: JsonValue | undefined): string | undefined {
     const { name, schema, isDocument } = this.#type
-    if (value === undefined || value === null) return `can be turned into ${name}`
+    if (value === undefined || value === null) return `be convertible to ${name}`
     if (!this.#isValid(value)) return schemaFaults(schema, value, isDocument)[0]?.must ?? 'fit the model'
     try {
       const canonical = this.#type.canonical(value)

@@ -96,7 +96,7 @@ function alterTable<S>(
   const columns = [...columnChanges(from, to, schemas), ...droppedColumns(from, to, dialect)]
   const isRenamed = from.name !== to.name
   const indexes = indexChanges(from, to, dialect)
-  const searchChanged = from.search.join() !== to.search.join() || isRenamed || fillsSearched(from, to)
+  const searchChanged = findsOtherwise(from, to) || isRenamed || fillsSearched(from, to)
   // Running nodes of the older model still write the former search columns.
   const keepsSearch = from.search.every(name => to.search.includes(name))
   if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
@@ -121,6 +121,11 @@ function alterTable<S>(
         columns.length === parts.length && columns.every(change => change.allowsValuesOnly === true),
     },
   ]
+}
+
+/** Whether other columns are searched, or the same by other terms. */
+function findsOtherwise(from: Table, to: Table): boolean {
+  return from.search.join() !== to.search.join() || from.termsVersion !== to.termsVersion
 }
 
 /** Whether items get the default of a searchable field that was optional: a search must then find them by this default. */

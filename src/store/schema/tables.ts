@@ -5,6 +5,7 @@ import { storedEncoding } from '../../model/fields/encodings.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { indexedKeys, indexOrder, keyText } from '../../model/indexes.ts'
 import type { Collection, Field, IndexKey, Model } from '../../model/model.ts'
+import { termsVersion } from '../../plan/text-search.ts'
 
 export interface Schema {
   readonly tables: readonly Table[]
@@ -16,6 +17,8 @@ export interface Table {
   readonly indexes: readonly TableIndex[]
   /** The columns that are searched; empty: no search. */
   readonly search: readonly string[]
+  /** The `termsVersion` of the terms by which they are found. Undefined: no search, or an earlier version made it. */
+  readonly termsVersion?: number
   readonly renamedFrom: string | null
 }
 
@@ -112,6 +115,7 @@ function tableOf(collection: Collection, isJoin: boolean): Table {
     columns: [...collection.fields.values()].map(field => columnOf(field, collection)),
     indexes: indexesOf(collection, isJoin),
     search: collection.searchable.map(field => field.name),
+    ...(collection.searchable.length > 0 && { termsVersion }),
     renamedFrom: collection.renamedFrom ?? null,
   }
 }

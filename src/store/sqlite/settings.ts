@@ -3,7 +3,8 @@ import { resolve } from 'node:path'
 import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
-import type { OnCascade } from '../write/removal/cascades.ts'
+import type { CascadeOptions } from '../write/removal/cascades.ts'
+import type { CheckpointListener } from './file/checkpoints.ts'
 import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'
 
 export interface SqliteOptions {
@@ -31,8 +32,9 @@ export interface SqliteOptions {
   readonly otherThreads?: OtherThreads | undefined
   /** Called when only a restart can make the file complete again: see `sqlite/file/checkpoints.ts`. */
   readonly onUnsafe?: (cause: unknown) => void
+  readonly checkpointListener?: CheckpointListener | undefined
   /** Called for each deletion that cascades to many items, before its commit. */
-  readonly onCascade?: OnCascade | undefined
+  readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. */
@@ -60,7 +62,8 @@ export type SqliteSettings = ReturnType<typeof sqliteSettings>
 export function sqliteSettings(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
-  const { onSurplus, readers, onUnsafe, onCascade, queries, timeLimit = createTimeLimit() } = options
+  const { onSurplus, readers, onUnsafe, checkpointListener, cascades, queries } = options
+  const { timeLimit = createTimeLimit() } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
     ...{
@@ -73,6 +76,6 @@ export function sqliteSettings(options: SqliteOptions) {
       now,
       otherThreads,
     },
-    ...{ onSurplus, readers, onUnsafe, onCascade, queries, timeLimit },
+    ...{ onSurplus, readers, onUnsafe, checkpointListener, cascades, queries, timeLimit },
   }
 }

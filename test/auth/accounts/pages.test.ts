@@ -367,13 +367,14 @@ test('the eleventh attempt is refused with a waiting time, whether or not the ac
 })
 
 test('a reset request gets the same response for every address', async () => {
-  await withFixture({}, async ({ ann, browser }) => {
+  // The mail server never answers: it only has to be set.
+  await withFixture({ 'mail.smtp': 'smtp://127.0.0.1:9' }, async ({ ann, browser }) => {
     const visitor = browser()
     const asking = formWithField(await open(visitor, '/account/reset'), 'email')
     const answers = await Promise.all(
       [ann.email, 'nobody@example.com'].map(async email => {
         const { status, text } = page(await visitor.submit(asking, { email }))
-        return `${status} ${text}`
+        return `${status} ${text.replaceAll(email, 'the address')}`
       }),
     )
     assert.equal(new Set(answers).size, 1)

@@ -42,12 +42,12 @@ loom = ProjectCreate(organization_id=organization.id, name="Loom")
 project = value_of(create_project.sync(client=client, body=loom))
 weave = add(TaskCreate(project_id=project.id, title="Weave"))
 due_on = datetime.date(2026, 12, 24)
-add(TaskCreate(project_id=project.id, title="Card", status=TaskStatus.DOING, due_on=due_on))
+add(TaskCreate(project_id=project.id, title="Card", status=TaskStatus.TASK_STATUS_DOING, due_on=due_on))
 now = TaskCreate(project_id=project.id, title="Now", urgent=True)
 urgent = failed(create_task.sync_detailed(client=client, body=now)).error
 assert urgent.details
 doing = value_of(
-    list_tasks_of_project.sync(project.id, client=client, filter_=TaskFilter(statusne=TaskStatus.OPEN), sort="-title")
+    list_tasks_of_project.sync(project.id, client=client, filter_=TaskFilter(statusne=TaskStatus.TASK_STATUS_OPEN), sort="-title")
 )
 conditions = TaskFilter(titlecontains="eav", created_atgte=weave.created_at)
 listed = value_of(list_tasks.sync(client=client, filter_=conditions))
@@ -56,7 +56,7 @@ of_loom = Filters.from_dict({"project.name": "Loom", "not[title]": "Card"})
 related = value_of(list_tasks.sync(client=client, more_filters=of_loom))
 recent = Filters.from_dict({"id[gte]": "1", "project.name[eq]": "Loom"})
 counted = value_of(aggregate_tasks.sync(client=client, filter_=recent))
-change = TaskUpdate(status=TaskStatus.DONE)
+change = TaskUpdate(status=TaskStatus.TASK_STATUS_DONE)
 done = value_of(update_task.sync(weave.id, client=client, body=change))
 archived = value_of(archive_project.sync(project.id, client=client))
 report: ReportOfOrganizationOutput = value_of(

@@ -64,7 +64,7 @@ def main() -> dict[str, object]:
             tags=["x"],
             shape=ThingCreateShapeType0(width=3, unit=ThingShapeUnit.MM),
             either=7,
-            level=ThingLevel.LOW,
+            level=ThingLevel.THING_LEVEL_LOW,
             day=datetime.date(2026, 1, 31),
             at=datetime.datetime(2026, 1, 31, 12, tzinfo=datetime.timezone.utc),
             mail="ada@example.com",

@@ -263,6 +263,8 @@ test(
     }
     await until(async () => (await count()) <= 1000, 'the oldest are deleted', 1000)
     assert.equal(await count(), 1000)
+    const newest = (await fixture.deliveries()).filter(({ event_id }) => event_id !== null)
+    assert.equal(newest.length, 200, 'the newest are kept')
   }),
 )
 
@@ -279,5 +281,122 @@ test(
     await client.remove('webhooks', id)
     await until(() => !sending.state.isSending, 'nothing is left to send')
     assert.equal(held.at(-1), null)
+  }),
+)
+
+test(
+  'a webhook that is paused while it catches up continues where it stopped',
+  within(sqlite, async fixture => {
+    const { client, run, post, sender, until, endpoints, webhook, webhookRow } = fixture
+    const events = 250
+    await Promise.all(Array.from({ length: events }, (_, n) => post(`post ${n}`)))
+    const hook = await webhook({ position: 0, enabled: false })
+    endpoints.set(url, () => 500)
+    const sending = sender()
+    // A failed test makes it slow: then its queue is shorter than what is missing.
+    await run.transaction({ principal: system, serial: undefined, steps: () => testSteps(hook) })
+    await until(() => sending.counts.failed === 1, 'a test has failed')
+    const answering = Promise.withResolvers<number>()
+    endpoints.set(url, () => answering.promise)
+    await client.update('webhooks', hook, { enabled: true })
+    await until(() => sending.state.queued >= 190, 'its queue is full', 10)
+    answering.resolve(410)
+    await until(async () => (await webhookRow(hook))['paused_at'] !== null, 'it is paused')
+    const { position } = await webhookRow(hook)
+    assert.ok(Number(position) < (await fixture.store.changes.last()), `its position is ${position}`)
+    endpoints.clear()
+    await client.update('webhooks', hook, { paused_at: null })
+    await until(() => sending.counts.succeeded === events - 1, 'all others are sent', 1000)
+    assert.equal(new Set(titles(fixture)).size, events + 1)
+  }),
+)
+
+test(
+  'a webhook that its owner disables gets the events since then once it is enabled again',
+  within(sqlite, async fixture => {
+    const { client, post, sender, until, webhook, webhookRow } = fixture
+    const hook = await webhook()
+    sender()
+    await post('before')
+    await until(() => titles(fixture).length === 1, 'it is sent')
+    await client.update('webhooks', hook, { enabled: false })
+    await until(async () => (await webhookRow(hook))['position'] !== null, 'its position is stored')
+    for (const title of ['one', 'two']) await post(title)
+    await fixture.clock.advance(3000)
+    await client.update('webhooks', hook, { enabled: true })
+    await until(() => titles(fixture).length === 3, 'the others are sent')
+    assert.deepEqual(titles(fixture), ['before', 'one', 'two'])
+  }),
+)
+
+test(
+  'a delivery that the webhook no longer subscribes to is dropped, not sent',
+  within(sqlite, async fixture => {
+    const { client, post, sender, until, webhook, endpoints, deliveries } = fixture
+    const hook = await webhook()
+    endpoints.set(url, () => 500)
+    sender()
+    await post()
+    await until(async () => (await deliveries())[0]?.attempt === 1, 'it has failed')
+    await client.update('webhooks', hook, { types: ['post.deleted'] })
+    const sent = titles(fixture).length
+    await until(async () => (await deliveries())[0]?.status === 'dropped', 'it is dropped', 1000)
+    assert.equal(titles(fixture).length, sent)
+  }),
+)
+
+test(
+  'the log is held before the first pending event of a paused webhook',
+  within(sqlite, async fixture => {
+    const { store, post, sender, until, webhook, webhookRow, endpoints, clock } = fixture
+    const held: (number | null)[] = []
+    const [one, two] = [await webhook(), await webhook({ url: 'https://two.example/hook' })]
+    let isGone = false
+    for (const hookUrl of [url, 'https://two.example/hook'])
+      endpoints.set(hookUrl, () => {
+        if (isGone) return 410
+        return hookUrl === url ? 500 : 200
+      })
+    const first = sender({ hold: async event => void held.push(event) })
+    for (const title of ['a', 'b']) await post(title)
+    const lastPending = await store.changes.last()
+    await until(() => first.counts.retried >= 2 && first.counts.succeeded === 2, 'both have failed at one')
+    isGone = true
+    await post('gone')
+    const isPaused = async (id: number) => (await webhookRow(id))['paused_at'] !== null
+    await until(async () => (await isPaused(one)) && (await isPaused(two)), 'both are paused', 1000)
+    await webhook({ url: 'https://three.example/hook' })
+    await post('later')
+    await until(() => titles(fixture).includes('later'), 'a third gets later events')
+    for (let times = 0; times < 3; times++) await clock.advance(10_000)
+    await first.stop()
+    held.length = 0
+    sender({ hold: async event => void held.push(event) })
+    await until(() => held.length > 0, 'the next sender holds events', 1000)
+    const pending = (await fixture.deliveries()).filter(({ status }) => status === 'pending')
+    const lowest = Math.min(...pending.map(({ event_id }) => Number(event_id)))
+    assert.ok(lowest <= lastPending)
+    assert.equal(held.at(-1), lowest - 1)
+  }),
+)
+
+test(
+  'the log is held at the position of a paused webhook without pending deliveries',
+  within(sqlite, async fixture => {
+    const { store, post, sender, until, webhook, webhookRow, endpoints, clock } = fixture
+    const held: (number | null)[] = []
+    const id = await webhook()
+    await webhook({ url: 'https://two.example/hook' })
+    endpoints.set(url, () => 410)
+    sender({ hold: async event => void held.push(event) })
+    await post('gone')
+    const gone = await store.changes.last()
+    await until(async () => (await webhookRow(id))['paused_at'] !== null, 'it is paused')
+    for (const title of ['two', 'three']) await post(title)
+    await until(() => titles(fixture).includes('three'), 'the other gets later events')
+    for (let times = 0; times < 3; times++) await clock.advance(10_000)
+    await until(() => held.length > 1, 'the log is held')
+    assert.equal(held.at(-1), (await webhookRow(id))['position'])
+    assert.equal(held.at(-1), gone)
   }),
 )

@@ -165,17 +165,18 @@ test('a webhook that sent Retry-After is not called before that time', async () 
   assert.deepEqual(begun, [first, second])
 })
 
-test('an attempt whose result cannot be recorded is repeated', async () => {
+test('an attempt whose result cannot be recorded is repeated soon, and then less often', async () => {
   const clock = fakeClock()
+  const startedAt = clock.now()
   const faults: unknown[] = []
-  let attempts = 0
+  const attempts: number[] = []
   const scheduler = new Scheduler({
     clock,
     targetOf: ({ webhookId }: Delivery) => webhookId,
     onFault: error => faults.push(error),
     attempt: async () => {
-      attempts++
-      if (attempts === 1) throw new Error('the database is unavailable')
+      attempts.push(clock.now() - startedAt)
+      if (attempts.length < 8) throw new Error('the database is unavailable')
       return done
     },
   })
@@ -183,9 +184,9 @@ test('an attempt whose result cannot be recorded is repeated', async () => {
   const rest = { itemKey: 'a', attempts: 0, dueAt: 0, createdAt: '2026-01-01T00:00:00.000Z' }
   scheduler.add({ ...delivery, ...rest }, 'host')
   await settled()
-  assert.deepEqual([attempts, faults.length, scheduler.size], [1, 1, 1])
-  await clock.advance(5000)
-  assert.deepEqual([attempts, faults.length, scheduler.size], [2, 1, 0])
+  await clock.advance(100_000)
+  assert.deepEqual(attempts, [0, 200, 600, 1400, 3000, 6200, 11_200, 16_200])
+  assert.deepEqual([faults.length, scheduler.size], [7, 0])
 })
 
 test('removing a webhook drops its waiting deliveries, and an attempt in progress is not repeated', async () => {
@@ -197,11 +198,16 @@ test('removing a webhook drops its waiting deliveries, and an attempt in progres
   await end(first, retry(first, 1000))
   await clock.advance(100_000)
   assert.deepEqual([begun, scheduler.size], [[first], 0])
+  const other = add({ webhookId: 2 })
+  scheduler.remove(2)
+  await end(other)
+  assert.equal(scheduler.size, 0)
 })
 
 test('stopping starts no attempt, and waits for those in progress', async () => {
-  const { scheduler, add, end, begun } = fixture()
+  const { scheduler, add, end, begun } = fixture({ maxInFlight: 1 })
   const first = add()
+  add()
   let isStopped = false
   const stopped = scheduler.stop().then(() => {
     isStopped = true
@@ -212,6 +218,23 @@ test('stopping starts no attempt, and waits for those in progress', async () => 
   await end(first)
   await stopped
   assert.deepEqual(begun, [first])
+})
+
+test('an item continues once the outcome of its last delivery is stored, others do not wait for that', async () => {
+  const { scheduler, add, end, begun } = fixture({ maxInFlight: 1 })
+  const first = add({ itemKey: 'a' })
+  const next = add({ itemKey: 'a' })
+  const other = add({ itemKey: 'b' })
+  const storing = Promise.withResolvers<void>()
+  await end(first, { ...done, stored: storing.promise })
+  assert.deepEqual([begun, scheduler.inFlight], [[first, other], 2])
+  await end(other)
+  assert.deepEqual([begun, scheduler.inFlight], [[first, other], 1])
+  storing.resolve()
+  await settled()
+  assert.deepEqual(begun, [first, other, next])
+  await end(next)
+  assert.deepEqual([scheduler.inFlight, scheduler.size], [0, 0])
 })
 
 test('the scheduler knows the lowest event that is not yet sent', async () => {

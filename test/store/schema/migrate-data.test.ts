@@ -158,7 +158,7 @@ const cases: readonly MigrationCase[] = [
     values: ['1', 'two', '3.5', '99999999999999999999'],
     to: integer(),
     misfits: [3, 2],
-    message: /turned into integer/,
+    message: /which must be convertible to integer\./,
     mended: ['1', '2', '3', '4'],
   },
   {
@@ -176,7 +176,7 @@ const cases: readonly MigrationCase[] = [
     values: [0, 1, 2],
     to: boolean(),
     misfits: [1, 3],
-    message: /turned into boolean/,
+    message: /which must be convertible to boolean\./,
     mended: [0, 1, 1],
   },
   {
@@ -185,7 +185,7 @@ const cases: readonly MigrationCase[] = [
     values: ['{"a":1}', 'words', '12'],
     to: json({ schema: { type: 'object' } }),
     misfits: [2, 2],
-    message: /turned into json/,
+    message: /which must be convertible to json\./,
     mended: ['{"a":1}', '{}', '{"b":2}'],
   },
   {

@@ -406,6 +406,39 @@ function others(database: MigrationDatabase): void {
       await store.close()
     }))
 
+  test('the search that an earlier version made is made anew', () =>
+    database.withEmpty(async at => {
+      const notes = checkModel(
+        model({ notes: collection({ access, fields: { note: text({ searchable: true }) } }) }),
+      )
+      const first = await database.open(at, notes)
+      const writer = new Client(first, notes)
+      for (const note of ['日本語のテキスト', '대한민국의 역사']) await writer.create('notes', { note })
+      await first.close()
+      const [[stored] = []] = await database.rows(at, `SELECT "value" FROM "_portico" WHERE "key" = 'schema'`)
+      const earlier = JSON.stringify(JSON.parse(String(stored)), (name, value) =>
+        name === 'termsVersion' ? undefined : value,
+      )
+      await database.run(
+        at,
+        `UPDATE "_portico" SET "value" = '${earlier.replaceAll("'", "''")}' WHERE "key" = 'schema'; DELETE FROM "_search_notes"`,
+      )
+      const steps = await database.apply(at, notes, { allowDestructive: false })
+      assert.deepEqual(
+        steps.map(({ sentence, additive }) => [sentence, additive]),
+        [['Rebuild the search of notes.', true]],
+      )
+      assert.deepEqual(await database.plan(at, notes), [])
+      const store = await database.open(at, notes)
+      const shape = { ...listOfPosts, collection: 'notes', select: fields('id'), search: 2 }
+      const search = async (words: string) =>
+        (await new Client(store, notes).list(shape, [0, 9, words])).items
+      assert.deepEqual(await search('本語'), [{ id: 1 }])
+      assert.deepEqual(await search('민국'), [{ id: 2 }])
+      assert.deepEqual(await search('語本'), [])
+      await store.close()
+    }))
+
   test('search finds the converted values of a field that became a text', () =>
     database.withEmpty(async at => {
       const notes = (done: FieldDeclaration) =>

@@ -3,8 +3,10 @@
  * old address stays until the new one is proven by a link that requires the owner's password. Only an administrator's change
  * of another account takes effect at once.
  */
+
 import type { RateCounters } from '../../../cluster/cluster.ts'
 import { ApiError } from '../../../errors.ts'
+import { canonicalEmail } from '../../../model/fields/email.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../../plan/plan.ts'
 import { requireRecentSignIn } from '../../../plan/recent-sign-in.ts'
 import { type Run, type WriteSteps, writeWith } from '../../../plan/run.ts'
@@ -58,7 +60,7 @@ export function addressChanges(parts: AddressChangeParts): Run['write'] {
     if (isAdministrator(principal.access)) return run.write(plan, principal, steps)
     // Nobody has proven the address, as after a sign-up.
     const withAddress = writeWith(function* (id) {
-      yield { kind: 'put', record: addresses.signedUpRecord(id, email.toLowerCase(), false) }
+      yield { kind: 'put', record: addresses.signedUpRecord(id, canonicalEmail(email), false) }
     }, steps)
     return run.write(plan, principal, withAddress)
   }

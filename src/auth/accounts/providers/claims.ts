@@ -1,4 +1,5 @@
 /** Claims of a provider about a person, sanitized: bounded texts of one line. */
+import { canonicalEmail } from '../../../model/fields/email.ts'
 import { isLongerThan, streamSafe } from '../../../unicode.ts'
 
 /** The claims of an ID token, or a response that describes a person. */
@@ -28,7 +29,8 @@ export function nameFrom(value: unknown): string | undefined {
  */
 export function emailFrom(value: unknown): string | undefined {
   if (typeof value !== 'string' || value.length > maxEmailCharacters) return undefined
-  return /^[!-?A-~]{1,64}@[!-?A-~]{1,190}$/.test(value) ? value.toLowerCase() : undefined
+  const email = canonicalEmail(value)
+  return /^[!-?A-~]{1,64}@[!-?A-~]{1,190}$/.test(email) ? email : undefined
 }
 
 /** OpenID Connect Core, 2: at most 255 ASCII characters, compared exactly. */

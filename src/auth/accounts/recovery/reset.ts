@@ -1,6 +1,7 @@
 /** New passwords: by a mailed link, by the old password, or for users who have none. */
 
 import { hash } from 'node:crypto'
+import { canonicalEmail } from '../../../model/fields/email.ts'
 import { disabledSignIn } from '../../disabled-account.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import { hashPassword } from '../../password.ts'
@@ -53,7 +54,7 @@ export async function requestReset(
   secrets: readonly string[] = [],
   requester?: Requester,
 ): Promise<number | undefined> {
-  const email = enteredEmail.trim().toLowerCase()
+  const email = canonicalEmail(enteredEmail.trim())
   const user = await findByEmail(base.run, email)
   const device = await base.devices.find(secrets, user?.id ?? 0)
   const seconds = await base.resets.take(email, address, device)

@@ -104,6 +104,7 @@ const signUpOperation: JsonOperation = async (parts, visit, value) => {
   if (answer.kind === 'faults') {
     throw invalid([...answer.faults].map(([field, message]) => ({ field, code: 'not_accepted', message })))
   }
+  if (answer.kind === 'sent' && !base.mailArrives) throw new ApiError('NOT_FOUND', noMail)
   const next = answer.kind === 'sent' ? 'confirm_address' : 'sign_in'
   return jsonReply(202, { next, message: answer.kind === 'sent' ? messages.sent : messages.ready })
 }

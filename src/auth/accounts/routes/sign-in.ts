@@ -63,7 +63,7 @@ export const messages = {
   ready:
     'If this address had no account, one was created. Sign in with the password that you have just chosen.',
   over: 'That took too long. Sign in again.',
-  confirm: 'Confirm that it is you, because this changes how your account is protected.',
+  confirm: 'This changes how your account is protected, so sign in once more.',
   passkey: 'The passkey was not accepted. Try again, or use your password.',
   sent: 'We have sent you a message. Open its link within 24 hours to continue.',
   resetSent: 'If there is an account with this address, we have sent a link to it. It works for an hour.',

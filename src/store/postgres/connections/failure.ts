@@ -57,16 +57,24 @@ export function failureOf(cause: unknown): ApiError {
 
 /** The reason why changes cannot be stored, for the operator. */
 export function storageTrouble(error: unknown): string {
-  let cause = error
-  while (cause instanceof ApiError && cause.cause !== undefined) cause = cause.cause
-  const reason = reasons.get(sqlState(cause) ?? '') ?? 'the database rejects them'
-  return `Changes cannot be stored: ${reason}.`
+  const reason = causesOf(error).flatMap(cause => reasons.get(sqlState(cause) ?? '') ?? [])[0]
+  const fallback = causesOf(error).some(isLost)
+    ? 'the database cannot be reached'
+    : 'the database rejects them'
+  return `Changes cannot be stored: ${reason ?? fallback}.`
+}
+
+/** The error, its cause, and so on. */
+function causesOf(error: unknown): readonly unknown[] {
+  return error instanceof Error && error.cause !== undefined ? [error, ...causesOf(error.cause)] : [error]
 }
 
 const reasons: ReadonlyMap<string, string> = new Map([
   ['25006', 'the database is read-only'],
   ['42501', 'the database user lacks the privilege'],
   ['53100', 'the disk of the database is full'],
+  ['53300', 'the database has no connection left (`max_connections`)'],
+  ['57P03', 'the database is starting or stopping'],
 ])
 
 export function isLost(cause: unknown): boolean {

@@ -13,25 +13,43 @@ const budgetSpent = new BudgetSpentError('the read takes too long for the event 
 
 const unlimited = Number.POSITIVE_INFINITY
 
+/** A read that waits for a disk takes no processor time: by the clock, it ends after this many budgets. */
+const maxBudgetsByClock = 20
+
+/** The processor time of this thread, in milliseconds. It does not include the time for which the system suspends it. */
+export function processorMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1000
+}
+
 export class ReadBudget {
   readonly #budgetMs: number
   #endsAt = unlimited
   #halfMs = 0
-  #isHalfSpent = false
+  /** The processor time at which the second half began; undefined: it has not. */
+  #secondHalfAtMs: number | undefined
+  /** By `performance.now()`. */
+  #latestEnd = unlimited
 
   constructor(database: DatabaseSync, budgetMs: number) {
     this.#budgetMs = budgetMs
     database.function(budgetFunction, () => {
-      if (this.#endsAt !== unlimited && performance.now() > this.#endsAt) this.#spendHalf()
+      if (this.#endsAt !== unlimited && performance.now() > this.#endsAt) this.#spend()
       return 1
     })
   }
 
-  /** The budget has two halves: if the system suspends the thread once, only one half is lost. */
-  #spendHalf(): void {
-    if (this.#isHalfSpent) throw budgetSpent
-    this.#isHalfSpent = true
-    this.#endsAt = performance.now() + this.#halfMs
+  /**
+   * The first half of the budget is measured by the clock, which is cheap, the second by processor time: the system may suspend
+   * the thread, however often.
+   */
+  #spend(): void {
+    const now = performance.now()
+    const usedMs = processorMs()
+    this.#secondHalfAtMs ??= usedMs
+    const leftMs = this.#secondHalfAtMs + this.#halfMs - usedMs
+    if (leftMs <= 0 || now > this.#latestEnd) throw budgetSpent
+    this.#endsAt = now + leftMs
   }
 
   /** Whether the budget is 0: then only reads that are certainly fast run on the event loop. */
@@ -42,8 +60,10 @@ export class ReadBudget {
   /** Returns the result of `read`; undefined if it took too long. */
   run<T>(read: () => T, budgetMs = this.#budgetMs): T | undefined {
     this.#halfMs = budgetMs / 2
-    this.#endsAt = performance.now() + this.#halfMs
-    this.#isHalfSpent = false
+    const now = performance.now()
+    this.#endsAt = now + this.#halfMs
+    this.#latestEnd = now + maxBudgetsByClock * budgetMs
+    this.#secondHalfAtMs = undefined
     try {
       return read()
     } catch (cause) {

@@ -237,7 +237,7 @@ test('the provider reauthenticates a user who is already signed in, whatever the
   assert.equal(redirectOf(await browser.submit(withoutIt)).searchParams.get('prompt'), 'login')
   // The page with the fault keeps asking for it.
   const refused = page(await browser.submit(formWithField(shown, 'password'), { email, password: 'wrong' }))
-  assert.match(textOf(refused), /Confirm that it is you/)
+  assert.match(textOf(refused), /how your account is protected, so sign in once more/)
   const again = redirectOf(await browser.submit(formTo(refused, '/account/sign-in/corp')))
   assert.equal(again.searchParams.get('prompt'), 'login')
   // A first sign-in may use the session at the provider.

@@ -772,7 +772,7 @@ const attempts: readonly Attempt[] = [
       }
       return { browser, shown: page(await browser.submit(form)), as: email }
     },
-    expected: /Confirm that it is you/,
+    expected: /how your account is protected, so sign in once more/,
   },
   {
     name: 'confirming the sign-in with an identity that is not linked signs in to no other account',

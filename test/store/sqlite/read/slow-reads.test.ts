@@ -222,6 +222,28 @@ test('a small table is sorted on the event loop, and in a process once it has gr
   })
 })
 
+test('time for which the thread does not run counts towards the budget only when it is twenty times as long', () => {
+  const database = new DatabaseSync(':memory:')
+  const budget = new ReadBudget(database, 20)
+  const sleeping = new Int32Array(new SharedArrayBuffer(4))
+  database.function('pause', ms => {
+    Atomics.wait(sleeping, 0, 0, Number(ms))
+    return 1
+  })
+  const paused = database.prepare(
+    'WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 4 AND pause(?) AND _within_budget()) SELECT max(n) AS "n" FROM c',
+  )
+  assert.equal(
+    budget.run(() => paused.get(30)?.n),
+    4,
+  )
+  assert.equal(
+    budget.run(() => paused.get(420)?.n),
+    undefined,
+  )
+  database.close()
+})
+
 test('a statement is interrupted when its budget is exhausted, and its connection stays usable', () => {
   const database = new DatabaseSync(':memory:')
   const budget = new ReadBudget(database, 1)

@@ -230,8 +230,13 @@ function checkpointsOn(copied: number, failure: { errcode: number } | undefined)
       if (state.failure) throw Object.assign(new Error('disk I/O error'), state.failure)
     },
   } as unknown as Connection
-  const options = { onUnsafe: () => void state.unsafe++, clock: () => state.now }
-  return { state, checkpoints: new Checkpoints(connection, options) }
+  const told: string[] = []
+  const listener = {
+    onFailing: (cause: unknown) => void told.push(String(cause)),
+    onWorking: (failures: number) => void told.push(`works after ${failures}`),
+  }
+  const options = { onUnsafe: () => void state.unsafe++, clock: () => state.now, listener }
+  return { state, told, checkpoints: new Checkpoints(connection, options) }
 }
 
 test('a checkpoint whose sync fails is repeated if no page was copied before', () => {
@@ -274,4 +279,18 @@ test('a checkpoint that fails because the disk is full does not call onUnsafe', 
   const { state, checkpoints } = checkpointsOn(7, { errcode: 13 })
   checkpoints.run()
   assert.equal(state.unsafe, 0)
+})
+
+test('checkpoints that fail are told once, counted, and their end is told', () => {
+  const { state, told, checkpoints } = checkpointsOn(7, { errcode: 13 })
+  for (let times = 0; times < 5; times++) {
+    checkpoints.run()
+    state.now += 100_000
+  }
+  assert.deepEqual(told, ['Error: disk I/O error'])
+  assert.equal(checkpoints.counts.failedCheckpoints, 5)
+  state.failure = undefined
+  for (let times = 0; times < 2; times++) checkpoints.run()
+  assert.deepEqual(told.slice(1), ['works after 5'])
+  assert.equal(checkpoints.counts.failedCheckpoints, 5)
 })

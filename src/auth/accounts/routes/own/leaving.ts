@@ -1,6 +1,8 @@
 /** `/account/profile/export` and `/account/profile/delete`: a copy of a user's data, and the deletion of the account. */
+
 import type { Reply } from '../../../../call.ts'
 import { ApiError } from '../../../../errors.ts'
+import { canonicalEmail } from '../../../../model/fields/email.ts'
 import { lastUsesOf } from '../../../last-use.ts'
 import { deletePage, exportPage } from '../../../pages/account/profile.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
@@ -130,7 +132,7 @@ export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewe
     throw new ApiError('NOT_FOUND', 'Users of this service cannot delete their accounts.')
   const showPage = () => showDeletion(parts, viewer, noFaults)
   return protectedForm(parts, visit, viewer, showPage, form => {
-    if (form.text('address').trim().toLowerCase() === viewer.user.email)
+    if (canonicalEmail(form.text('address').trim()) === viewer.user.email)
       return deleteAndSignOut(parts, visit, viewer)
     return showDeletion(parts, viewer, new Map([['address', 'This is not the address of your account.']]))
   })

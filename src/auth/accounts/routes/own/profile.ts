@@ -1,5 +1,7 @@
 /** `/account/profile`: name, further fields and e-mail address. */
+
 import type { Reply } from '../../../../call.ts'
+import { canonicalEmail } from '../../../../model/fields/email.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import { itemShape } from '../../../../plan/system-plans.ts'
 import { profilePage } from '../../../pages/account/profile.ts'
@@ -105,7 +107,7 @@ const email: FormRoute = async (parts, visit, viewer, form) => {
   const newEmail = form.text('email').trim()
   const refuse = (faults: FormFaults) => show(parts, visit, viewer, { faults, email: newEmail })
   if (newEmail === '') return refuse(new Map([['email', 'Enter the new address.']]))
-  if (newEmail.toLowerCase() === viewer.user.email)
+  if (canonicalEmail(newEmail) === viewer.user.email)
     return refuse(new Map([['email', 'Your account has this address already.']]))
   try {
     await ownItems(parts, viewer).update(collection, viewer.user.id, { email: newEmail })
