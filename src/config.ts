@@ -97,7 +97,8 @@ export const settingsTable = {
     variable: 'BASE_URL',
     kind: origin,
     defaultText: 'the address that the client uses',
-    description: 'The public address of the service, used in links and documents.',
+    description:
+      'The public address of the service, used in links and documents. It may have a path, which a proxy may remove from requests or not.',
   }),
   model: optional({
     variable: 'PORTICO_MODEL',
@@ -250,6 +251,13 @@ export const settingsTable = {
     default: 2_097_152,
     description:
       'The maximum size of the answers to a write, an action or a batch together, in bytes, and of each read of an action. Beyond it, everything is rolled back, and the request is refused with 400 and `ANSWER_TOO_LARGE`. On SQLite, all requests of the thread wait while such an answer is made.',
+  }),
+  maxCascade: setting({
+    variable: 'PORTICO_MAX_CASCADE',
+    kind: integer(0, 100_000_000),
+    default: 10_000,
+    description:
+      'The maximum number of other items that a deletion may delete or change, by `cascade` and `clear`: other writes wait for it. Beyond it, the deletion is refused with 409, and an operator uses `portico delete`.',
   }),
   serverTiming: setting({
     variable: 'PORTICO_SERVER_TIMING',

@@ -1,7 +1,9 @@
 /** The HTTP server: connections, bounds and timeouts. `serve.ts` decides what a request means. */
+
 import { type IncomingMessage, type Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { basePathOf } from './base-path.ts'
 import type { Call, Reply, Takeover } from './call.ts'
 import type { Settings } from './config.ts'
 import { ApiError } from './errors.ts'
@@ -22,6 +24,7 @@ import {
   type ServerSettings,
   wantsSocket,
 } from './http/node-server.ts'
+import { publicReplies } from './http/public-reply.ts'
 import { endWith, rawResponse, unreadableCall } from './http/raw-response.ts'
 import { checkFraming, checkTarget } from './http/request-target.ts'
 import { createSend, type Send } from './http/send.ts'
@@ -73,7 +76,8 @@ export interface HttpServer {
 
 type HttpSettings = AdmissionSettings &
   ServerSettings &
-  Pick<Settings, 'bodyLimit' | 'cors' | 'host' | 'port' | 'shutdownGrace' | 'trustProxy'>
+  Pick<Settings, 'bodyLimit' | 'cors' | 'host' | 'port' | 'shutdownGrace' | 'trustProxy'> &
+  Partial<Pick<Settings, 'baseUrl'>>
 
 const commonHeaders = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
 
@@ -91,6 +95,9 @@ class Http implements HttpServer {
   readonly #hosted = new HostedRequests()
   readonly #listeners: Listeners
   readonly #addressOf: (peer: string | undefined, forwarded: string | undefined) => string
+  /** See `base-path.ts`. */
+  readonly #basePath: string
+  readonly #publicReply: (reply: Reply) => Reply
   /** Flat headers of every response. */
   readonly #constant: readonly string[]
   readonly #send: Send
@@ -104,6 +111,8 @@ class Http implements HttpServer {
   constructor(settings: HttpSettings, parts: HttpParts) {
     this.#settings = settings
     this.#parts = parts
+    this.#basePath = basePathOf(settings.baseUrl)
+    this.#publicReply = publicReplies(this.#basePath)
     this.#addressOf = addressReader(settings.trustProxy)
     this.#constant = settings.cors ? [...commonHeaders, ...crossOrigin] : commonHeaders
     this.#send = createSend({
@@ -116,13 +125,18 @@ class Http implements HttpServer {
       (exchange, error) => this.#sendFailed(exchange, error),
     )
     this.server = createNodeServer(settings, {
-      handle: createRequestHandler((req, res) => this.admission.admit(this.#exchangeOf(req, res))),
+      handle: createRequestHandler(
+        (req, res) => this.admission.admit(this.#exchangeOf(req, res)),
+        this.#basePath,
+      ),
       refuse: (error, socket) => this.#refuseUnread(error, socket),
       upgrade: (req, socket, head) => this.#upgrade(req, socket, head),
       sockets: parts.sockets?.paths,
+      basePath: this.#basePath,
     })
-    const handleRequest = createRequestHandler((req, res) =>
-      this.admission.admit(this.#exchangeOf(req, res, true)),
+    const handleRequest = createRequestHandler(
+      (req, res) => this.admission.admit(this.#exchangeOf(req, res, true)),
+      this.#basePath,
     )
     this.handler = (req, res) => {
       joinDuplicates(req)
@@ -182,7 +196,7 @@ class Http implements HttpServer {
     this.#hosted.add(socket)
     const paths = this.#parts.sockets?.paths
     if (isAnswering(socket)) socket.destroy()
-    else if (paths !== undefined && wantsSocket(req, paths)) this.#upgrade(req, socket, head)
+    else if (paths !== undefined && wantsSocket(req, paths, this.#basePath)) this.#upgrade(req, socket, head)
     else this.#refuseUnread(noSocket(), socket)
   }
 
@@ -197,7 +211,7 @@ class Http implements HttpServer {
     try {
       checkFraming(exchange)
       checkTarget(exchange.req)
-      if (exchange.isHosted) requireHosted(exchange)
+      if (exchange.isHosted) requireHosted(exchange, this.#basePath)
       if (this.#settings.cors && isPreflight(exchange)) {
         this.#replies.queue(exchange, preflight)
         return
@@ -215,7 +229,8 @@ class Http implements HttpServer {
     else this.#replies.queue(exchange, answer)
   }
 
-  #sendNow(exchange: Exchange, reply: Reply): void {
+  #sendNow(exchange: Exchange, internal: Reply): void {
+    const reply = this.#publicReply(internal)
     const bytes = this.#send(exchange, reply, this.#closing || exchange.closesConnection)
     // A refusal must be cheap: it is neither logged nor counted as a request.
     if (exchange.isRefused) {
@@ -316,7 +331,7 @@ function noSocket(): ApiError {
 }
 
 /** Throws for a request that the program's server has passed on incorrectly. */
-function requireHosted({ req, hasBody }: Exchange): void {
-  requireRoot(req)
+function requireHosted({ req, hasBody }: Exchange, basePath: string): void {
+  requireRoot(req, basePath)
   requireUnread(req, hasBody)
 }

@@ -28,6 +28,7 @@ export const shared: readonly string[] = [
   'media-ranges',
   'pause',
   'text-file',
+  'base-path',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
@@ -47,6 +48,7 @@ export const modules: Readonly<Record<string, Module>> = {
   'media-ranges': { imports: [] },
   pause: { imports: [] },
   'text-file': { imports: [] },
+  'base-path': { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

@@ -6,7 +6,7 @@ import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
 import type { Records, StoredRecord } from '../records.ts'
-import { cookieOf } from './accounts/routes/cookie.ts'
+import { cookieOf, hostCookieName } from './accounts/routes/cookie.ts'
 import { type CredentialOwner, credentialOwnerById } from './accounts/users.ts'
 import { type Used, useStepMs } from './last-use.ts'
 import { cameFrom } from './same-origin.ts'
@@ -18,9 +18,9 @@ const maxCachedSessions = 100_000
 /** A separate cache, so that guessed cookies do not evict valid ones. */
 const maxCachedRefusals = 10_000
 
-/** The name of the session's cookie. RFC 6265bis, 4.1.3.2: no other host of the domain can set a cookie with the prefix. */
+/** The name of the session's cookie. */
 export function sessionCookieName(issuer: string): string {
-  return issuer.startsWith('https:') ? '__Host-portico_session' : 'portico_session'
+  return hostCookieName(issuer, 'portico_session')
 }
 
 interface SessionCookieOptions {

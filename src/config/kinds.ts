@@ -1,6 +1,7 @@
 /** Kinds of settings: the texts of the environment and the values of a config file that each kind accepts. */
 import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
+import { basePathOf, isAmbiguous } from '../base-path.ts'
 import { isLongerThan } from '../unicode.ts'
 import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
 import { trustedNetworks } from './networks.ts'
@@ -99,7 +100,12 @@ export function choice<const T extends string>(...values: readonly T[]): Kind<T>
 
 function webAddress(value: unknown): string | undefined {
   if (typeof value !== 'string' || /[\s?#]/.test(value.trim())) return undefined
-  return urlWithHost(value, ['https:', 'http:']) && value.replace(/\/+$/, '')
+  if (urlWithHost(value, ['https:', 'http:']) === undefined) return undefined
+  if (isAmbiguous(basePathOf(value)))
+    throw new RangeError(
+      'has a path that begins with one of the service itself: choose another, such as `/backend`',
+    )
+  return value.replace(/\/+$/, '')
 }
 
 export const origin: Kind<string> = {

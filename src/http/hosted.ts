@@ -55,14 +55,15 @@ interface MountedRequest extends IncomingMessage {
 }
 
 /**
- * Throws if the framework has removed a prefix from the path: links, cookies and the fixed URLs of OAuth (RFC 8414,
+ * Throws if the framework has removed another prefix from the path than the base path: links, cookies and the fixed URLs of OAuth (RFC 8414,
  * section 3) would not work.
  */
-export function requireRoot({ url = '/', originalUrl, baseUrl }: MountedRequest): void {
+export function requireRoot({ url = '/', originalUrl, baseUrl }: MountedRequest, basePath: string): void {
   const isCut =
     typeof originalUrl === 'string' && originalUrl.length > url.length && originalUrl.endsWith(url)
-  const isMounted = typeof baseUrl === 'string' && baseUrl !== ''
-  if (!isCut && !isMounted) return
+  const prefix = isCut ? originalUrl.slice(0, -url.length) : ''
+  const isMounted = typeof baseUrl === 'string' && baseUrl !== '' && baseUrl !== basePath
+  if (!isMounted && (prefix === '' || prefix === basePath)) return
   throw new TypeError(
     'The request came to `handler` below a prefix: mount it at the root, after your own routes, or give it a host name of its own.',
   )

@@ -23,6 +23,8 @@ export interface Handlers {
   readonly upgrade: (req: IncomingMessage, socket: Duplex, head: Buffer) => void
   /** The paths at which WebSockets are opened; undefined: none. */
   readonly sockets: ReadonlySet<string> | undefined
+  /** See `base-path.ts`. */
+  readonly basePath: string
 }
 
 function wantsUpgrade({ headers }: IncomingMessage): boolean {
@@ -34,8 +36,8 @@ function wantsUpgrade({ headers }: IncomingMessage): boolean {
  * before 24.9 cannot ignore one, and passes it on too. A handshake while earlier requests of the connection are still
  * being answered is ignored, because its response would overtake theirs.
  */
-export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): boolean {
-  useOriginForm(req)
+export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>, basePath: string): boolean {
+  useOriginForm(req, basePath)
   const { method, url = '' } = req
   const { _httpMessage: response }: ServerSocket = req.socket
   const path = url.split('?', 1)[0] ?? ''
@@ -43,9 +45,9 @@ export function wantsSocket(req: IncomingMessage, paths: ReadonlySet<string>): b
 }
 
 /** Wraps `handle` with the first steps of every request, whether Portico's server or the program's own has read it. */
-export function createRequestHandler(handle: HandleRequest): HandleRequest {
+export function createRequestHandler(handle: HandleRequest, basePath: string): HandleRequest {
   return oneAtATime((req, res) => {
-    useOriginForm(req)
+    useOriginForm(req, basePath)
     // Node drops requests that were pipelined behind an ignored upgrade, so the connection ends after this response.
     // Not for clients that offer HTTP/2 (h2c): they do so with every request, and do not pipeline.
     if (req.headers.upgrade !== undefined && wantsUpgrade(req)) res.shouldKeepAlive = false
@@ -55,7 +57,7 @@ export function createRequestHandler(handle: HandleRequest): HandleRequest {
 
 export function createNodeServer(
   settings: ServerSettings,
-  { handle, refuse, upgrade, sockets }: Handlers,
+  { handle, refuse, upgrade, sockets, basePath }: Handlers,
 ): Server {
   const server = createServer(
     {
@@ -67,7 +69,7 @@ export function createNodeServer(
       keepAliveTimeout: settings.keepAliveTimeout * 1000,
       ...socketOptions,
       connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
-      shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets),
+      shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets, basePath),
     },
     handle,
   )

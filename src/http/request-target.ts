@@ -4,6 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
+import { withoutBasePath } from '../base-path.ts'
 import { ApiError } from '../errors.ts'
 
 /** RFC 3986, 3.2.2, without the comma: Node joins a header that came twice with one. */
@@ -30,9 +31,15 @@ const absolute = /^https?:\/\/([^/?#@]+)(?=[/?]|$)/i
 
 /**
  * Replaces the absolute form of the target by the origin form, and Host by the target's authority (RFC 9112, 3.2.2).
- * Does not change targets that `checkTarget` refuses.
+ * Does not change targets that `checkTarget` refuses. Removes the base path.
  */
-export function useOriginForm(req: IncomingMessage): void {
+export function useOriginForm(req: IncomingMessage, basePath = ''): void {
+  useAuthority(req)
+  // Twice for a handshake that opens no WebSocket: the second time there is nothing to remove.
+  if (basePath !== '') req.url = withoutBasePath(req.url ?? '', basePath)
+}
+
+function useAuthority(req: IncomingMessage): void {
   const { url = '' } = req
   if (url.startsWith('/')) return
   const [start = '', authority = ''] = absolute.exec(url) ?? []

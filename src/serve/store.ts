@@ -46,7 +46,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { database, databaseConnections: connections, databaseTimeout: timeoutMs } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusLog(serving.log)
-  const onCascade = serving && cascadeLog(serving.log)
+  const cascades = { onLarge: serving && cascadeLog(serving.log), maxItems: settings.maxCascade }
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const retention = { maxAgeMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
@@ -58,7 +58,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     autoMigrate,
     retention,
     onSurplus,
-    onCascade,
+    cascades,
     queries,
     timeLimit,
     ...clock,

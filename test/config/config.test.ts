@@ -326,6 +326,7 @@ const examples: { readonly [N in Name]: Examples } = {
   maxAnswer: numberOf(65_536, 268_435_456),
   maxWriteAnswer: numberOf(65_536, 268_435_456),
   maxScan: numberOf(1, 1_000_000_000),
+  maxCascade: numberOf(0, 100_000_000),
   serverTiming: flags,
   shutdownDelay: numberOf(0, 3600),
   shutdownGrace: numberOf(0, 3600),

@@ -27,7 +27,7 @@ function isFilledIn([, value]) {
 }
 
 async function fetcher(params, options) {
-  const response = await fetch('/graphql', {
+  const response = await fetch(location.pathname, {
     method: 'POST',
     headers: {
       'Content-Type': 'application/json',

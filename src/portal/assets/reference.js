@@ -38,8 +38,10 @@ const sendWithoutEmptyToken = (input, init) => {
   return fetch(request)
 }
 
+const { src } = document.currentScript
+
 const configuration = () => ({
-  url: '/docs/openapi.json',
+  url: new URL('../openapi.json', src).href,
   theme: 'none',
   withDefaultFonts: false,
   telemetry: false,

@@ -11,9 +11,12 @@ const status = dialog.querySelector('[role=status]')
 /** Lower case, without accents. */
 const plain = text => text.normalize('NFD').replace(/\p{M}/gu, '').toLowerCase()
 
+/** The address of `/docs/`, also where a proxy serves the service below a path. */
+const docs = new URL('..', document.currentScript.src)
+
 let loading
 function entries() {
-  loading ??= fetch('/docs/search.json')
+  loading ??= fetch(new URL('search.json', docs))
     .then(response => (response.ok ? response.json() : Promise.reject(new Error(String(response.status)))))
     .then(all =>
       all.map(entry => ({
@@ -68,7 +71,7 @@ function element(name, text, attributes = {}) {
 
 function optionOf({ entry }, index, terms) {
   const item = element('li', '', { role: 'option', id: `found-${index}`, 'aria-selected': 'false' })
-  item.dataset.href = entry.href
+  item.dataset.href = new URL(`..${entry.href}`, docs)
   item.append(element('small', entry.place), element('strong', entry.title))
   const text = snippet(entry, terms)
   if (text !== '') item.append(element('span', text))

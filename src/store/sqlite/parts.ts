@@ -141,7 +141,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
     busyTimeoutMs: lockWaitMs,
     otherThreads,
     now,
-    onCascade,
+    cascades,
     timeLimit,
     answerLimits,
   } = settings
@@ -156,7 +156,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
         now,
         health,
         identity,
-        onCascade,
+        cascades,
         reads,
         answerLimits,
         timeLimit,

@@ -4,7 +4,7 @@ import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.
 import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
-import type { OnCascade } from '../write/removal/cascades.ts'
+import type { CascadeOptions } from '../write/removal/cascades.ts'
 import type { CheckpointListener } from './file/checkpoints.ts'
 import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'
 
@@ -37,7 +37,7 @@ export interface SqliteOptions {
   readonly onUnsafe?: (cause: unknown) => void
   readonly checkpointListener?: CheckpointListener | undefined
   /** Called for each deletion that cascades to many items, before its commit. */
-  readonly onCascade?: OnCascade | undefined
+  readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. */
@@ -65,7 +65,7 @@ export type SqliteSettings = ReturnType<typeof sqliteSettings>
 export function sqliteSettings(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
-  const { onSurplus, readers, onUnsafe, checkpointListener, onCascade, queries } = options
+  const { onSurplus, readers, onUnsafe, checkpointListener, cascades, queries } = options
   const { timeLimit = createTimeLimit(), answerLimits = defaultAnswerLimits } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
@@ -80,6 +80,6 @@ export function sqliteSettings(options: SqliteOptions) {
       now,
       otherThreads,
     },
-    ...{ onSurplus, readers, onUnsafe, checkpointListener, onCascade, queries, timeLimit },
+    ...{ onSurplus, readers, onUnsafe, checkpointListener, cascades, queries, timeLimit },
   }
 }

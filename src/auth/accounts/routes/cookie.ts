@@ -1,5 +1,6 @@
 /** Cookies of the account pages. */
 import type { ServerResponse } from 'node:http'
+import { basePathOf } from '../../../base-path.ts'
 import type { Call } from '../../../call.ts'
 
 /** The value of a cookie that the browser has sent. Undefined if there is no cookie with the name, or more than one. */
@@ -12,9 +13,13 @@ export function cookieOf({ headers }: Pick<Call, 'headers'>, name: string): stri
   return values.length === 1 ? values[0] : undefined
 }
 
-/** With https, a prefix: no other host of the domain can set such a cookie (RFC 6265bis, 4.1.3.2). */
+/**
+ * With https, a prefix: no other host of the domain can set such a cookie (RFC 6265bis, 4.1.3.2). It needs the path `/`: below a
+ * base path, where other services share the host, the cookie is sent to this one only.
+ */
 export function hostCookieName(issuer: string, name: string): string {
-  return issuer.startsWith('https:') ? `__Host-${name}` : name
+  if (!issuer.startsWith('https:')) return name
+  return basePathOf(issuer) === '' ? `__Host-${name}` : `__Secure-${name}`
 }
 
 interface HostCookie {
@@ -36,6 +41,6 @@ export function setHostCookie(
 ): void {
   const maxAge = maxAgeSeconds === undefined ? '' : `; Max-Age=${maxAgeSeconds}`
   const secure = issuer.startsWith('https:') ? '; Secure' : ''
-  const attributes = `; Path=/; HttpOnly; SameSite=Lax${maxAge}${secure}`
+  const attributes = `; Path=${basePathOf(issuer) || '/'}; HttpOnly; SameSite=Lax${maxAge}${secure}`
   res.appendHeader('Set-Cookie', `${hostCookieName(issuer, name)}=${value}${attributes}`)
 }

@@ -6,7 +6,8 @@ const text = buffer => btoa(String.fromCharCode(...new Uint8Array(buffer))).repl
 const withIds = list => (list || []).map(item => ({ ...item, id: bytes(item.id) }))
 
 async function optionsFor(kind, csrf) {
-  const response = await fetch('/account/passkeys/' + kind, {
+  const [basePath] = location.pathname.split(/\\/(?:account|oauth)(?:\\/|$)/)
+  const response = await fetch(basePath + '/account/passkeys/' + kind, {
     method: 'POST',
     headers: { 'Content-Type': 'application/x-www-form-urlencoded' },
     body: new URLSearchParams({ csrf }),

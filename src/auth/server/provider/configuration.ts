@@ -45,6 +45,8 @@ export interface ConfigurationParts {
   readonly sources: Sources
   readonly invalidTarget: () => Error
   readonly secureCookies: boolean
+  /** See `base-path.ts`. */
+  readonly basePath: string
   /** See `sessionCookieName`. */
   readonly sessionCookie: string
 }
@@ -193,9 +195,10 @@ function checkRequest(ctx: Context, knownScopes: ReadonlySet<string>): void {
 
 /** The configuration of oidc-provider: endpoints, lifetimes, and the hooks that replace its defaults. */
 export function configurationOf(parts: ConfigurationParts): Options {
-  const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies, sessionCookie } = parts
+  const { settings, scopes, keys, adapter, loadGrant, sources, secureCookies, basePath, sessionCookie } =
+    parts
   const knownScopes = new Set(scopes)
-  const cookie = { httpOnly: true, sameSite: 'lax', secure: secureCookies }
+  const cookie = { httpOnly: true, sameSite: 'lax', secure: secureCookies, path: basePath || '/' }
   return {
     adapter,
     jwks: { keys: keys.map(({ jwk }) => jwk) },
@@ -230,7 +233,7 @@ export function configurationOf(parts: ConfigurationParts): Options {
     },
     interactions: {
       policy: promptPolicy(),
-      url: (_ctx: Context, { uid }: { uid: string }) => interactionPath + uid,
+      url: (_ctx: Context, { uid }: { uid: string }) => basePath + interactionPath + uid,
     },
     findAccount: accountFinder(parts),
     loadExistingGrant: loadGrant,

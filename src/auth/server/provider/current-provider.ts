@@ -1,5 +1,7 @@
 /** Creates oidc-provider with our records, apps and pages: a new one for each set of signing keys. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { basePathOf } from '../../../base-path.ts'
 import type { Records } from '../../../records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
 import { sessionCookieName } from '../../session-cookie.ts'
@@ -130,8 +132,10 @@ function adapterFactory(parts: ProviderParts, jwts: JwtParts) {
  * Links and cookies use the host and scheme of the issuer, not those of the request: clients can forge them, and a proxy may
  * terminate TLS.
  */
-function pinToIssuer({ request }: Provider, issuer: string): void {
-  const [protocol, host] = issuer.split('://')
+function pinToIssuer({ request, context }: Provider, issuer: string): void {
+  const { protocol: scheme, host } = new URL(issuer)
+  const protocol = scheme.slice(0, -1)
+  Object.defineProperty(context, 'mountPath', { value: basePathOf(issuer) })
   Object.defineProperties(request, { host: { get: () => host }, protocol: { get: () => protocol } })
 }
 
@@ -152,6 +156,7 @@ function createProvider(parts: ProviderParts, keys: readonly SigningKey[]): Keye
       sources: pageSources(pages),
       invalidTarget: () => new errors.InvalidTarget('this server only issues tokens for its own API'),
       secureCookies: issuer.startsWith('https:'),
+      basePath: basePathOf(issuer),
       sessionCookie: sessionCookieName(issuer),
     }),
   )

@@ -137,6 +137,8 @@ declare module 'oidc-provider' {
     readonly issuer: string
     /** Koa's prototype of every `ctx.request`. */
     readonly request: object
+    /** Koa's prototype of every `ctx`. */
+    readonly context: object
     readonly AccessToken: ModelClass<Model>
     readonly AuthorizationCode: ModelClass<Model>
     readonly ClientCredentials: ModelClass<Model>
@@ -183,7 +185,10 @@ declare module 'oidc-provider' {
     check: (ctx: Context) => boolean | Promise<boolean>
   }
 
-  type PromptChecks = PromptCheck[] & { get(reason: string): PromptCheck | undefined }
+  type PromptChecks = PromptCheck[] & {
+    get(reason: string): PromptCheck | undefined
+    add(check: PromptCheck): void
+  }
 
   interface Prompt {
     readonly name: string
@@ -198,5 +203,11 @@ declare module 'oidc-provider' {
   export const interactionPolicy: {
     base(): InteractionPolicy
     Prompt: new (info: { name: string; requestable: boolean }) => Prompt
+    Check: new (
+      reason: string,
+      description: string,
+      error: string,
+      check: PromptCheck['check'],
+    ) => PromptCheck
   }
 }

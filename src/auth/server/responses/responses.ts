@@ -1,6 +1,8 @@
 /** Changes oidc-provider's responses to what our clients expect. */
+
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
+import { basePathOf, htmlWithBasePath } from '../../../base-path.ts'
 import type { Records } from '../../../records.ts'
 import { isBrowserPath } from '../../accounts/paths.ts'
 import { allowedScope } from '../consent/scopes.ts'
@@ -126,7 +128,8 @@ async function shape(ctx: Context, parts: ResponseParts): Promise<void> {
 /** Redirects within this server are relative, so the browser stays on the host name that it used. */
 function keepToHost(ctx: Context, issuer: string): void {
   const location = ctx.response.get('location')
-  if (location?.startsWith(`${issuer}/oauth/`)) ctx.set('location', location.slice(issuer.length))
+  if (location?.startsWith(`${issuer}/oauth/`))
+    ctx.set('location', location.slice(new URL(issuer).origin.length))
 }
 
 /** RFC 9700, 2.6: pages of other origins send browsers here, and read nothing. */
@@ -196,6 +199,9 @@ export function shapeResponses(provider: Provider, parts: ResponseParts): void {
     keepToHost(ctx, parts.issuer)
     if (!ctx.response.get('cache-control')) ctx.set('cache-control', cacheControlFor(ctx))
     if (!ctx.type?.includes('html')) ctx.response.remove('content-security-policy')
-    else ctx.set('x-frame-options', 'DENY')
+    else {
+      ctx.set('x-frame-options', 'DENY')
+      if (typeof ctx.body === 'string') ctx.body = htmlWithBasePath(ctx.body, basePathOf(parts.issuer))
+    }
   })
 }
