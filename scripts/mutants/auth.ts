@@ -99,9 +99,9 @@ const credentials: readonly Mutant[] = [
     ['auth/keys/key-bounds'],
     [
       [
-        'a change is limited by the earlier of two expiry times',
-        'Math.max(expiryOf(key.expires_at), principal.expiresAt)',
-        'Math.min(expiryOf(key.expires_at), principal.expiresAt)',
+        'a key may be prolonged beyond its changer',
+        '      if (end > principal.expiresAt) refuse(principal)\n',
+        '',
       ],
       [
         'a replacement without an expiry time keeps the old one',
@@ -111,8 +111,14 @@ const credentials: readonly Mutant[] = [
       ['an inherited expiry time is treated as none', '[...shape.set, ...computed].find', 'shape.set.find'],
       [
         'another user’s key can be read',
-        'if (key?.user_id !== principal.userId) return Number.POSITIVE_INFINITY',
-        'if (key === undefined) return Number.POSITIVE_INFINITY',
+        'key?.user_id !== principal.userId || end',
+        'key === undefined || end',
+      ],
+      ['a key with more scopes may be prolonged', '      requireRights(key, principal)\n', ''],
+      [
+        'an app may prolong keys of its user',
+        'access.thirdParty && third_party !== true',
+        'third_party === false',
       ],
     ],
   ),
@@ -250,7 +256,7 @@ const credentials: readonly Mutant[] = [
         'Number(claims.exp) * 1000',
         'Number(claims.exp)',
       ],
-      ['unknown scopes are accepted', 'tokenScopes.filter(name => knownScopes.has(name))', 'tokenScopes'],
+      ['unknown scopes are accepted', 'names.filter(name => knownScopes.has(name))', 'names'],
       ['the audience is not checked', '      audience: issuer.audience,\n', ''],
       ['tokens without an expiry are accepted', "requiredClaims: ['exp', 'sub']", "requiredClaims: ['sub']"],
     ],
