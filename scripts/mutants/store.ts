@@ -627,7 +627,6 @@ const writes: readonly Mutant[] = [
         'facts',
       ],
       ['what later steps alter does not count', 'isLater(altering, steps[index]) ? final : facts', 'facts'],
-      ['a change of any field alters facts', 'isUnnamed(name) || changed.includes(name)', 'true'],
     ],
   ),
   ...mutantsOf(

@@ -28,6 +28,7 @@ import {
   type Moment,
   Random,
   type Row,
+  type Rule,
   randomRule,
   rowsOf,
   type Variant,
@@ -378,6 +379,11 @@ async function runHistory(service: Service, random: Random, message: string): Pr
   await check()
 }
 
+/** The rules of the first model: what hides is of each kind. */
+const negated = (['member now', 'held', 'private'] as const).map(
+  (question): Rule => ({ kind: 'not', rule: { kind: 'ask', question } }),
+)
+
 const whole = Number(process.env.PORTICO_HISTORIES ?? 0)
 const counts: Readonly<Record<string, number>> = {
   SQLite: 150,
@@ -391,7 +397,8 @@ for (const [name, open] of Object.entries(databases)) {
     const histories = whole || (counts[name] ?? 0)
     for (let model = 0; model * historiesPerModel < histories; model++) {
       const random = new Random(seed * 1_000_003 + model)
-      const rules = Array.from({ length: collectionsOfDocs }, () => randomRule(random))
+      const rules =
+        model === 0 ? negated : Array.from({ length: collectionsOfDocs }, () => randomRule(random))
       const effect = () => random.of(['cascade', 'clear'] as const)
       const variant: Variant = { rules, onDelete: [effect(), effect()] }
       const service = await openService(variant, open)
