@@ -256,7 +256,7 @@ const credentials: readonly Mutant[] = [
         'Number(claims.exp) * 1000',
         'Number(claims.exp)',
       ],
-      ['unknown scopes are accepted', 'tokenScopes.filter(name => knownScopes.has(name))', 'tokenScopes'],
+      ['unknown scopes are accepted', 'names.filter(name => knownScopes.has(name))', 'names'],
       ['the audience is not checked', '      audience: issuer.audience,\n', ''],
       ['tokens without an expiry are accepted', "requiredClaims: ['exp', 'sub']", "requiredClaims: ['sub']"],
     ],
