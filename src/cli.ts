@@ -155,6 +155,11 @@ const commands: Commands = {
     sentence: 'List the registered GraphQL documents.',
     load: async () => (await import('./cli/commands/documents.ts')).list,
   },
+  delete: {
+    sentence:
+      'Delete an item with everything that depends on it, in slices: for deletions that the service refuses as too large.',
+    load: async () => (await import('./cli/commands/delete.ts')).remove,
+  },
   'users create': {
     sentence: 'Create an account.',
     load: async () => (await import('./cli/commands/users.ts')).create,

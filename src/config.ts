@@ -238,6 +238,13 @@ export const settingsTable = {
     description:
       'The maximum number of database rows that a list may scan, in REST and GraphQL, estimated from its query plan and the sizes of the tables. A list that would scan more is refused with 400 and `SCAN_TOO_LARGE`, for every caller.',
   }),
+  maxCascade: setting({
+    variable: 'PORTICO_MAX_CASCADE',
+    kind: integer(0, 100_000_000),
+    default: 10_000,
+    description:
+      'The maximum number of other items that a deletion may delete or change, by `cascade` and `clear`: other writes wait for it. Beyond it, the deletion is refused with 409, and an operator uses `portico delete`.',
+  }),
   serverTiming: setting({
     variable: 'PORTICO_SERVER_TIMING',
     kind: flag,

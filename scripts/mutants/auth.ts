@@ -99,9 +99,9 @@ const credentials: readonly Mutant[] = [
     ['auth/keys/key-bounds'],
     [
       [
-        'a change is limited by the earlier of two expiry times',
-        'Math.max(expiryOf(key.expires_at), principal.expiresAt)',
-        'Math.min(expiryOf(key.expires_at), principal.expiresAt)',
+        'a credential prolongs a key beyond its own end',
+        'if (end > principal.expiresAt) refuse(principal)\n      requireRights',
+        'requireRights',
       ],
       [
         'a replacement without an expiry time keeps the old one',
@@ -111,8 +111,8 @@ const credentials: readonly Mutant[] = [
       ['an inherited expiry time is treated as none', '[...shape.set, ...computed].find', 'shape.set.find'],
       [
         'another user’s key can be read',
-        'if (key?.user_id !== principal.userId) return Number.POSITIVE_INFINITY',
-        'if (key === undefined) return Number.POSITIVE_INFINITY',
+        'if (key?.user_id !== principal.userId || end',
+        'if (key === undefined || end',
       ],
     ],
   ),
@@ -250,7 +250,7 @@ const credentials: readonly Mutant[] = [
         'Number(claims.exp) * 1000',
         'Number(claims.exp)',
       ],
-      ['unknown scopes are accepted', 'tokenScopes.filter(name => knownScopes.has(name))', 'tokenScopes'],
+      ['unknown scopes are accepted', 'names.filter(name => knownScopes.has(name))', 'names'],
       ['the audience is not checked', '      audience: issuer.audience,\n', ''],
       ['tokens without an expiry are accepted', "requiredClaims: ['exp', 'sub']", "requiredClaims: ['sub']"],
     ],

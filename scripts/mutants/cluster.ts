@@ -33,8 +33,8 @@ export const cluster: readonly Mutant[] = [
       ],
       [
         'a request with a higher cost draws 1',
-        'counters.take(budgetKey, policy.limit, cost)',
-        'counters.take(budgetKey, policy.limit, 1)',
+        'counters.take(key, policy.limit, cost)',
+        'counters.take(key, policy.limit, 1)',
       ],
       ['refusals are not counted', '    counts.refused++\n', ''],
       [

@@ -163,7 +163,7 @@ export const graphql: readonly Mutant[] = [
       ],
       [
         'a slow client is sent everything at once',
-        'if (keptUp) return void this.#setAside(member, keptUp)',
+        'if (keptUp && member.isOpen) return this.#setAside(member, keptUp)',
         '',
       ],
       [
@@ -268,7 +268,7 @@ export const graphql: readonly Mutant[] = [
         'tags.length > maxTags + 1',
       ],
       ['a weak entity tag matches strongly', "tags.filter(tag => !tag.startsWith('W/'))", 'tags'],
-      ['a weak entity tag does not match weakly', 'tag === etag || tag === `W/${etag}`', 'tag === etag'],
+      ['a weak entity tag does not match weakly', 'own === etag || own === `W/${etag}`', 'own === etag'],
     ],
   ),
 ]

@@ -21,7 +21,12 @@ export const http: readonly Mutant[] = [
     'http/request-target',
     ['http/request-target', 'http/http'],
     [
-      ['a URL with user information is served', '([^/?#@]+)', '([^/?#]+)'],
+      [
+        'a URL with user information is served',
+        '([^/?#@]+)',
+        '([^/?#]+)',
+        'no host contains `@`, which is checked next',
+      ],
       ['a fragment is part of the path', "if (url.includes('#')) {", "if (url.includes('\\0')) {"],
       ['the host of a URL is ignored', '  req.headers.host = authority\n', ''],
       [

@@ -556,8 +556,8 @@ const writes: readonly Mutant[] = [
     [
       [
         'null is stored in a merged document',
-        'if (value === null) merged.delete(name)',
-        'if (value === undefined) merged.delete(name)',
+        'if (value === null) Reflect.deleteProperty(merged, name)',
+        'if (value === undefined) Reflect.deleteProperty(merged, name)',
       ],
       [
         'a patch that is no object becomes an empty document',
@@ -587,13 +587,13 @@ const writes: readonly Mutant[] = [
       ],
       [
         'references are cleared in rows that are deleted',
-        '      return items.filter(item => !cascadeSet.has(item))\n',
-        '      return items\n',
+        'if (!cascadeSet.has({ collection: referrer.collection, id })) cleared.push',
+        'cleared.push',
       ],
       [
-        'a cycle of rows is followed forever',
-        'if (cascadeSet.add(item)) level.push(item)\n',
-        'cascadeSet.add(item)\n          if (level.length < 1000) level.push(item)\n',
+        'a further reference to a row of the cascade is forgotten',
+        'if (!cascadeSet.add({ collection: referrer.collection, id }))\n            cascadeSet.repeated.push({ id, referrer })',
+        'cascadeSet.add({ collection: referrer.collection, id })',
       ],
       [
         'clearing references does not increase versions',

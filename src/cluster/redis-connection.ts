@@ -81,7 +81,7 @@ export class RedisConnection {
   /** Probe intervals without an answer since the connection was lost. */
   #silentIntervals = 0
   #reason = 'no connection yet'
-  /** What Redis last refused this node for since the connection was lost. */
+  /** The kind of error that Redis last answered with, since it was last used. */
   #refusal: string | undefined
   #timer: NodeJS.Timeout | undefined
   #resolveFirst: (() => void) | undefined
@@ -152,8 +152,8 @@ export class RedisConnection {
         resolve(answer)
       },
       error => {
-        fail(describeError(error))
         this.#noteRefusal(error)
+        fail(describeError(error))
       },
     )
     return promise
@@ -221,11 +221,13 @@ export class RedisConnection {
     this.#options.onChange(false)
   }
 
+  /** Reports an error that Redis answers with, unless the loss of the connection will be reported with it. */
   #noteRefusal(error: unknown): void {
-    if (this.#isUp || !(error instanceof Error) || error.name !== 'ReplyError') return
-    const reason = describeError(error)
-    if (reason === this.#refusal) return
-    this.#refusal = reason
-    this.#options.onRefused?.(reason)
+    if (!(error instanceof Error) || error.name !== 'ReplyError') return
+    // Errors begin with their kind, e.g. `NOAUTH`; what follows may differ between commands.
+    const [kind] = error.message.split(' ')
+    const isNew = kind !== this.#refusal
+    this.#refusal = kind
+    if (isNew && !this.#isUp) this.#options.onRefused?.(describeError(error))
   }
 }

@@ -274,6 +274,8 @@ export interface GuardedDelete {
   readonly id: Param
   readonly ifMatch: Param | undefined
   readonly rows: Condition
+  /** The fields that a refusal may name, and the rows whose reference the caller may know of: see `blockersOf`. */
+  readonly blockers: ReadonlyMap<Field, Condition>
   readonly before: readonly Check[]
   readonly representation: readonly GuardedSelected[]
 }

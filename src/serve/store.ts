@@ -46,12 +46,12 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { database, databaseConnections: connections, databaseTimeout: timeoutMs } = settings
   const { cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusLog(serving.log)
-  const onCascade = serving && cascadeLog(serving.log)
+  const cascades = { onLarge: serving && cascadeLog(serving.log), maxItems: settings.maxCascade }
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const retention = { maxAgeMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
   const clock = serving?.now && { now: serving.now }
-  const shared = { cacheBytes, autoMigrate, retention, onSurplus, onCascade, queries, timeLimit, ...clock }
+  const shared = { cacheBytes, autoMigrate, retention, onSurplus, cascades, queries, timeLimit, ...clock }
   if (isPostgres(database)) {
     const { openPostgres } = await import('../store/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)

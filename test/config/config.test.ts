@@ -324,6 +324,7 @@ const examples: { readonly [N in Name]: Examples } = {
   maxConnections: numberOf(1, 1_000_000),
   maxDelay: numberOf(0, 60_000),
   maxScan: numberOf(1, 1_000_000_000),
+  maxCascade: numberOf(0, 100_000_000),
   serverTiming: flags,
   shutdownDelay: numberOf(0, 3600),
   shutdownGrace: numberOf(0, 3600),

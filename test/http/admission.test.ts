@@ -335,6 +335,26 @@ test('when unread bytes exceed the limit, the client that has waited longest is 
   })
 })
 
+test('a longer response may be read for longer', t => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const readers = new SlowClients({ timeoutSeconds: 0, maxBytes: 1e9, minBytesPerSecond: 1000 })
+  const respond = (writableLength: number) => {
+    const socket = {
+      writableLength,
+      destroyed: false,
+      destroy() {
+        socket.destroyed = true
+      },
+    }
+    readers.watch({ socket, writableFinished: false } as unknown as ServerResponse)
+    return socket
+  }
+  const [short, long] = [respond(1), respond(10_000_000)]
+  workFor(5)
+  t.mock.timers.tick(1000)
+  assert.deepEqual([short.destroyed, long.destroyed], [true, false])
+})
+
 test('a client that reads its response in time keeps its connection', async () => {
   const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {

@@ -112,9 +112,10 @@ test('a half-closed client is served in order, but refused under overload', asyn
     },
     refuse: ({ name }) => void refused.push(name),
   })
-  for (let nth = 0; nth < 10; nth++) shedder.submit(new Named('early', nth > 0))
+  const early = Array.from({ length: 10 }, (_, nth) => `early ${nth}`)
+  for (const [nth, name] of early.entries()) shedder.submit(new Named(name, nth > 0))
   while (shedder.length > 0) await nextTurn()
-  assert.equal(ran.length, 10)
+  assert.deepEqual(ran, early)
   while (!shedder.isOverloaded) {
     for (let nth = 0; nth < 100; nth++) shedder.submit(new Named('other', false))
     await nextTurn()
@@ -147,4 +148,22 @@ test('an overload is over soon after the last refusal, even if no further reques
   await wait(2500)
   assert.equal(shedder.isOverloaded, false)
   assert.deepEqual(changes, [true, false])
+})
+
+test('an overload lasts for two seconds after the last refusal, not after the first', async t => {
+  const shedder: LoadShedder<Request> = new LoadShedder({
+    maxDelayMs: 50,
+    run: () => workFor(1),
+    refuse: () => {},
+  })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  while (!shedder.isOverloaded) {
+    addMany(shedder)
+    await nextTurn()
+  }
+  // Two seconds after the first refusal the timer fires. On the clock, the last refusal was just now.
+  addMany(shedder)
+  t.mock.timers.tick(2000)
+  assert.equal(shedder.isOverloaded, true)
+  while (shedder.length > 0) await nextTurn()
 })

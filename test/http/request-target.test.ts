@@ -1,6 +1,8 @@
 /** The forms of a request target and the Host header, over raw connections to a whole service (RFC 9112, 3.2). */
 import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
 import { after, before, suite, test } from 'node:test'
+import { useOriginForm } from '../../src/http/request-target.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { parseResponses, type RawResponse, sendRaw } from './raw-client.ts'
 
@@ -46,6 +48,14 @@ function register(target: string, metadata: unknown): string {
   ]
   return `POST ${target} HTTP/1.1\r\n${headers.join('\r\n')}\r\n\r\n${body}`
 }
+
+test('the authority of the absolute form replaces the Host header (RFC 9112, 3.2.2)', () => {
+  const request = (url: string) => ({ url, httpVersion: '1.1', headers: { host: 'from-header' } })
+  const [absolute, refused] = [request('http://from-target:80/a?b'), request('http://user@from-target/a')]
+  for (const one of [absolute, refused]) useOriginForm(one as unknown as IncomingMessage)
+  assert.deepEqual([absolute.url, absolute.headers.host], ['/a?b', 'from-target:80'])
+  assert.deepEqual(refused, request('http://user@from-target/a'))
+})
 
 suite('the absolute form is equivalent to the origin form', () => {
   const bad = [

@@ -312,7 +312,7 @@ function assign(run: Run, set: readonly GuardedAssignment[], before: Row = {}): 
   return Object.fromEntries(
     set.map(({ field, value, merges }) => {
       const initial = value.kind === 'default' ? defaultValue(run, value.default) : run.value(value)
-      return [field.name, merges ? mergePatch(before[field.name], initial) : initial]
+      return [field.name, merges ? mergePatch(structuredClone(before[field.name]), initial) : initial]
     }),
   )
 }

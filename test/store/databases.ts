@@ -7,7 +7,7 @@ import { openPostgres } from '../../src/store/postgres.ts'
 import type { ReadersOptions } from '../../src/store/sqlite/settings.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import type { OnCascade } from '../../src/store/write/removal/cascades.ts'
+import type { CascadeOptions } from '../../src/store/write/removal/cascades.ts'
 import { withOrdinaryDatabase } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
@@ -21,7 +21,7 @@ export interface OpenOptions {
   readonly readers?: ReadersOptions
   readonly now?: () => number
   readonly queries?: StatisticsOptions
-  readonly onCascade?: OnCascade
+  readonly cascades?: CascadeOptions
 }
 
 /** An empty database, which is removed after the test. */

@@ -24,8 +24,7 @@ const atom = "[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+"
 /** A dot-atom at a domain of two labels or more (RFC 5321, 4.1.2), in ASCII; no quoted local part. */
 export const mailbox = `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${label}\\.)+${label}$`
 
-const writtenLabel =
-  '[A-Za-z0-9\\u00a1-\\uffff](?:[A-Za-z0-9\\u00a1-\\uffff-]{0,61}[A-Za-z0-9\\u00a1-\\uffff])?'
+const writtenLabel = '[A-Za-z0-9\u00a1-\uffff](?:[A-Za-z0-9\u00a1-\uffff-]{0,61}[A-Za-z0-9\u00a1-\uffff])?'
 
 /** A mailbox as people write it: the labels of an international domain are in Unicode (RFC 5890, 2.3.2.1). */
 export const writtenMailbox = `^(?=.{1,64}@)${atom}(?:\\.${atom})*@(?:${writtenLabel}\\.)+${writtenLabel}$`

@@ -18,6 +18,7 @@ import type {
 import type { Condition } from '../guarded-conditions.ts'
 import { affectsLimit, limitsOf } from '../limits.ts'
 import type { Assignment, CardinalityLimit, CreateShape, DeleteShape, UpdateShape } from '../plan.ts'
+import { blockersOf } from './blockers.ts'
 import type { ModelView } from './model-view.ts'
 import { guardSelect } from './read.ts'
 import { mayNotSet, requirePossible, requireReadable, requireScope } from './refusals.ts'
@@ -109,6 +110,7 @@ export function guardDelete(shape: DeleteShape, view: ModelView): GuardedDelete 
     id: shape.id,
     ifMatch: shape.ifMatch,
     rows: requireReadable(view, collection),
+    blockers: blockersOf(collection, view),
     before: checks([{ condition: allowed, field: undefined }]),
     representation: representation(collection, view),
   }

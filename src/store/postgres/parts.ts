@@ -160,7 +160,7 @@ function writerOf(
   settings: PostgresSettings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
-  const { url, lanes, timeoutMs, maxWaiting, now, clock, onCascade, timeLimit } = settings
+  const { url, lanes, timeoutMs, maxWaiting, now, clock, cascades, timeLimit } = settings
   const cleaning = new Cleaning({ log: pruning, now })
   return new Writer(
     security.isOn ? new SecuredWrites(model, timeLimit) : new PostgresWrites(model, timeLimit),
@@ -176,7 +176,7 @@ function writerOf(
       health,
       now,
       clock,
-      onCascade,
+      cascades,
       betweenGroups: connection => cleaning.clean(connection),
       onCommit: ({ xid, names, hasNoEvent }) => {
         checks.committed(xid, names)

@@ -131,7 +131,7 @@ type WriterParts = Pick<
 
 function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): Writer {
   const { connection, versions, orders, events, changes, health, identity, checkpoints, reads } = parts
-  const { maxWaiting, busyTimeoutMs: lockWaitMs, otherThreads, now, onCascade, timeLimit } = settings
+  const { maxWaiting, busyTimeoutMs: lockWaitMs, otherThreads, now, cascades, timeLimit } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
   return new Writer(
     { model, connection, events },
@@ -143,7 +143,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
         now,
         health,
         identity,
-        onCascade,
+        cascades,
         reads,
         timeLimit,
       },

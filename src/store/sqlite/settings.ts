@@ -3,7 +3,7 @@ import { resolve } from 'node:path'
 import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
-import type { OnCascade } from '../write/removal/cascades.ts'
+import type { CascadeOptions } from '../write/removal/cascades.ts'
 import type { CheckpointListener } from './file/checkpoints.ts'
 import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'
 
@@ -34,7 +34,7 @@ export interface SqliteOptions {
   readonly onUnsafe?: (cause: unknown) => void
   readonly checkpointListener?: CheckpointListener | undefined
   /** Called for each deletion that cascades to many items, before its commit. */
-  readonly onCascade?: OnCascade | undefined
+  readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. */
@@ -62,7 +62,7 @@ export type SqliteSettings = ReturnType<typeof sqliteSettings>
 export function sqliteSettings(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
-  const { onSurplus, readers, onUnsafe, checkpointListener, onCascade, queries } = options
+  const { onSurplus, readers, onUnsafe, checkpointListener, cascades, queries } = options
   const { timeLimit = createTimeLimit() } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
@@ -76,6 +76,6 @@ export function sqliteSettings(options: SqliteOptions) {
       now,
       otherThreads,
     },
-    ...{ onSurplus, readers, onUnsafe, checkpointListener, onCascade, queries, timeLimit },
+    ...{ onSurplus, readers, onUnsafe, checkpointListener, cascades, queries, timeLimit },
   }
 }

@@ -61,6 +61,7 @@ class AsyncStepRun {
   #outcome: StepOutcome | undefined
   #hasEnded = false
   #steps = 0
+  #lastStepAt = Number.NEGATIVE_INFINITY
 
   constructor(asyncStep: AsyncStep<GuardedPlanStep>) {
     this.#asyncStep = asyncStep
@@ -75,7 +76,10 @@ class AsyncStepRun {
   start(run: (step: GuardedInnerStep) => Awaitable<StepAnswer>): void {
     const runStep = (step: GuardedInnerStep) => {
       this.#countStep()
-      return this.#hasEnded ? never() : run(step)
+      if (this.#hasEnded) return never()
+      const answer = run(step)
+      this.#lastStepAt = performance.now()
+      return answer
     }
     this.#asyncStep.start(runStep).then(
       () => {
@@ -93,6 +97,7 @@ class AsyncStepRun {
       this.#asyncStep.turn(work)
     } catch (cause) {
       this.#hasEnded = true
+      if (this.#isReadingOrWriting()) throw this.#lateError()
       throw fault(`${this.#asyncStep.place} was ended: its code ran for too long.`, cause)
     }
   }
@@ -139,8 +144,16 @@ class AsyncStepRun {
     )
   }
 
+  /** Whether the code that was ended was no endless loop: where all steps are one turn, steps may fill its time. */
+  #isReadingOrWriting(): boolean {
+    return performance.now() - this.#lastStepAt < this.#asyncStep.limitMs / 2
+  }
+
   #timeoutError(): ApiError | undefined {
-    if (performance.now() <= this.#deadline) return undefined
+    return performance.now() <= this.#deadline ? undefined : this.#lateError()
+  }
+
+  #lateError(): ApiError {
     const message = `This took longer than ${this.#asyncStep.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
     return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
   }

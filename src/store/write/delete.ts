@@ -3,15 +3,17 @@
 import { ApiError } from '../../errors.ts'
 import type { GuardedDelete } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
+import { memoised } from '../memoised.ts'
 import { conditionSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { objectSql } from '../sql/select.ts'
 import { checksSql, rowSql } from '../sql/write.ts'
-import { arg, type Sql, sql } from '../sql/writer.ts'
+import { arg, type Sql, slot, sql } from '../sql/writer.ts'
 import { noSlots } from '../values.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { lastAdministrator, remainingAdministrator } from './last-administrator.ts'
+import type { ReferringField } from './removal/cascade-set.ts'
 import type { Removal } from './removal.ts'
 import { rowLock } from './row-lock.ts'
 import { stateAt, stateSql } from './row-states.ts'
@@ -39,6 +41,9 @@ export function deleteRun<S>(
   ]
   const storedStatement = database.prepare(rowSql(row, id, outputs))
   const permission = database.permission?.(collection)
+  const knownStatement = memoised((reference: ReferringField) => ({
+    statement: knownReferenceStatement(reference, shape, database),
+  }))
   return function* remove(plan, scope) {
     const { args, principal } = plan
     const inputs = writeInputs(plan, scope, noSlots)
@@ -60,6 +65,10 @@ export function deleteRun<S>(
       stateAt(stored, STATE),
       principal,
       scope,
+      (reference, referringId) => {
+        const { statement } = knownStatement(reference)
+        return statement && { statement, inputs: { ...inputs, slots: [referringId] } }
+      },
     )
     if (!isSystemDeletion(principal)) {
       yield* administrator?.require(stored.at(-1)) ?? []
@@ -72,6 +81,18 @@ export function deleteRun<S>(
 /** Whether Portico itself deletes the item, on behalf of neither a user nor the product's own logic. */
 function isSystemDeletion({ access, userId }: Principal): boolean {
   return access.system && access.logic !== true && userId === null
+}
+
+/** Returns whether the caller may know which item the field of a row refers to; undefined if it may not of any row. */
+function knownReferenceStatement<S>(
+  { collection, field }: ReferringField,
+  { blockers }: GuardedDelete,
+  { dialect, prepare }: WriteDatabase<S>,
+): S | undefined {
+  const known = blockers.get(field)
+  if (known === undefined) return undefined
+  const row = new RowAlias(dialect, collection.name)
+  return prepare(rowSql(row, slot(0), [sql`(${conditionSql(known, row)})`]))
 }
 
 /** Visible; the representation; the state for the event; the checks. */

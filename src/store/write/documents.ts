@@ -9,22 +9,29 @@ import type { RowAlias } from '../sql/row-alias.ts'
 import { type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
-function memberOf(members: JsonObject, name: string): JsonValue {
-  return Reflect.get(members, name)
+function memberOf(members: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(members, name) ? Reflect.get(members, name) : undefined
 }
 
-/** The algorithm of RFC 7396, 2. A member named `__proto__` is like any other. */
+function setMember(members: JsonObject, name: string, value: JsonValue): void {
+  // Assigning it would set the prototype.
+  if (name !== '__proto__') Reflect.set(members, name, value)
+  else Object.defineProperty(members, name, { value, writable: true, enumerable: true, configurable: true })
+}
+
+/**
+ * The algorithm of RFC 7396, 2. A member named `__proto__` is like any other. Changes `target`: copying an object with very many
+ * members takes several times as long as merging into it.
+ */
 export function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue {
   if (!isObject(patch)) return patch
-  // By keys: listing the entries of an object with very many members takes several times as long.
-  const merged = new Map<string, JsonValue>()
-  if (isObject(target)) for (const name of Object.keys(target)) merged.set(name, memberOf(target, name))
+  const merged: JsonObject = isObject(target) ? target : {}
   for (const name of Object.keys(patch)) {
-    const value = memberOf(patch, name)
-    if (value === null) merged.delete(name)
-    else merged.set(name, mergePatch(merged.get(name), value))
+    const value = memberOf(patch, name) ?? null
+    if (value === null) Reflect.deleteProperty(merged, name)
+    else setMember(merged, name, isObject(value) ? mergePatch(memberOf(merged, name), value) : value)
   }
-  return Object.fromEntries(merged)
+  return merged
 }
 
 /** The result of a patch, which replaces the assignment's value. */

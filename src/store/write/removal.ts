@@ -1,7 +1,8 @@
 /**
  * The changes that a deletion makes besides its own row: rows deleted by cascade and references cleared, each with its
- * event. Each level of the cascade is read in one step.
+ * event. The rows that refer to many items are read in one step.
  */
+import type { ApiError } from '../../errors.ts'
 import type { Collection, ToOne } from '../../model/model.ts'
 import type { Principal } from '../../principal.ts'
 import { recordsOfItems } from '../../records.ts'
@@ -22,12 +23,13 @@ import {
   type RemovalEffects,
   referencesTo,
   stillReferencedError,
+  unknownReferenceError,
 } from './removal/cascade-set.ts'
-import type { Cascades } from './removal/cascades.ts'
+import { type Cascades, CascadeTooLarge } from './removal/cascades.ts'
 import { ClearedFacts } from './removal/cleared-facts.ts'
 import { checkedClearing, clearedChange } from './removal/clearing.ts'
 import { type RowState, type RowStates, stateAt } from './row-states.ts'
-import type { QuerySteps, StepQueries, WriteScope } from './steps.ts'
+import type { QuerySteps, StepQueries, StepQuery, WriteScope } from './steps.ts'
 
 export class Removal<S> {
   readonly #database: WriteDatabase<S>
@@ -37,7 +39,7 @@ export class Removal<S> {
   constructor(database: WriteDatabase<S>, cascades: Cascades, states: RowStates<S>) {
     this.#database = database
     this.#cascades = cascades
-    this.#walk = new RemovalWalk(database, states)
+    this.#walk = new RemovalWalk(database, states, cascades.maxItems)
   }
 
   /**
@@ -49,9 +51,10 @@ export class Removal<S> {
     state: RowState,
     by: Principal,
     scope: WriteScope<S>,
+    isKnown: KnownReference<S>,
   ): QuerySteps<S, RemovalEffects<S>> {
     const startedAt = performance.now()
-    const { effects, changes } = yield* this.#walk.walk(item, state, by, scope)
+    const { effects, changes } = yield* this.#walk.walk(item, state, by, scope, isKnown)
     yield* this.#database.remove(effects, this.#walk.removalOf, scope)
     for (const change of yield* changes.facts.complete(changes.cleared, scope))
       scope.log({ ...change, deletion: effects })
@@ -64,8 +67,17 @@ export class Removal<S> {
   }
 }
 
-/** The limit of a statement that needs one, to return all rows. */
-const noLimit = Number.MAX_SAFE_INTEGER
+/**
+ * A query with a row of one column, 1 if the caller may know which item the field of the row with this id refers to. Undefined
+ * if the caller may not.
+ */
+export type KnownReference<S> = (reference: ReferringField, id: number) => StepQuery<S> | undefined
+
+/** How many references are examined for one that a refusal may name. */
+const maxExamined = 20
+
+/** How many items' referring rows are read in one step: a cascade that is too large is refused before all of it is read. */
+const sliceItems = 100
 
 /** The changes of a deletion, to be logged once its rows are deleted. */
 interface RemovalChanges<S> {
@@ -82,6 +94,25 @@ interface ItemReferrer<S> {
   readonly referrer: Referrer<S>
 }
 
+/** A remaining row that refers to a deleted item. */
+interface Blocking<S> extends ItemReferrer<S> {
+  readonly id: number
+}
+
+/** Names a reference that the caller may know of, if one is among them. */
+function* refusalOf<S>(
+  blocking: readonly Blocking<S>[],
+  isKnown: KnownReference<S>,
+): QuerySteps<S, ApiError> {
+  const examined = blocking.slice(0, maxExamined).flatMap(reference => {
+    const query = isKnown(reference.referrer, reference.id)
+    return query === undefined ? [] : [{ ...reference, query }]
+  })
+  const answers = yield* rowsOf(examined.map(({ query }) => query))
+  const known = examined.find((_, index) => answers[index]?.[0]?.[0] === 1)
+  return known === undefined ? unknownReferenceError() : stillReferencedError(known.item, known.referrer)
+}
+
 class RemovalWalk<S> {
   readonly #referrersOf: (target: Collection) => readonly Referrer<S>[]
   /** The statement that deletes the row with an id. */
@@ -89,9 +120,11 @@ class RemovalWalk<S> {
   readonly #states: RowStates<S>
   readonly #removeOwner: S
   readonly #removeRecord: S
+  readonly #maxItems: number
 
-  constructor(database: WriteDatabase<S>, states: RowStates<S>) {
+  constructor(database: WriteDatabase<S>, states: RowStates<S>, maxItems: number) {
     this.#states = states
+    this.#maxItems = maxItems
     this.#removeOwner = database.prepare(recordSql.removeOwner)
     this.#removeRecord = database.prepare(recordSql.remove)
     this.#referrersOf = memoised(target =>
@@ -108,10 +141,11 @@ class RemovalWalk<S> {
     state: RowState,
     by: Principal,
     scope: WriteScope<S>,
+    isKnown: KnownReference<S>,
   ): QuerySteps<S, { readonly effects: RemovalEffects<S>; readonly changes: RemovalChanges<S> }> {
     const cascadeSet = yield* this.#collect(first)
-    yield* this.#requireUnreferenced(cascadeSet)
-    const clearedItems = yield* this.#findCleared(cascadeSet)
+    yield* this.#requireUnreferenced(cascadeSet, isKnown)
+    const clearedItems = yield* this.#findCleared(first, cascadeSet)
     // Before any reference is cleared: rules may follow it.
     const facts = new ClearedFacts(this.#states, clearedItems)
     yield* facts.readBefore(scope)
@@ -128,40 +162,55 @@ class RemovalWalk<S> {
   *#collect(first: CascadeItem): QuerySteps<S, CascadeSet<Referrer<S>>> {
     const cascadeSet = new CascadeSet<Referrer<S>>()
     cascadeSet.add(first)
-    for (let level = [first]; level.length > 0; ) {
-      const referring = this.#referring(level, 'cascade')
-      const ids = yield* idsOf(referring, () => noLimit)
-      level = []
+    // `items` grows: what a slice finds comes after it.
+    for (let end = 0; end < cascadeSet.items.length; ) {
+      const slice = cascadeSet.items.slice(end, end + sliceItems)
+      end += slice.length
+      const referring = this.#referring(slice, 'cascade')
+      const ids = yield* idsOf(referring, () => this.#maxItems + 1)
       for (const [index, { referrer }] of referring.entries()) {
         for (const id of ids[index] ?? []) {
-          const item = { collection: referrer.collection, id }
-          if (cascadeSet.add(item)) level.push(item)
-          else cascadeSet.repeated.push({ id, referrer })
+          if (!cascadeSet.add({ collection: referrer.collection, id }))
+            cascadeSet.repeated.push({ id, referrer })
         }
       }
+      if (cascadeSet.items.length - 1 > this.#maxItems) throw new CascadeTooLarge(first, this.#maxItems)
     }
     return cascadeSet
   }
 
-  *#requireUnreferenced(cascadeSet: CascadeSet<Referrer<S>>): QuerySteps<S, void> {
+  *#requireUnreferenced(
+    cascadeSet: CascadeSet<Referrer<S>>,
+    isKnown: KnownReference<S>,
+  ): QuerySteps<S, void> {
     const referring = this.#referring(cascadeSet.items, 'restrict')
     // One more than the rows that are deleted: if a row remains, it is among them.
     const ids = yield* idsOf(referring, ({ collection }) => cascadeSet.countOf(collection) + 1)
-    for (const [index, { item, referrer }] of referring.entries()) {
-      const { collection } = referrer
-      if (!ids[index]?.every(id => cascadeSet.has({ collection, id })))
-        throw stillReferencedError(item, referrer)
-    }
+    const blocking = referring.flatMap((reference, index): readonly Blocking<S>[] => {
+      const { collection } = reference.referrer
+      const id = ids[index]?.find(candidate => !cascadeSet.has({ collection, id: candidate }))
+      return id === undefined ? [] : [{ ...reference, id }]
+    })
+    if (blocking.length > 0) throw yield* refusalOf(blocking, isKnown)
   }
 
   /** The remaining rows whose references are cleared: one item for each reference. */
-  *#findCleared(cascadeSet: CascadeSet<Referrer<S>>): QuerySteps<S, readonly ClearedItem<S>[]> {
+  *#findCleared(
+    first: CascadeItem,
+    cascadeSet: CascadeSet<Referrer<S>>,
+  ): QuerySteps<S, readonly ClearedItem<S>[]> {
     const referring = this.#referring(cascadeSet.items, 'clear')
-    const ids = yield* idsOf(referring, () => noLimit)
-    return referring.flatMap(({ referrer }, index) => {
-      const items = ids[index]?.map(id => ({ ...referrer, id })) ?? []
-      return items.filter(item => !cascadeSet.has(item))
-    })
+    const remaining = this.#maxItems - (cascadeSet.items.length - 1)
+    const cleared: ClearedItem<S>[] = []
+    for (let start = 0; start < referring.length; start += sliceItems) {
+      const slice = referring.slice(start, start + sliceItems)
+      const ids = yield* idsOf(slice, ({ collection }) => remaining + 1 + cascadeSet.countOf(collection))
+      for (const [index, { referrer }] of slice.entries())
+        for (const id of ids[index] ?? [])
+          if (!cascadeSet.has({ collection: referrer.collection, id })) cleared.push({ ...referrer, id })
+      if (cleared.length > remaining) throw new CascadeTooLarge(first, this.#maxItems)
+    }
+    return cleared
   }
 
   /** Returns the changes, without their facts. */

@@ -8,7 +8,7 @@ import { createRun } from './create.ts'
 import type { WriteDatabase } from './database.ts'
 import { deleteRun } from './delete.ts'
 import type { ItemChange } from './event.ts'
-import { Cascades, type OnCascade } from './removal/cascades.ts'
+import { type CascadeOptions, Cascades } from './removal/cascades.ts'
 import { Removal } from './removal.ts'
 import { RowStates, stateAt } from './row-states.ts'
 import type { QuerySteps, WriteRun, WriteScope } from './steps.ts'
@@ -23,8 +23,8 @@ export class Writes<S> {
   readonly #facts: CommittedFacts<S>
   readonly #model: Model
 
-  constructor(database: WriteDatabase<S>, onCascade: OnCascade | undefined) {
-    this.#cascades = new Cascades(onCascade)
+  constructor(database: WriteDatabase<S>, cascades: CascadeOptions | undefined) {
+    this.#cascades = new Cascades(cascades)
     this.#states = new RowStates(database)
     this.#model = database.model
     this.#facts = new CommittedFacts(database.model, this.#states)

@@ -104,7 +104,7 @@ test('a key prolongs no key that has more scopes than it has; it may shorten one
 test('an app prolongs no key that its user made', async () => {
   await withFixture({}, async fixture => {
     const { call, ann } = fixture
-    const app = await fixture.app({ scopes: ['openid', 'write:api_key', 'offline_access'] })
+    const app = await fixture.app({ scopes: ['openid', 'read:post', 'write:api_key', 'offline_access'] })
     const options = { browser: fixture.browser(), person: ann, scope: 'openid write:api_key offline_access' }
     const tokens = await newTokens(fixture, app, { ...options, parameters: { prompt: 'consent' } })
     const key = tokens.access_token ?? ''

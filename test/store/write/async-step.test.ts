@@ -113,3 +113,37 @@ test('a function that was refused a call is not kept in memory', async () => {
   collectGarbage()
   assert.equal(held.deref(), undefined)
 })
+
+test('a function whose reads and writes fill its time is UNAVAILABLE, an endless loop is a fault', async () => {
+  const timeLimit = createTimeLimit({ limitMs: 200 })
+  const limited = (start: (run: RunStep<GuardedInnerStep>) => Promise<void>) => ({
+    ...asyncStep(start, 1_000_000),
+    turn: (work: () => void) => timeLimit.turn('actions.test', work),
+  })
+  // In a turn of its own: within a microtask, no microtask of the function would run.
+  const errorOf = (given: AsyncStep<GuardedPlanStep>) =>
+    new Promise<unknown>(resolve => {
+      setImmediate(() => {
+        try {
+          runAsyncStepSync(given, () => answer)
+          resolve(undefined)
+        } catch (error) {
+          resolve(error)
+        }
+      })
+    })
+  const steady = await errorOf(
+    limited(async run => {
+      for (;;) await run(step)
+    }),
+  )
+  assert.ok(steady instanceof ApiError && steady.code === 'UNAVAILABLE', String(steady))
+  const endless = await errorOf({
+    ...limited(async run => {
+      await run(step)
+      for (;;);
+    }),
+    limitMs: 300,
+  })
+  assert.ok(!(endless instanceof ApiError && endless.code === 'UNAVAILABLE'), String(endless))
+})

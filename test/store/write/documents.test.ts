@@ -40,10 +40,14 @@ for (const [target, patch, result] of cases) {
   })
 }
 
-test('merging changes neither the patch nor the target', () => {
-  const [target, patch]: JsonValue[] = [{ a: { b: 1 } }, { a: { c: 2 } }]
-  mergePatch(target, patch ?? null)
-  assert.deepEqual([target, patch], [{ a: { b: 1 } }, { a: { c: 2 } }])
+test('merging changes the target in place, and neither changes nor shares the objects of the patch', () => {
+  const target = { a: { b: 1 }, e: 5 }
+  const patch = { a: { c: 2 }, d: { f: 3 }, e: null }
+  const merged = mergePatch(target, patch)
+  assert.equal(merged, target)
+  mergePatch(merged, { a: { c: 4 }, d: { f: 6 } })
+  assert.deepEqual(target, { a: { b: 1, c: 4 }, d: { f: 6 } })
+  assert.deepEqual(patch, { a: { c: 2 }, d: { f: 3 }, e: null })
 })
 
 const notes = checkModel(

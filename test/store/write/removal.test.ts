@@ -1,6 +1,9 @@
 /** Deletions that cascade, clear references or are refused: the remaining rows, and an event for each change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SlicedDeletion } from '../../../src/cli/sliced-deletion.ts'
+import { createGuard } from '../../../src/plan/guard.ts'
+import { createRun } from '../../../src/serve/store.ts'
 import { type Cascade, maxUnreportedCascade } from '../../../src/store/write/removal/cascades.ts'
 import { Client } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
@@ -33,7 +36,7 @@ for (const { name, within } of databaseKinds) {
   test(`${name}: a deletion that cascades to more than ${maxUnreportedCascade} items is reported, and a smaller one only counted`, () =>
     within(async database => {
       const reported: Cascade[] = []
-      const store = await database.open(storage, { onCascade: cascade => reported.push(cascade) })
+      const store = await database.open(storage, { cascades: { onLarge: cascade => reported.push(cascade) } })
       try {
         const client = new Client(store, storage)
         const boxes = [await client.create('boxes', {}), await client.create('boxes', {})]
@@ -68,6 +71,55 @@ for (const { name, within } of databaseKinds) {
         assert.equal(reported.length, 1)
         assert.equal(store.counts().cascaded, 2 * maxUnreportedCascade + 1)
         await assert.rejects(client.remove('things', spare.id), { code: 'NOT_FOUND' })
+      } finally {
+        await store.close()
+      }
+    }))
+
+  test(`${name}: a deletion that would delete or clear more than the bound is refused as a whole, and done in slices`, () =>
+    within(async database => {
+      const store = await database.open(storage, { cascades: { maxItems: 4 } })
+      try {
+        const client = new Client(store, storage)
+        const add = async (count: number, create: () => Promise<unknown>) => {
+          for (let made = 0; made < count; made++) await create()
+        }
+        const boxes = async (within_id: number, count: number) => {
+          const ids: number[] = []
+          await add(count, async () => ids.push((await client.create('boxes', { within_id })).id))
+          return ids
+        }
+        const count = async (table: string) =>
+          Number(Object.values((await database.rows(`SELECT count(*) FROM ${table}`))[0] ?? {})[0])
+        const outside = await client.create('boxes', {})
+        const full = await client.create('boxes', {})
+        const [inner = 0] = await boxes(full.id, 3)
+        const spare = (spare_box_id: number) =>
+          client.create('things', { name: 'x', box_id: outside.id, spare_box_id })
+        await spare(full.id)
+        // Exactly the bound: three boxes and a cleared reference.
+        await client.remove('boxes', full.id)
+        assert.deepEqual([await count('boxes'), await count('things')], [1, 1])
+        assert.notEqual(inner, 0)
+
+        const large = await client.create('boxes', {})
+        const [first = 0] = await boxes(large.id, 3)
+        await boxes(first, 7)
+        await add(6, () => spare(large.id))
+        const tooLarge = {
+          code: 'CONFLICT',
+          message: `Deleting this item would delete or change more than 4 other items at once. An operator can delete it in slices: \`portico delete boxes ${large.id}\`.`,
+        }
+        await assert.rejects(client.remove('boxes', large.id), tooLarge)
+        assert.deepEqual([await count('boxes'), await count('things')], [12, 7])
+        const run = createRun(createGuard(storage), store)
+        const deletion = new SlicedDeletion({ model: storage, run })
+        await deletion.remove('boxes', large.id)
+        assert.deepEqual([await count('boxes'), await count('things')], [1, 7])
+        assert.equal(deletion.count, 6 + 10)
+        const rows = await database.rows('SELECT count(*) FROM things WHERE spare_box_id IS NOT NULL')
+        assert.equal(Number(Object.values(rows[0] ?? {})[0]), 0)
+        assert.equal((await database.rows(`SELECT 1 FROM _events WHERE kind = 'deleted'`)).length, 15)
       } finally {
         await store.close()
       }

@@ -3,7 +3,7 @@
 import { createTimeLimit, type TimeLimit } from '../../../time-limit.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
 import { type Retention, retentionOf } from '../../log/pruning.ts'
-import type { OnCascade } from '../../write/removal/cascades.ts'
+import type { CascadeOptions } from '../../write/removal/cascades.ts'
 
 export interface ReplicaSettings {
   readonly url: string
@@ -32,7 +32,7 @@ export interface PostgresOptions {
   /** How many reads, and how many writes, may wait. 10,000 by default. */
   readonly maxWaiting?: number
   /** Called for each deletion that cascades to many items, before its commit. */
-  readonly onCascade?: OnCascade | undefined
+  readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
   /** The time, in milliseconds since 1970. Omitted: the process's clock, and in access rules the database's. */
@@ -61,7 +61,7 @@ export function postgresSettings(options: PostgresOptions) {
       clock: options.now,
       queries,
       timeLimit,
-      onCascade: options.onCascade,
+      cascades: options.cascades,
     },
   }
 }

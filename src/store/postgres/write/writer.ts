@@ -8,7 +8,7 @@ import type { RecordChanges } from '../../records.ts'
 import { arrayOf } from '../../sql/postgres.ts'
 import type { StoreCounts } from '../../store.ts'
 import { noInputs, slotInputs } from '../../values.ts'
-import type { OnCascade } from '../../write/removal/cascades.ts'
+import type { CascadeOptions } from '../../write/removal/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
 import { Writes } from '../../write/writes.ts'
 import { none, type WriteResult } from '../../write/written.ts'
@@ -41,7 +41,7 @@ export interface WriterOptions {
   readonly reads: TransactionReads
   readonly maxWaiting: number
   readonly health: WriteHealth
-  readonly onCascade: OnCascade | undefined
+  readonly cascades: CascadeOptions | undefined
   /** The time, in milliseconds since 1970. */
   readonly now: () => number
   /** See `GroupCommit`. */
@@ -66,7 +66,7 @@ export class Writer {
   constructor(database: PostgresWrites, options: WriterOptions) {
     const { open, lease, lanes, timeoutMs, lockWaitMs, maxWaiting, now, clock, betweenGroups } = options
     this.#options = options
-    this.#writes = new Writes(database, options.onCascade)
+    this.#writes = new Writes(database, options.cascades)
     this.#locks = new TableLocks(database.model)
     this.#asyncStepLocks = new AsyncStepLocks(this.#locks)
     this.#independentDeletes = independentDeletes(database.model)

@@ -7,7 +7,7 @@ import type { GuardedProgram } from '../../../plan/transaction.ts'
 import type { TimeLimit } from '../../../time-limit.ts'
 import type { RecordChanges } from '../../records.ts'
 import type { StoreCounts } from '../../store.ts'
-import type { OnCascade } from '../../write/removal/cascades.ts'
+import type { CascadeOptions } from '../../write/removal/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
 import { Writes } from '../../write/writes.ts'
 import type { WriteResult } from '../../write/written.ts'
@@ -39,7 +39,7 @@ export interface WriterOptions {
   readonly afterCommit: () => void
   readonly health: WriteHealth
   readonly identity: FileIdentity
-  readonly onCascade: OnCascade | undefined
+  readonly cascades: CascadeOptions | undefined
   readonly reads: TransactionReads
   readonly timeLimit: TimeLimit
 }
@@ -53,7 +53,7 @@ export class Writer {
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, onCommit, afterCommit, health, identity } = options
-    this.#writes = new Writes(new SqliteWrites(model, connection, options.timeLimit), options.onCascade)
+    this.#writes = new Writes(new SqliteWrites(model, connection, options.timeLimit), options.cascades)
     this.#scope = new SqliteScope(events)
     this.#reads = options.reads
     this.#connection = connection

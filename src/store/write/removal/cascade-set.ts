@@ -67,8 +67,8 @@ export function clearedNames(field: Field, { fields }: Collection): readonly str
   )
 }
 
-/** The error for a row to which the database finds references that the walk did not find. */
-export function unknownReferenceError(cause: unknown): ApiError {
+/** The error for a row with references that the caller may not know of, or that only the database found. */
+export function unknownReferenceError(cause?: unknown): ApiError {
   return new ApiError('CONFLICT', 'Other items still refer to this one.', { cause })
 }
 

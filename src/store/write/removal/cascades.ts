@@ -1,4 +1,5 @@
-/** Counts the items to which deletions cascade, and reports large cascades, for which other writes wait. */
+/** Counts the items to which deletions cascade, reports large cascades, for which other writes wait, and refuses larger ones. */
+import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { CascadeItem } from './cascade-set.ts'
 
@@ -17,7 +18,22 @@ export interface Cascade {
   readonly durationMs: number
 }
 
-export type OnCascade = (cascade: Cascade) => void
+export interface CascadeOptions {
+  /** Called after a large one. */
+  readonly onLarge?: ((cascade: Cascade) => void) | undefined
+  /** A deletion that would delete more items besides its own, or clear more references, is refused; default: none is. */
+  readonly maxItems?: number | undefined
+}
+
+/** A deletion is refused because of the items that it would delete or change besides its own. */
+export class CascadeTooLarge extends ApiError {
+  constructor({ collection, id }: CascadeItem, maxItems: number) {
+    super(
+      'CONFLICT',
+      `Deleting this item would delete or change more than ${maxItems} other items at once. An operator can delete it in slices: \`portico delete ${collection.name} ${id}\`.`,
+    )
+  }
+}
 
 interface CascadeCounts {
   readonly cascadeSet: {
@@ -27,13 +43,18 @@ interface CascadeCounts {
   readonly cleared: ReadonlyMap<string, number>
 }
 
+/** More than any database has. */
+const unbounded = 1_000_000_000_000
+
 export class Cascades {
-  readonly #onLarge: OnCascade | undefined
+  readonly #onLarge: CascadeOptions['onLarge']
+  readonly maxItems: number
   /** The number of items that were deleted, or lost a reference, with another one. */
   items = 0
 
-  constructor(onLarge: OnCascade | undefined) {
+  constructor({ onLarge, maxItems = unbounded }: CascadeOptions = {}) {
     this.#onLarge = onLarge
+    this.maxItems = maxItems
   }
 
   /** `startedAt`: of `performance.now()`. */

@@ -153,6 +153,70 @@ test('a stored name is shown without invisible characters, and isolated from the
   })
 })
 
+const posing = [
+  ...[
+    'ᴘortico',
+    'Pᴏʀᴛɪᴄᴏ',
+    'РΟRΤІСО',
+    'Ꮲortico',
+    'ꓑortico',
+    '🅟ortico',
+    '🅿ortico',
+    '🇵ortico',
+    'Pørtico',
+    'Port1c0',
+    'ⓟortico',
+  ],
+  ...[
+    'Portico Security',
+    'Portico – Support Team',
+    'Official Portico',
+    'PorticoSecurity',
+    'porticosupport',
+    'The Portico App',
+  ],
+  ...[
+    'ᴘortico Sеcurity',
+    'Portico S e c u r i t y',
+    'Portico Account Guard',
+    'Sicherheit von Portico',
+    'Portico Login',
+    'Portico.com',
+  ],
+  ...[
+    'Security Team',
+    'Official Support',
+    'Account Verification',
+    'Portico Admin',
+    'Admin @ Portico',
+    'Portico 𝐒𝐞𝐜𝐮𝐫𝐢𝐭𝐲',
+  ],
+]
+
+const honest = [
+  ...[
+    'Reader for Portico',
+    'Portico Backup',
+    'Steam Tracker for Portico',
+    'Porticoes of Bologna',
+    'Console',
+    'Web',
+    'Notes',
+  ],
+  ...['Teamwork', 'Support Desk Analytics', 'Читалка', 'Ελληνικά', 'Adminer', 'Secure Notes', 'Corn & Modem'],
+]
+
+test('a name that users would take for the service or for a part of it is refused, and others are not', () => {
+  for (const name of posing) assert.throws(() => requireName(name, 'Portico'), /Portico/, name)
+  for (const name of honest) assert.doesNotThrow(() => requireName(name, 'Portico'), name)
+  // A short name, and one that itself contains such a word.
+  for (const name of ['X Support', 'Х']) assert.throws(() => requireName(name, 'X'), name)
+  for (const name of ['Xylophone Support Tools', 'Next'])
+    assert.doesNotThrow(() => requireName(name, 'X'), name)
+  assert.doesNotThrow(() => requireName('Team Space Reader', 'Team Space'))
+  assert.throws(() => requireName('Team Space Security', 'Team Space'))
+})
+
 test('a service whose name has no letters accepts any app name', () => {
   assert.doesNotThrow(() => requireName('★', '★'))
   assert.throws(() => requireName('P.o.r.t.i.c.o', 'Portico'), /Portico/)

@@ -16,7 +16,7 @@ function requestOf(end: Error): InteractionRequest {
   return { provider, req: { url: '/oauth/interaction/one' }, res: {} } as unknown as InteractionRequest
 }
 
-const interactions = new Interactions({ consents: {} as Consents, sentencesOf: () => [] })
+const interactions = new Interactions({ consents: {} as Consents, sentencesOf: () => [], onConnected() {} })
 
 test('a form that is sent twice at the same time is answered as one that is late', async () => {
   const request = requestOf(new SessionNotFound('interaction session not found'))
