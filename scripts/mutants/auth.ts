@@ -99,9 +99,9 @@ const credentials: readonly Mutant[] = [
     ['auth/keys/key-bounds'],
     [
       [
-        'a credential prolongs a key beyond its own end',
-        'if (end > principal.expiresAt) refuse(principal)\n      requireRights',
-        'requireRights',
+        'a key may be prolonged beyond its changer',
+        '      if (end > principal.expiresAt) refuse(principal)\n',
+        '',
       ],
       [
         'a replacement without an expiry time keeps the old one',
@@ -111,8 +111,14 @@ const credentials: readonly Mutant[] = [
       ['an inherited expiry time is treated as none', '[...shape.set, ...computed].find', 'shape.set.find'],
       [
         'another user’s key can be read',
-        'if (key?.user_id !== principal.userId || end',
-        'if (key === undefined || end',
+        'key?.user_id !== principal.userId || end',
+        'key === undefined || end',
+      ],
+      ['a key with more scopes may be prolonged', '      requireRights(key, principal)\n', ''],
+      [
+        'an app may prolong keys of its user',
+        'access.thirdParty && third_party !== true',
+        'third_party === false',
       ],
     ],
   ),

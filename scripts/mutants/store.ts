@@ -591,9 +591,14 @@ const writes: readonly Mutant[] = [
         'cleared.push',
       ],
       [
-        'a further reference to a row of the cascade is forgotten',
-        'if (!cascadeSet.add({ collection: referrer.collection, id }))\n            cascadeSet.repeated.push({ id, referrer })',
-        'cascadeSet.add({ collection: referrer.collection, id })',
+        'a large cascade is not refused',
+        'if (cascadeSet.items.length - 1 > this.#maxItems) throw',
+        'if (cascadeSet.items.length < 0) throw',
+      ],
+      [
+        'a refused deletion names a hidden item',
+        'answers[index]?.[0]?.[0] === 1',
+        'answers[index] !== undefined',
       ],
       [
         'clearing references does not increase versions',

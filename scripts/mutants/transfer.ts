@@ -60,8 +60,10 @@ export const transfer: readonly Mutant[] = [
       'if (cells.length !== columns.length) {',
       'if (cells.length > columns.length) {',
     ],
+  ]),
+  ...mutantsOf('cli/transfer/rows', importOf('faulty rows are skipped'), [
     [
-      'a faulty row without details stops the import',
+      'a row that is no JSON is refused without a reason',
       'if (details.length === 0) return [error',
       'if (details.length < 0) return [error',
     ],

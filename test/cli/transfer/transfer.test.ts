@@ -196,7 +196,10 @@ for (const kind of kinds) {
       write('rows.csv', 'name\na\nb\nfree\nc\nd\n')
       const grown = await portico('import', 'things', 'rows.csv', '--on-conflict', 'skip')
       assert.equal(grown.out, '1 row of things imported, 4 rows skipped because of conflicts.\n', grown.err)
-      assert.equal(await countOf(project), 6)
+      write('rows.csv', 'name\ne\nf\ngree\nh\ni\n')
+      const ofSameLength = await portico('import', 'things', 'rows.csv')
+      assert.equal(ofSameLength.out, '5 rows of things imported.\n', ofSameLength.err)
+      assert.equal(await countOf(project), 11)
     },
   )
 
@@ -214,6 +217,8 @@ for (const kind of kinds) {
       .split('\n')
       .map(line => JSON.parse(line))
     assert.deepEqual(rejected.map(rejection => rejection.line).toSorted(), [2, 3, 5, 7, 8, 9])
+    const noJson = rejected.find(rejection => rejection.line === 3)
+    assert.match(noJson.reasons.join(), /^The row is not valid JSON/)
     assert.deepEqual(
       rejected.find(rejection => rejection.line === 5),
       { line: 5, reasons: ['name: Another item already has this value.'], row: '{"name":"a"}' },

@@ -59,10 +59,10 @@ def main() -> dict[str, object]:
             name="one",
             large=2**53 - 1,
             ratio=0.5,
-            state=ThingState.IN_BETWEEN,
+            state=ThingState.THING_STATE_IN_BETWEEN,
             payload={"a": [1, None]},
             tags=["x"],
-            shape=ThingCreateShapeType0(width=3, unit=ThingShapeUnit.MM),
+            shape=ThingCreateShapeType0(width=3, unit=ThingShapeUnit.THING_SHAPE_UNIT_MM),
             either=7,
             level=ThingLevel.THING_LEVEL_LOW,
             day=datetime.date(2026, 1, 31),
@@ -78,7 +78,7 @@ def main() -> dict[str, object]:
     assert included and included.owner
     merged = ThingUpdateShapeType0.from_dict({"unit": None})
     change = ThingUpdate(
-        body="changed", mood=ThingMood.GOOD, mail=None, payload={"a": None, "b": 1}, shape=merged
+        body="changed", mood=ThingMood.THING_MOOD_GOOD, mail=None, payload={"a": None, "b": 1}, shape=merged
     )
     updated = value_of(update_thing.sync(one.id, client=client, body=change))
     pages, cursors = page(), cursor()
