@@ -91,11 +91,14 @@ export type WholeItemIn<C, N> = Flat<
   { readonly id: number } & WholeItemOf<FieldsIn<C, N>> & TimesOf<UpdatedAtIn<C, N>> & ComputedIn<C, N>
 >
 
-type RelationName<Field, Options> = Options extends { readonly as: infer As extends string }
-  ? As
-  : Field extends `${infer Name}_id`
-    ? Name
-    : never
+/** Clients cannot name the relation of an internal field. */
+type RelationName<Field, Options> = Options extends { readonly internal: true }
+  ? never
+  : Options extends { readonly as: infer As extends string }
+    ? As
+    : Field extends `${infer Name}_id`
+      ? Name
+      : never
 
 /** To-one relations by name, each with its target. */
 type ToOneOf<F> = {
