@@ -54,6 +54,15 @@ function postFaults(options: object, others: object = {}): readonly string[] {
 
 const fieldFaults = (fields: object) => postFaults({ fields })
 
+test('a collection has at most as many fields as both databases return at once', () => {
+  const fields = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, string({ optional: true })]))
+  assert.deepEqual(fieldFaults(fields(400)), [])
+  assert.deepEqual(postFaults({ fields: fields(400), computed: { more: computed(field('f0')) } }), [
+    'posts.fields: These are 401 fields, computed ones included. Write at most 400; a `json()` field can hold many values.',
+  ])
+})
+
 const builtinCollections = ['api_keys', 'oauth_apps', 'oauth_app_secrets', 'webhooks', 'webhook_deliveries']
 
 const blogScopes = ['user', 'post', 'api_key', 'oauth_app', 'oauth_app_secret', 'webhook', 'webhook_delivery']

@@ -103,6 +103,18 @@ function singularFor(name: string, options: CollectionOptions, faults: Faults): 
   return String(singular)
 }
 
+/** SQLite's `json_object` takes 500 names with their values; an answer may have relations and aliases besides the fields. */
+const maxFields = 400
+
+function checkFieldCount(name: string, { fields, computed }: CollectionOptions, faults: Faults): void {
+  const count = Object.keys({ ...fields, ...computed }).length
+  faults.addUnless(
+    count <= maxFields,
+    `${name}.fields`,
+    `These are ${count} fields, computed ones included. Write at most ${maxFields}; a \`json()\` field can hold many values.`,
+  )
+}
+
 function ownFields(
   name: string,
   options: CollectionOptions,
@@ -112,6 +124,7 @@ function ownFields(
     faults.add(`${name}.fields`, 'Write the fields: `fields: { title: string() }`.')
     return []
   }
+  checkFieldCount(name, options, faults)
   return Object.entries(options.fields).filter(([field, value]) => {
     const place = `${name}.fields.${field}`
     if (!isField(value)) {
