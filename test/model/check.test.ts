@@ -58,7 +58,7 @@ test('a collection has at most as many fields as both databases return at once',
   const fields = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, index) => [`f${index}`, string({ optional: true })]))
   assert.deepEqual(fieldFaults(fields(400)), [])
-  assert.deepEqual(postFaults({ fields: fields(400), computed: { more: computed(field('f0')) } }), [
+  assert.deepEqual(postFaults({ fields: fields(400), computed: { more: computed(field('f0'), {}) } }), [
     'posts.fields: These are 401 fields, computed ones included. Write at most 400; a `json()` field can hold many values.',
   ])
 })

@@ -27,6 +27,10 @@ export interface Dialect {
    * large. `value`: the stored one. Omitted: long values are not counted while the statement runs.
    */
   readonly counted?: ((value: Sql, json: Sql) => Sql) | undefined
+  /** The size of a long value that `counted` leaves out because it is short. */
+  readonly uncountedBytes?: (value: Sql) => Sql
+  /** `json` as an expression that counts `bytes`, as `counted` does. Omitted: objects are not counted while the statement runs. */
+  readonly countedAs?: ((bytes: Sql, json: Sql) => Sql) | undefined
   /**
    * The text of an answer; an empty text, which is no JSON, if its size is over `Inputs.answerBound`. Omitted: `counted` bounds
    * the answer.

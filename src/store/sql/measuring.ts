@@ -12,6 +12,7 @@ export function measuring(dialect: Dialect): Dialect {
   return {
     ...dialect,
     counted: undefined,
+    countedAs: undefined,
     boundedText: undefined,
     object: entries => sizeSum(entries.map(([key, value]) => ({ bytes: key.length + 3, value }))),
     tuple: items => sizeSum(items.map(value => ({ bytes: 0, value }))),

@@ -1,5 +1,4 @@
 /** The selection as a JSON object that the database builds, with related rows nested in it. */
-import { maxBytesOf } from '../../model/fields/max-bytes.ts'
 import type { GuardedRelation, GuardedSelected, GuardedSelectedList } from '../../plan/guarded.ts'
 import type { Condition, GuardedSort, RelationPath } from '../../plan/guarded-conditions.ts'
 import type { FieldForm } from '../../plan/plan.ts'
@@ -18,10 +17,8 @@ import { excludedFromIndexes } from './index-exclusion.ts'
 import type { RowAlias } from './row-alias.ts'
 import { isRanked, readRankingFirst, readSearchIndexFirst, type SearchedList } from './search.ts'
 import { sortedSql } from './sorted.ts'
+import { isCounted, uncountedSize } from './uncounted-size.ts'
 import { arg, type Sql, sql, textLiteral } from './writer.ts'
-
-/** Values up to this size are not counted while a statement runs: see `Dialect.counted`. */
-const maxShortBytes = 1024
 
 /** The JSON object of `select` over `row`. */
 export function objectSql(select: readonly GuardedSelected[], row: RowAlias): Sql {
@@ -50,7 +47,7 @@ export function formSql(
 ): Sql {
   if (form !== undefined) return dialect.string(textForm(column, form))
   const json = dialect.json(column, field)
-  return maxBytesOf(field.type) > maxShortBytes ? (dialect.counted?.(column, json) ?? json) : json
+  return isCounted(field.type) ? (dialect.counted?.(column, json) ?? json) : json
 }
 
 /** A value as text, in the form. */
@@ -75,8 +72,10 @@ function lookUpTarget(
 ): Sql {
   const target = row.another(path.target.name)
   const object = objectSql(select, target)
+  const size = uncountedSize(select, target)
+  const counted = size.isLarge ? (target.dialect.countedAs?.(size.ofRow, object) ?? object) : object
   const conditions = whereClause([linkCondition(path, target, row), conditionSql(rows, target)])
-  return sql`(SELECT ${object} FROM ${target.from()}${conditions})`
+  return sql`(SELECT ${counted} FROM ${target.from()}${conditions})`
 }
 
 /** Whether the reference alone provides everything that is selected: the foreign key guarantees that its target exists. */
@@ -136,6 +135,7 @@ export function manySql(
       after: startPosition,
       limit: limitSql,
     })
+  const counted = target.dialect.countedAs?.(uncountedSize(select, target).ofRows, array) ?? array
   const { collection } = searchedList
   inner.excludedFromIndexes = excludedFromIndexes(searchedList.rows, collection, sort)
   const conditions = conditionsOf(inner)
@@ -148,7 +148,7 @@ export function manySql(
     offset: undefined,
   }
   const query = sortedSql(sortedRows, inner, inner.columns(target), target.usedColumns())
-  const rows = sql`(SELECT ${array} FROM ${target.of(query)})`
+  const rows = sql`(SELECT ${counted} FROM ${target.of(query)})`
   if (!connection) return rows
   return target.dialect.object([
     ['rows', rows],

@@ -73,6 +73,9 @@ function countedBy(size: (value: Sql, json: Sql) => Sql): Dialect['counted'] {
 export const sqlite: Dialect = {
   sign: '?',
   counted: countedBy(value => sql`octet_length(${value})`),
+  uncountedBytes: value =>
+    sql`iif(octet_length(${value}) <= ${[String(maxUncountedBytes)]}, octet_length(${value}), 0)`,
+  countedAs: (bytes, json) => sql`CASE WHEN ${[answerSizeFunction]}(${bytes}) THEN ${json} END`,
   object,
   tuple: items => sql`json_array(${join(items, ', ')})`,
   array: item => sql`json_group_array(${item})`,

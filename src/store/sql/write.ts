@@ -44,7 +44,9 @@ export function hasLists(select: readonly GuardedSelected[]): boolean {
 
 /** The item as `If-Match` compares it. No client gets this text, so its bytes are not counted. */
 export function representationSql(select: readonly GuardedSelected[], row: RowAlias): Sql {
-  return row.dialect.text(objectSql(select, row.in({ ...row.dialect, counted: undefined })))
+  return row.dialect.text(
+    objectSql(select, row.in({ ...row.dialect, counted: undefined, countedAs: undefined })),
+  )
 }
 
 /** The item as the event log stores it: every field that any caller may read. */

@@ -28,6 +28,11 @@ function texts(shape: CompositeShape, args: readonly number[], guard = open, who
   }
 }
 
+/** SQLite's expression for a value of any length, and for a list of rows with so many bytes: see `Dialect.counted`. */
+const counted = (column: string, json = column) =>
+  `CASE WHEN ${column} IS NULL OR octet_length(${column}) <= 256 OR _within_answer(octet_length(${column})) THEN ${json} END`
+const countedRows = (bytes: string, array: string) => `CASE WHEN _within_answer(${bytes}) THEN ${array} END`
+
 const everyPost = { filter: undefined, sort: orderById, limit: 1 } as const
 
 test('several roots are one statement with one subquery each', () => {
@@ -36,7 +41,7 @@ test('several roots are one statement with one subquery each', () => {
     { kind: 'list', key: 'posts', collection: 'posts', list: everyPost, select: [field('title')] },
   )
   assert.deepEqual(texts(shape, [1, 10]), {
-    sqlite: `SELECT json_object('user', (SELECT json_object('id', CAST("t1"."id" AS TEXT), 'name', "t1"."name") FROM "users" AS "t1" WHERE "t1"."id" = ?1), 'posts', (SELECT json_group_array(json_object('title', "t2"."title")) FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT ?2 + 0) AS "t2"))`,
+    sqlite: `SELECT json_object('user', (SELECT json_object('id', CAST("t1"."id" AS TEXT), 'name', ${counted('"t1"."name"')}) FROM "users" AS "t1" WHERE "t1"."id" = ?1), 'posts', (SELECT ${countedRows(`count(*) * 12 + total(coalesce(iif(octet_length("t2"."title") <= 256, octet_length("t2"."title"), 0), 0))`, `json_group_array(json_object('title', ${counted('"t2"."title"')}))`)} FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT ?2 + 0) AS "t2"))`,
     postgres: `SELECT (concat('{"user":', coalesce(((SELECT concat('{"id":', coalesce((to_json(CAST("t1"."id" AS TEXT)))::text, 'null'), ',"name":', coalesce((to_json("t1"."name"))::text, 'null'), '}') FROM "users" AS "t1" WHERE "t1"."id" = $1))::text, 'null'), ',"posts":', coalesce(((SELECT concat('[', string_agg(concat('{"title":', coalesce((to_json("t2"."title"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t2"."title" FROM "posts" AS "t2" ORDER BY "t2"."id" LIMIT $2) AS "t2"))::text, 'null'), '}'))::text`,
   })
 })
@@ -51,7 +56,7 @@ test('a related item is looked up, unless only its id is selected', () => {
   })
   assert.equal(
     texts(composite(author([id, field('name')])), [1]).sqlite,
-    `SELECT json_object('post', (SELECT json_object('author', (SELECT json_object('id', CAST("t2"."id" AS TEXT), 'name', "t2"."name") FROM "users" AS "t2" WHERE "t2"."id" = "t1"."author_id")) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
+    `SELECT json_object('post', (SELECT json_object('author', (SELECT json_object('id', CAST("t2"."id" AS TEXT), 'name', ${counted('"t2"."name"')}) FROM "users" AS "t2" WHERE "t2"."id" = "t1"."author_id")) FROM "posts" AS "t1" WHERE "t1"."id" = ?1))`,
   )
   assert.equal(
     texts(composite(author([id])), [1]).sqlite,
@@ -95,7 +100,7 @@ test('a connection returns the sort keys of its rows and the total', () => {
   const { sqlite: text } = texts(shape, [0, 11, 5, 0, 7])
   assert.equal(
     text,
-    `SELECT json_object('c', json_object('rows', (SELECT json_group_array(json_object('node', json_object('id', CAST("t1"."id" AS TEXT)), 'keys', json_array("t1"."title", "t1"."id"))) FROM (SELECT "t1"."id", "t1"."title" FROM "posts" AS "t1" WHERE "t1"."rank" > ?1 AND ("t1"."title", "t1"."id") > (?2, ?3) ORDER BY "t1"."title", "t1"."id" LIMIT ?4 + 0) AS "t1"), 'total', (SELECT count(*) FROM "posts" AS "t2" WHERE "t2"."rank" > ?1)))`,
+    `SELECT json_object('c', json_object('rows', (SELECT ${countedRows('count(*) * 9', `json_group_array(json_object('node', json_object('id', CAST("t1"."id" AS TEXT)), 'keys', json_array(${counted('"t1"."title"')}, "t1"."id")))`)} FROM (SELECT "t1"."id", "t1"."title" FROM "posts" AS "t1" WHERE "t1"."rank" > ?1 AND ("t1"."title", "t1"."id") > (?2, ?3) ORDER BY "t1"."title", "t1"."id" LIMIT ?4 + 0) AS "t1"), 'total', (SELECT count(*) FROM "posts" AS "t2" WHERE "t2"."rank" > ?1)))`,
   )
 })
 
@@ -111,7 +116,7 @@ test('the fields of an event replace those of the stored row, except for fields 
   })
   assert.equal(
     texts(shape, [1, 0], guard, ann).sqlite,
-    `SELECT json_object('p', (SELECT json_object('title', "t1"."title", 'extra', json("t1"."extra")) FROM (SELECT ?1 ->> '$.title' AS "title", ?1 -> '$.extra' AS "extra", ?1 ->> '$.id' AS "id", (SELECT "pin" FROM "posts" WHERE "id" = ?2) AS "pin") AS "t1" WHERE "t1"."id" = ?2 AND "t1"."pin" = ?3))`,
+    `SELECT json_object('p', (SELECT json_object('title', ${counted('"t1"."title"')}, 'extra', ${counted('"t1"."extra"', 'json("t1"."extra")')}) FROM (SELECT ?1 ->> '$.title' AS "title", ?1 -> '$.extra' AS "extra", ?1 ->> '$.id' AS "id", (SELECT "pin" FROM "posts" WHERE "id" = ?2) AS "pin") AS "t1" WHERE "t1"."id" = ?2 AND "t1"."pin" = ?3))`,
   )
 })
 

@@ -140,7 +140,7 @@ test('a many-to-many list, nested list and filter each use the join collection',
   }
   both(
     dialect => itemSql(guard({ shape, args: [1, 5] }, system).shape, dialect),
-    `SELECT json_object('tags', (SELECT json_group_array(json_object('name', "t1"."name")) FROM (SELECT "t1"."name" FROM "tags" AS "t1" WHERE "t1"."id" IN (SELECT "t2"."tag_id" FROM "note_tags" AS "t2" WHERE "t2"."note_id" = "t0"."id") ORDER BY "t1"."name" DESC, "t1"."id" DESC LIMIT ?1 + 0) AS "t1")) FROM "notes" AS "t0" WHERE "t0"."id" = ?2`,
+    `SELECT json_object('tags', (SELECT CASE WHEN _within_answer(count(*) * 11 + total(coalesce(octet_length("t1"."name"), 0))) THEN json_group_array(json_object('name', "t1"."name")) END FROM (SELECT "t1"."name" FROM "tags" AS "t1" WHERE "t1"."id" IN (SELECT "t2"."tag_id" FROM "note_tags" AS "t2" WHERE "t2"."note_id" = "t0"."id") ORDER BY "t1"."name" DESC, "t1"."id" DESC LIMIT ?1 + 0) AS "t1")) FROM "notes" AS "t0" WHERE "t0"."id" = ?2`,
     `SELECT (concat('{"tags":', coalesce(((SELECT concat('[', string_agg(concat('{"name":', coalesce((to_json("t1"."name"))::text, 'null'), '}'), ','), ']') FROM (SELECT "t1"."name" FROM "tags" AS "t1" WHERE "t1"."id" IN (SELECT "t2"."tag_id" FROM "note_tags" AS "t2" WHERE "t2"."note_id" = "t0"."id") ORDER BY "t1"."name" DESC, "t1"."id" DESC LIMIT $1) AS "t1"))::text, 'null'), '}'))::text FROM "notes" AS "t0" WHERE "t0"."id" = $2`,
   )
   const byName = { kind: 'compare', field: 'name', operator: 'in', param: 2 } as const
