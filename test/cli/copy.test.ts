@@ -64,7 +64,7 @@ test('invalid arguments are reported in one sentence, without a password', async
       /^The database cannot be reached/,
     ],
     [
-      ['copy', '--from', 'model.ts', '--to', 'x.db'],
+      ['copy', '--from', './model.ts', '--to', 'x.db'],
       1,
       /^The database cannot be opened: file is not a database/,
     ],

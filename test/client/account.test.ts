@@ -6,7 +6,12 @@ import { boolean, model, string, users } from '../../src/index.ts'
 import { sharedFixtures } from '../conformance/oauth/server.ts'
 import { sqlite } from '../setups/sqlite.ts'
 
-const withFixture = sharedFixtures(sqlite, { 'accounts.signUp': 'open' })
+// Without a mail server, a reset is refused. Nothing listens at this one: the answers do not depend on it.
+const withFixture = sharedFixtures(sqlite, {
+  'accounts.signUp': 'open',
+  'mail.smtp': 'smtp://127.0.0.1:1',
+  'mail.from': 'blog@example.com',
+})
 
 /** Acts as a page of the origin; Node keeps no cookies. */
 function pageOf(url: string, headers: Readonly<Record<string, string>> = { Origin: url }): AccountClient {
