@@ -234,10 +234,10 @@ test('check names the file and lists every fault with its place', async () => {
 
 test('an invalid database, or one that cannot be created, is reported in one sentence', async () => {
   for (const [command, file] of [
-    [['migrate'], 'model.ts'],
-    [['start'], 'model.ts'],
-    [['start'], 'model.ts/below.db'],
-    [['migrate', '--apply'], 'model.ts/below.db'],
+    [['migrate'], './model.ts'],
+    [['start'], './model.ts'],
+    [['start'], './model.ts/below.db'],
+    [['migrate', '--apply'], './model.ts/below.db'],
   ] as const) {
     const { code, err } = await portico(...command, '--database', file)
     assert.equal(code, 1, `${command} ${file}`)

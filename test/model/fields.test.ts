@@ -214,7 +214,11 @@ const cases: Readonly<Record<string, TypeCase>> = {
   email: {
     field: email(),
     same: ['ada@example.com', "o'hara+x@sub.example.co.uk", `${'a'.repeat(64)}@example.com`],
-    becomes: [['Ada@EXAMPLE.com', 'ada@example.com']],
+    becomes: [
+      ['Ada@EXAMPLE.com', 'ada@example.com'],
+      // RFC 3492: the domain in ASCII.
+      ['ada@exämple.com', 'ada@xn--exmple-cua.com'],
+    ],
     refused: [
       ...[
         'ada',
@@ -225,13 +229,7 @@ const cases: Readonly<Record<string, TypeCase>> = {
         'ada@-example.com',
         'ada@example-.com',
       ],
-      ...[
-        '.ada@example.com',
-        'ada..l@example.com',
-        'ada@example..com',
-        'ada@exämple.com',
-        'ada@example.com\n',
-      ],
+      ...['.ada@example.com', 'ada..l@example.com', 'ada@example..com', 'ada@example.com\n'],
       ...[`${'a'.repeat(65)}@example.com`, `a@${'b'.repeat(64)}.com`, `a@${'b.'.repeat(130)}com`, '<a@b.co>'],
       ...['ada@example.com,eve@example.com', '"a"@example.com', ''],
       3,
@@ -247,6 +245,8 @@ const cases: Readonly<Record<string, TypeCase>> = {
     field: url({ max: 60 }),
     same: [
       ...['https://example.com', 'http://a.b:8080/c?d=e&f=%20#g', 'https://[::1]/', 'https://EXAMPLE.com/A'],
+      // Schemes are case-insensitive (RFC 3986, 3.1).
+      'HTTPS://example.com',
       ...[
         'http://localhost',
         'http://127.0.0.1:65535',
@@ -276,7 +276,6 @@ const cases: Readonly<Record<string, TypeCase>> = {
         'https://example.com/%zz',
       ],
       ...[
-        'HTTPS://example.com',
         ' https://example.com',
         'https://example.com:99999',
         // No host (RFC 9110, 4.2.1); a colon without a port; a host that reads as another when decoded.

@@ -10,18 +10,46 @@ test('concurrent writes share one commit, and repeating a read hits the cache', 
   const store = openSqlite(blog, { file: ':memory:' })
   try {
     const client = new Client(store)
-    assert.deepEqual(store.counts(), { commits: 0, writes: 0, answerHits: 0, answerMisses: 0, cascaded: 0 })
+    assert.deepEqual(store.counts(), {
+      commits: 0,
+      writes: 0,
+      answerHits: 0,
+      answerMisses: 0,
+      cascaded: 0,
+      failedCheckpoints: 0,
+    })
     const creates = ['a', 'b', 'b', 'c'].map(name =>
       client.create('users', { name, email: `${name}@example.com` }),
     )
     const outcomes = await Promise.allSettled(creates)
     assert.equal(outcomes.filter(outcome => outcome.status === 'rejected').length, 1)
-    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 0, answerMisses: 0, cascaded: 0 })
+    assert.deepEqual(store.counts(), {
+      commits: 1,
+      writes: 3,
+      answerHits: 0,
+      answerMisses: 0,
+      cascaded: 0,
+      failedCheckpoints: 0,
+    })
     for (let index = 0; index < 3; index++) await client.item('users', 1)
-    assert.deepEqual(store.counts(), { commits: 1, writes: 3, answerHits: 2, answerMisses: 1, cascaded: 0 })
+    assert.deepEqual(store.counts(), {
+      commits: 1,
+      writes: 3,
+      answerHits: 2,
+      answerMisses: 1,
+      cascaded: 0,
+      failedCheckpoints: 0,
+    })
     await client.update('users', 2, { name: 'x' })
     await client.item('users', 1)
-    assert.deepEqual(store.counts(), { commits: 2, writes: 4, answerHits: 2, answerMisses: 2, cascaded: 0 })
+    assert.deepEqual(store.counts(), {
+      commits: 2,
+      writes: 4,
+      answerHits: 2,
+      answerMisses: 2,
+      cascaded: 0,
+      failedCheckpoints: 0,
+    })
   } finally {
     await store.close()
   }

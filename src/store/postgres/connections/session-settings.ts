@@ -1,4 +1,7 @@
-/** What every connection relies on, whatever the server, the database or the role has as its default. */
+/**
+ * What every connection relies on, whatever the server, the database or the role has as its default. Not
+ * `default_transaction_read_only`: with it, operators keep a database from changing.
+ */
 
 /** https://www.postgresql.org/docs/current/runtime-config-client.html */
 const relied: Readonly<Record<string, string>> = {
@@ -15,7 +18,6 @@ const relied: Readonly<Record<string, string>> = {
   quote_all_identifiers: 'off',
   row_security: 'on',
   default_transaction_isolation: 'read committed',
-  default_transaction_read_only: 'off',
   default_transaction_deferrable: 'off',
   statement_timeout: '0',
   lock_timeout: '0',

@@ -23,7 +23,6 @@ const hostile: readonly (readonly [name: string, value: string, expected: string
   ['quote_all_identifiers', 'on', 'off'],
   ['row_security', 'off', 'on'],
   ['default_transaction_isolation', 'serializable', 'read committed'],
-  ['default_transaction_read_only', 'on', 'off'],
   ['default_transaction_deferrable', 'on', 'off'],
   ['synchronous_commit', 'off', 'on'],
   ['client_encoding', 'latin1', 'UTF8'],
