@@ -116,7 +116,7 @@ function nextOf({ kind, values }: Operation, previous: LogicItem | undefined): L
   if (previous === undefined || kind === 'create') return { ...defaults, ...values }
   // Read-only fields keep their values.
   const keptValues = { total: previous.total ?? null, changes: previous.changes ?? null }
-  const extra = mergePatch(previous.extra, values.extra ?? null)
+  const extra = mergePatch(structuredClone(previous.extra), values.extra ?? null)
   const merged = { ...previous, ...values, ...('extra' in values ? { extra } : {}) }
   const next: LogicItem = kind === 'replace' ? { ...defaults, ...values, ...keptValues } : merged
   const isSame = names.every(name => canonical(next[name]) === canonical(previous[name]))

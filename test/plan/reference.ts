@@ -627,7 +627,7 @@ function update(evaluation: Evaluation, shape: UpdateShape): WriteResult {
     const value = evaluation.args[assignment.param] ?? null
     const merges =
       shape.documents === 'merge' && collection.fields.get(assignment.field)?.type.name === 'json'
-    row[assignment.field] = merges ? mergePatch(before[assignment.field], value) : value
+    row[assignment.field] = merges ? mergePatch(structuredClone(before[assignment.field]), value) : value
     const isSame = isDeepStrictEqual(row[assignment.field], before[assignment.field] ?? null)
     if (isSame && canReadStored(evaluation, collection, before, assignment.field))
       unchanged.add(assignment.field)
@@ -670,7 +670,10 @@ function mergePatch(target: JsonValue | undefined, patch: JsonValue): JsonValue 
   for (const [name, value] of Object.entries(patch)) {
     if (value === null) delete result[name]
     else {
-      const mergedValue = mergePatch(Object.hasOwn(result, name) ? result[name] : undefined, value)
+      const mergedValue = mergePatch(
+        structuredClone(Object.hasOwn(result, name) ? result[name] : undefined),
+        value,
+      )
       // Not by assignment: a member may be named `__proto__`.
       Object.defineProperty(result, name, {
         value: mergedValue,
