@@ -16,7 +16,7 @@ import { type WideRequest, wideRequests } from './requests.ts'
 
 const isWhole = process.env.PORTICO_MATRIX === 'whole'
 const seed = Number(process.env.PORTICO_SEED ?? 28)
-const count = isWhole ? 2000 : 40
+const count = isWhole ? 2000 : 15
 
 /** Other programs on the same cores also make processor time longer. */
 const maxTurnMs = 50 * (isWhole ? 1 : 3)

@@ -170,8 +170,8 @@ async function listen({ url, bob, webhookBodies }: Fixture) {
   for (const name of names) for (const query of fields(name, '')) subscribe(query, received)
   const from = webhookBodies.length
   return {
-    /** What each transport has told, once all of them have told `marker`. */
-    async told(marker: string) {
+    /** What each transport has told, once all of them have told every marker. */
+    async told(markers: readonly string[]) {
       const replayed: string[] = []
       for (const name of names) for (const query of fields(name, '(after: "0")')) subscribe(query, replayed)
       const replay = await stream(url, 'after=0', { key: bob.key })
@@ -182,8 +182,8 @@ async function listen({ url, bob, webhookBodies }: Fixture) {
         graphqlReplay: replayed.join('\n'),
         webhook: webhookBodies.slice(from).join('\n'),
       })
-      await until(`all transports tell ${marker}`, () =>
-        Object.values(texts()).every(text => text.includes(marker)),
+      await until(`all transports tell ${markers}`, () =>
+        Object.values(texts()).every(text => markers.every(marker => text.includes(marker))),
       )
       const pages = JSON.stringify(await fetchEvents(url, 'limit=1000', bob.key))
       for (const opened of [live, replay]) opened.close()
@@ -336,7 +336,7 @@ for (const [name, create] of Object.entries(databases)) {
       const listening = await listen(fixture)
       for (const story of Object.values(stories)) await story(fixture)
       await tellMarkers(fixture, 'marker')
-      const told = await listening.told('notes marker')
+      const told = await listening.told(titled.map(collection => `${collection} marker`))
       for (const [transport, text] of Object.entries(told)) {
         assert.doesNotMatch(text, /SECRET/, transport)
         for (const collection of titled) {

@@ -386,8 +386,8 @@ const negated = (['member now', 'held', 'private'] as const).map(
 
 const whole = Number(process.env.PORTICO_HISTORIES ?? 0)
 const counts: Readonly<Record<string, number>> = {
-  SQLite: 150,
-  PostgreSQL: 50,
+  SQLite: 75,
+  PostgreSQL: 25,
   'PostgreSQL with row security': 25,
 }
 const seed = Number(process.env.PORTICO_SEED ?? 28)
