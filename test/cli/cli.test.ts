@@ -82,7 +82,7 @@ const mistakes: readonly (readonly [string[], Environment, number, RegExp])[] = 
   [['start'], { DATABASE_URL: '/proc/none/data.db' }, 1, /cannot be opened.*\/proc\/none.*DATABASE_URL/],
   [['start'], { DATABASE_URL: '/dev/null/data.db' }, 1, /\/dev\/null is not a folder/],
   [['start'], { DATABASE_URL: '/dev/zero' }, 1, /\/dev\/zero is not a file/],
-  [['start'], { DATABASE_URL: '.' }, 1, /names a folder: name a file/],
+  [['start'], { DATABASE_URL: './' }, 1, /names a folder: name a file/],
   [['start'], { DATABASE_URL: '/tmp' }, 1, /is not a file/],
   [['start'], { HOST: 'nowhere.invalid' }, 1, /^HOST: .*nowhere\.invalid: there is no such host\.$/m],
   [['start'], { HOST: '192.0.2.1' }, 1, /192\.0\.2\.1: this machine has no such address\. Set HOST to/],
