@@ -16,6 +16,7 @@ import { postgres } from '../../../src/store/sql/postgres.ts'
 import { listSql, type Slice } from '../../../src/store/sql/read.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { compile, type Sql, slot } from '../../../src/store/sql/writer.ts'
+import { AnswerSize } from '../../../src/store/sqlite/read/answer-size.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { callerId, postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
@@ -100,6 +101,8 @@ interface Counting {
 function sqliteCounting(database: DatabaseSync, name: string): Counting {
   let visited = 0
   database.function('seen', { varargs: true }, () => ++visited)
+  // The statements count the bytes of their answers.
+  new AnswerSize(database)
   return {
     name,
     dialect: sqlite,
