@@ -10,6 +10,7 @@ import { postgres } from '../../../src/store/sql/postgres.ts'
 import { positionSql } from '../../../src/store/sql/read.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { arg, compile, type Sql, sql } from '../../../src/store/sql/writer.ts'
+import { AnswerSize } from '../../../src/store/sqlite/read/answer-size.ts'
 import { parameterValue } from '../../../src/store/values.ts'
 import { query } from '../../databases/postgres.ts'
 import type { TestDatabase } from '../databases.ts'
@@ -36,6 +37,8 @@ function positionOf(list: GuardedList, dialect: Dialect): Sql {
 /** SQLite calls a function in the first condition once for each row that the rest of the plan finds. */
 function bySqlite(file: string, list: GuardedList, inputs: Inputs): number {
   const database = new DatabaseSync(file)
+  // The statements count the bytes of their answers.
+  new AnswerSize(database)
   let visited = 0
   database.function('visited', { varargs: true }, () => {
     visited++

@@ -29,6 +29,7 @@ import { postgres } from '../../../src/store/sql/postgres.ts'
 import { RowAlias } from '../../../src/store/sql/row-alias.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { compile, sql } from '../../../src/store/sql/writer.ts'
+import { AnswerSize } from '../../../src/store/sqlite/read/answer-size.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
 import { noSlots, parameterValue } from '../../../src/store/values.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
@@ -164,6 +165,8 @@ const inputs = { args: [], userId: 3, slots: noSlots, claims, now: Date.parse('2
 
 test('SQLite finds the rows by the index on the compared field', () => {
   const database = new DatabaseSync(':memory:')
+  // The statements count the bytes of their answers.
+  new AnswerSize(database)
   database.exec(schemaSql(declared))
   for (const [name, { rule }, , , expected] of cases) {
     const { text } = statement(rule, sqlite)

@@ -17,6 +17,7 @@ import { compositeSql } from '../../../../src/store/sql/composite.ts'
 import { countSql, itemSql, listSql, type Slice } from '../../../../src/store/sql/read.ts'
 import { sqlite } from '../../../../src/store/sql/sqlite.ts'
 import { arg, compile, type Sql } from '../../../../src/store/sql/writer.ts'
+import { AnswerSize } from '../../../../src/store/sqlite/read/answer-size.ts'
 import { parsePlan, tablesByAlias } from '../../../../src/store/sqlite/read/query-plan.ts'
 import { fields } from '../../blog.ts'
 
@@ -51,6 +52,8 @@ const totals: Readonly<Record<string, number>> = {
 
 const guard = createGuard(declared)
 const database = new DatabaseSync(':memory:')
+// The statements count the bytes of their answers.
+new AnswerSize(database)
 for (const statement of createSchema(schemaOf(declared))) database.exec(statement)
 
 function planOf(sql: Sql) {

@@ -30,6 +30,7 @@ import { system, user } from '../../../../src/principal.ts'
 import { sqlite } from '../../../../src/store/sql/sqlite.ts'
 import { compile, type Sql } from '../../../../src/store/sql/writer.ts'
 import type { Connection } from '../../../../src/store/sqlite/connection.ts'
+import { AnswerSize } from '../../../../src/store/sqlite/read/answer-size.ts'
 import { RelatedRows } from '../../../../src/store/sqlite/read/related-rows.ts'
 import type { Totals } from '../../../../src/store/sqlite/read/totals.ts'
 import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
@@ -84,6 +85,8 @@ before(() => {
   for (const walkedRows of [1_000_000, 40])
     stores.push(openSqlite(declared, { file, walkedRows, cacheBytes: 0 }))
   const database = new DatabaseSync(file)
+  // The statements count the bytes of their answers.
+  new AnswerSize(database)
   for (const statement of filling) database.exec(statement)
   database.close()
   for (const store of stores) store.refresh()
