@@ -26,8 +26,8 @@ export interface LeasedSession {
 
 export interface Holding {
   readonly term: number
-  /** Whether this node still has the lease. */
-  readonly isHeld: () => boolean
+  /** Whether this node still has the lease. Renews it first if the last renewal was too long ago to tell. */
+  readonly isHeld: () => Promise<boolean>
 }
 
 export interface LeasedLoopParts<S extends LeasedSession> extends Pick<LeaseParts, 'records' | 'elapsed'> {
@@ -143,7 +143,7 @@ export class LeasedLoop<S extends LeasedSession> {
     if (!this.#isWanted) return undefined
     const term = await this.#lease.take()
     if (term === undefined) return undefined
-    const session = begin({ term, isHeld: () => this.#lease.isHeld })
+    const session = begin({ term, isHeld: () => this.#isHeld() })
     this.#session = session
     this.#behindSince = undefined
     const stopListening = log.onCommit(() => this.notify())
@@ -153,6 +153,11 @@ export class LeasedLoop<S extends LeasedSession> {
       stopRenewing()
     }
     return session
+  }
+
+  /** False also during an outage of the database, in which nothing can be recorded. */
+  async #isHeld(): Promise<boolean> {
+    return this.#lease.isHeld || (await this.#lease.renew().catch(() => false))
   }
 
   /** Renews the lease at intervals, also while a long part of the work runs. Returns a function that stops this. */

@@ -227,7 +227,7 @@ export class SenderSession implements LeasedSession {
     const lastUnneeded = Math.min(event, (this.#scheduler.lowestEvent() ?? event + 1) - 1)
     const heldEvent = this.isOver ? null : this.#unscheduled.lastBefore(this.#directory.all, lastUnneeded)
     // The next holder of the lease may need earlier events.
-    if (heldEvent !== this.#heldEvent && this.#holding.isHeld()) await hold(heldEvent)
+    if (heldEvent !== this.#heldEvent && (await this.#holding.isHeld())) await hold(heldEvent)
     this.#heldEvent = heldEvent
   }
 
@@ -266,10 +266,12 @@ export class SenderSession implements LeasedSession {
   async #makeAttempt(delivery: Delivery): Promise<Verdict<Delivery>> {
     const webhook = this.#directory.get(delivery.webhookId)
     if (!this.#maySend(delivery, webhook) || this.#isAboutToPause(delivery)) return this.#leave(delivery)
-    if (!this.#mayRecord()) return this.#postpone(delivery)
+    if (!(await this.#mayRecord())) return this.#postpone(delivery)
     const outcome = await this.#outcomeOf(delivery, webhook)
     this.#attempted?.add(delivery.id)
-    return this.#mayRecord() ? this.#results.settle(delivery, webhook, outcome) : this.#postpone(delivery)
+    return (await this.#mayRecord())
+      ? this.#results.settle(delivery, webhook, outcome)
+      : this.#postpone(delivery)
   }
 
   /** The webhook has answered 410, or has failed for a day, and that is not stored yet. */
@@ -293,8 +295,8 @@ export class SenderSession implements LeasedSession {
     }
   }
 
-  #mayRecord(): boolean {
-    return this.#holding.isHeld() && !this.#abort.signal.aborted
+  async #mayRecord(): Promise<boolean> {
+    return (await this.#holding.isHeld()) && !this.#abort.signal.aborted
   }
 
   #postpone(delivery: Delivery): Verdict<Delivery> {

@@ -274,7 +274,7 @@ export class RunnerSession implements LeasedSession {
   async #attempt(task: LogicRun, signal: AbortSignal): Promise<Verdict<LogicRun>> {
     const state = this.#state
     if (state?.requests.isSkipped(task)) return this.#results(state).skip(task)
-    if (state === undefined || !this.#canRecord(signal)) return this.#retryLater(task)
+    if (state === undefined || !(await this.#canRecord(signal))) return this.#retryLater(task)
     const results = this.#results(state)
     if (results.isTooDeep(task)) return results.giveUpChain(task)
     const outcome = await attemptRun(this.#parts, task, signal)
@@ -296,8 +296,8 @@ export class RunnerSession implements LeasedSession {
     })
   }
 
-  #canRecord(signal: AbortSignal): boolean {
-    return this.#holding.isHeld() && !signal.aborted
+  async #canRecord(signal: AbortSignal): Promise<boolean> {
+    return (await this.#holding.isHeld()) && !signal.aborted
   }
 
   #retryLater(task: LogicRun): Verdict<LogicRun> {
