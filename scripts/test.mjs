@@ -1,19 +1,36 @@
-// `npm test [paths or options]`: runs all tests or the named ones, on the pinned Node.
+// Runs tests on the pinned Node, after a build:
+//
+//   npm test                 tests in one process on SQLite, and a few that show that the rest works
+//   npm test -- NAMES        the named files, folders and patterns, on every database
+//   npm test -- --changed    what the changes since the last commit, or since --changed=COMMIT, can reach
+//   npm run test:all         every test; with --rest, those that `npm test` leaves out
+//   npm run test:whole       every test, the long ones with all their cases
+//
+// Other options are those of `node --test`.
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
 import { freemem, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { build, isBuilt } from './build.mjs'
 import { serveDatabases } from './databases.mjs'
-import { selectTests } from './needs.mjs'
 import { chosenNode, install, root, say, sourceEnvironment } from './node.mjs'
+import { selectTests } from './selection.mjs'
 
 /** A test that hangs fails after this. */
 const timeoutMs = 600_000
 
-/** The arguments that name files or folders. The others are options of `node --test`. */
-function namesIn(args) {
-  return args.filter(arg => !arg.startsWith('-'))
+/** What the arguments of this program ask for: what to run, and the options of `node --test`. */
+function read(args) {
+  const names = args.filter(arg => !arg.startsWith('-'))
+  const changed = args.filter(arg => /^--changed(=|$)/.test(arg))
+  const own = ['--all', '--rest', '--whole', ...changed]
+  const options = args.filter(arg => arg.startsWith('-') && !own.includes(arg))
+  if (names.length > 0) return { selected: names, options, isShared: false }
+  if (changed.length > 0) return { selected: changed, options, isShared: true }
+  if (args.includes('--rest')) return { selected: ['--rest'], part: 'rest', options, isShared: true }
+  if (args.includes('--all') || args.includes('--whole')) return { selected: [], options, isShared: true }
+  return { selected: ['--quick'], part: 'quick', options, isShared: true }
 }
 
 /**
@@ -115,10 +132,16 @@ function endGroup(pid) {
   }
 }
 
+const reporters = ['spec', pathToFileURL(join(root, 'scripts', 'slowest-files.mjs')).href].flatMap(
+  reporter => [`--test-reporter=${reporter}`, '--test-reporter-destination=stdout'],
+)
+
 await install()
 const args = process.argv.slice(2)
-const named = namesIn(args)
-const { files, text: leftOut } = await selectTests(chosenNode(), named)
+const { selected, part, options, isShared } = read(args)
+const { files, text: leftOut } = await selectTests(chosenNode(), selected)
+// Some tests run what users run.
+if (!isBuilt()) await build()
 const memory = folderInMemory()
 if (memory !== undefined) process.env.TMPDIR = memory
 const databases = process.platform === 'win32' ? undefined : await serveDatabases(chosenNode())
@@ -130,9 +153,9 @@ const child = spawn(
     // Three times the two cores of the smallest machine: tests also wait for the disk, browsers and other processes.
     '--test-concurrency=6',
     `--test-timeout=${timeoutMs}`,
-    ...args.filter(arg => arg.startsWith('-')),
-    ...(named.length === 0 ? ['--import', cheaper] : []),
-    ...(named.length === 0 ? shareProcesses(files) : files),
+    ...(options.some(option => option.startsWith('--test-reporter')) ? [] : reporters),
+    ...options,
+    ...(isShared ? ['--import', cheaper, ...shareProcesses(files)] : files),
   ],
   {
     cwd: root,
@@ -144,6 +167,8 @@ const child = spawn(
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),
       ...(databases && { PORTICO_TEST_SERVERS: databases.path }),
+      ...(part && { PORTICO_TEST_PART: part }),
+      ...(args.includes('--whole') && { PORTICO_MATRIX: 'whole' }),
     },
     detached: process.platform !== 'win32',
   },

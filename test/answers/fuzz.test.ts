@@ -2,10 +2,12 @@
  * The widest requests on the largest data: no answer exceeds its bound, and none takes more time on the event loop or more
  * memory than decisions/bounded-answers.md says. `PORTICO_MATRIX=whole` sends 50 times as many; `PORTICO_SEED` chooses others.
  */
+
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
 import { defaultAnswerLimits } from '../../src/plan/answer-bound.ts'
+import { chosen } from '../chosen.ts'
 import { postgres } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
@@ -125,7 +127,7 @@ async function sendAll(
   return JSON.stringify(most)
 }
 
-for (const setup of [sqlite, postgres]) {
+for (const setup of chosen([sqlite, postgres])) {
   suite(`the widest requests on ${setup.name}`, () => {
     for (const name of ['blog', 'tracker'] as const) {
       test(`the ${name} answers within the bounds of size, time and memory`, async context => {

@@ -1,7 +1,9 @@
 /** Answers have a maximum size in bytes, on every transport and both databases, and a write beyond it changes nothing. */
+
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { suite, test } from 'node:test'
+import { chosen } from '../chosen.ts'
 import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
 import type { Answer } from '../serve/service.ts'
 import { postgres } from '../setups/postgres.ts'
@@ -77,7 +79,7 @@ function assertFits({ status, text, json }: Answer, maxBytes: number, what: stri
 const aliases = (count: number, field: string): string =>
   Array.from({ length: count }, (_, index) => `a${index}:${field}`).join(' ')
 
-for (const setup of [sqlite, postgres]) {
+for (const setup of chosen([sqlite, postgres])) {
   suite(`answers on ${setup.name}`, () => {
     const withFixture = sharedFixtures(setup, settings)
 

@@ -1,8 +1,10 @@
 /** Rules that depend on the time, on the caller's own fields and on other rows: through REST, GraphQL and events. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createAddresses } from '../../src/auth/accounts/addresses.ts'
 import { checkModel } from '../../src/model/check.ts'
+import { chosen } from '../chosen.ts'
 import { type Fixture, type Person, withFixture } from '../conformance/oauth/server.ts'
 import embargo from '../models/embargo.ts'
 import { type Answer, type CallOptions, call } from '../serve/service.ts'
@@ -10,7 +12,7 @@ import { postgresNodes, postgresRowSecurity } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 
-const setups: readonly Setup[] = [sqlite, postgresNodes, postgresRowSecurity]
+const setups: readonly Setup[] = chosen([sqlite, postgresNodes, postgresRowSecurity])
 /** How far ahead a moment is. Requests before it are repeated until it has passed. */
 const aheadMs = 1500
 

@@ -1,4 +1,5 @@
 /** Stores whose tables are filled by SQL, and access to the stored rows. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,6 +14,7 @@ import { searchTable } from '../../src/store/sql/dialect.ts'
 import { allTermsColumn } from '../../src/store/sql/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import { chosen } from '../chosen.ts'
 import { rowSecurityDatabase } from './ordinary.ts'
 import { preparedDatabase } from './prepared.ts'
 import { openNodes } from './round-robin.ts'
@@ -224,9 +226,9 @@ async function fillPostgres(
   await client.query('INSERT INTO "_totals" VALUES ($1, 0, $2)', [name, all.length])
 }
 
-export const seededStores: readonly SeededStore[] = [
+export const seededStores: readonly SeededStore[] = chosen([
   { name: 'SQLite', share: 1, within: withinSqlite },
   { name: 'PostgreSQL', share: 0.4, within: withinPostgres(1) },
   { name: 'PostgreSQL with row security', share: 0.3, within: withinRowSecurity },
   { name: 'PostgreSQL and Redis, three nodes', share: 0.2, within: withinPostgres(3) },
-]
+])

@@ -1,6 +1,8 @@
 /** `prepare`, `check` and `atMost` apply to writes over every transport, on every database. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { chosen } from '../chosen.ts'
 import { type Fixture, withFixture } from '../conformance/oauth/server.ts'
 import tasks from '../models/tasks.ts'
 import { call } from '../serve/service.ts'
@@ -8,7 +10,7 @@ import { postgres, postgresRowSecurity } from '../setups/postgres.ts'
 import type { Setup } from '../setups/setup.ts'
 import { sqlite } from '../setups/sqlite.ts'
 
-const setups: readonly Setup[] = [sqlite, postgres, postgresRowSecurity]
+const setups: readonly Setup[] = chosen([sqlite, postgres, postgresRowSecurity])
 const path = '/api/v1/tasks'
 
 type Json = Readonly<Record<string, unknown>>

@@ -1,4 +1,5 @@
 /** Names that mean something else to a database: each works in every construct, or the model is refused. */
+
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -22,6 +23,7 @@ import { copyDatabase } from '../../src/store/copy.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import { chosen } from '../chosen.ts'
 import { openStore, postgres, rowSecurityPostgres, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
 import { migrationDatabases } from '../databases/migrations.ts'
@@ -215,7 +217,7 @@ async function exercise(harness: Harness, name: string, fields: readonly string[
 
 const ids = (list: { readonly data: readonly { readonly id: number }[] }) => list.data.map(({ id }) => id)
 
-for (const kind of [sqlite, postgres, rowSecurityPostgres]) {
+for (const kind of chosen([sqlite, postgres, rowSecurityPostgres])) {
   test(`fields whose names are words of a database work on ${kind.name}`, async () => {
     const groups = chunks(sampleOf(fieldNames, 45), 15)
     const declared = modelOf(

@@ -1,4 +1,5 @@
 /** The databases that the store tests run on. Each can open stores and run SQL of its own. */
+
 import { DatabaseSync } from 'node:sqlite'
 import type { Model } from '../../src/model/model.ts'
 import type { StatisticsOptions } from '../../src/store/advice/statistics.ts'
@@ -8,6 +9,7 @@ import type { ReadersOptions } from '../../src/store/sqlite/settings.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import type { CascadeOptions } from '../../src/store/write/removal/cascades.ts'
+import { chosen } from '../chosen.ts'
 import { withOrdinaryDatabase } from '../databases/ordinary.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { withFile } from './blog.ts'
@@ -101,4 +103,4 @@ export const rowSecurityPostgres: DatabaseKind = {
     ),
 }
 
-export const databaseKinds: readonly DatabaseKind[] = [sqlite, postgres, rowSecurityPostgres]
+export const databaseKinds: readonly DatabaseKind[] = chosen([sqlite, postgres, rowSecurityPostgres])

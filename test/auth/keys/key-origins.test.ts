@@ -1,6 +1,8 @@
 /** A key ends with the OAuth grant that it descends from, however many keys are in between. */
+
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { chosen } from '../../chosen.ts'
 import type { Browser } from '../../conformance/oauth/browser.ts'
 import {
   type App,
@@ -83,7 +85,7 @@ const ends: Readonly<Record<string, (fixture: Fixture, chain: Chain) => Promise<
     revoke(fixture, chain, chain.tokens.access_token),
 }
 
-for (const setup of [sqlite, postgres]) {
+for (const setup of chosen([sqlite, postgres])) {
   describe(`keys that an app made, on ${setup.name}`, () => {
     const withFixture = sharedFixtures(setup)
     for (const [title, end] of Object.entries(ends)) {

@@ -1,4 +1,5 @@
 /** The actions of webhooks over HTTP, and how webhooks pause when their credential ends. */
+
 import assert from 'node:assert/strict'
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -8,6 +9,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
 import { removeKey } from '../../../src/auth/keys/user-keys.ts'
 import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
+import { chosen } from '../../chosen.ts'
 import {
   clientCredentials,
   type Fixture,
@@ -300,7 +302,7 @@ const cases: readonly [name: string, run: (fixture: Fixture) => Promise<void>][]
   ],
 ]
 
-for (const setup of new Set([...setups, postgresRowSecurity])) {
+for (const setup of chosen(new Set([...setups, postgresRowSecurity]))) {
   test(`actions of webhooks (${setup.name})`, async t => {
     const use = async (fixture: Fixture) => {
       for (const [name, run] of cases) await t.test(name, () => run(fixture))

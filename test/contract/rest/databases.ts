@@ -1,4 +1,5 @@
 /** The databases that the contract runs on: a new one for every harness. */
+
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,6 +7,7 @@ import type { Model } from '../../../src/model/model.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { chosen } from '../../chosen.ts'
 import { rowSecurityDatabase } from '../../databases/ordinary.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
@@ -51,7 +53,7 @@ export const rowSecurityPostgres: DatabaseKind = {
   },
 }
 
-export const databaseKinds: readonly DatabaseKind[] = [sqlite, postgres]
+export const databaseKinds: readonly DatabaseKind[] = chosen([sqlite, postgres])
 
 /** A store on a new database. */
 export async function openStore(kind: DatabaseKind, model: Model) {

@@ -1,4 +1,5 @@
 import { suite } from 'node:test'
+import { chosen } from '../../chosen.ts'
 import blog from '../../models/blog.ts'
 import { postgresNodes, rowSecurityNodes } from '../../setups/postgres.ts'
 import { databaseKinds, openStore, sqlite } from './databases.ts'
@@ -12,6 +13,6 @@ for (const kind of databaseKinds) {
     flowContract(model => openHarness(model, model => openStore(kind, model))))
 }
 suite('over HTTP', () => flowContract(model => openHttpHarness(model, sqlite)))
-for (const setup of [postgresNodes, rowSecurityNodes]) {
+for (const setup of chosen([postgresNodes, rowSecurityNodes])) {
   suite(`over HTTP, ${setup.name}`, () => flowContract(nodesHarness(setup, blog)))
 }

@@ -1,8 +1,10 @@
 /** Actions and queries over REST: effects, access, and failures. */
+
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { checkModel } from '../../../src/model/check.ts'
 import { anonymous, type Principal, user } from '../../../src/principal.ts'
+import { chosen } from '../../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../contract/rest/harness.ts'
 import tracker from './tracker.ts'
@@ -11,7 +13,7 @@ const ann = user(2, 'user', 'all')
 const ben = user(3, 'user', 'all')
 const model = checkModel(tracker)
 
-for (const kind of [...databaseKinds, rowSecurityPostgres]) {
+for (const kind of chosen([...databaseKinds, rowSecurityPostgres])) {
   describe(kind.name, () => {
     let harness: Harness
     before(async () => {

@@ -1,4 +1,5 @@
 /** Declared events in streams, webhooks and subscriptions, and the scopes of actions in consent. */
+
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -16,6 +17,7 @@ import {
   text,
   users,
 } from '../../../src/index.ts'
+import { chosen } from '../../chosen.ts'
 import {
   authorizationUrl,
   consentOf,
@@ -149,7 +151,7 @@ async function subscriptionAnswer({ url }: Fixture, key: string | undefined, que
   return response.text()
 }
 
-for (const setup of [sqlite, postgres]) {
+for (const setup of chosen([sqlite, postgres])) {
   describe(setup.name, () => {
     const withFixture = sharedFixtures(setup, { webhooks: { allowPrivate: true } }, declaration)
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) => it(name, () => withFixture(use))

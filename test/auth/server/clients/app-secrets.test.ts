@@ -12,6 +12,7 @@ import { newClientId, newClientSecret, secretHash } from '../../../../src/auth/s
 import { type Run, writeWith } from '../../../../src/plan/run.ts'
 import { createPlan } from '../../../../src/plan/system-plans.ts'
 import { system } from '../../../../src/principal.ts'
+import { chosen } from '../../../chosen.ts'
 import {
   type App,
   clientCredentials,
@@ -74,7 +75,7 @@ function oldApp({ deployment, ann }: Fixture, others: readonly string[] = []): P
   })
 }
 
-for (const setup of [sqlite, postgresRowSecurity]) {
+for (const setup of chosen([sqlite, postgresRowSecurity])) {
   const withShared = sharedFixtures(setup)
   const on = (settings: object, use: (fixture: Fixture) => Promise<void>) =>
     Object.keys(settings).length === 0 ? withShared(use) : withFixture(settings, use, blog, setup)

@@ -1,4 +1,5 @@
 /** With refreshReplay set, a repeated refresh gets the same response on every node. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Context } from 'oidc-provider'
@@ -7,6 +8,7 @@ import { parseForm } from '../../../../src/auth/server/requests/form.ts'
 import { replayRefreshes } from '../../../../src/auth/server/tokens/refresh-replay.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import type { Records } from '../../../../src/records.ts'
+import { chosen } from '../../../chosen.ts'
 import {
   type App,
   clientCredentials,
@@ -42,7 +44,7 @@ const refresh = ({ url }: { readonly url: string }, form: Readonly<Record<string
 
 const settings = { 'oauth.refreshReplay': 60 } as const
 
-for (const setup of [sqlite, postgresRowSecurity, postgresNodes]) {
+for (const setup of chosen([sqlite, postgresRowSecurity, postgresNodes])) {
   const withShared = sharedFixtures(setup, settings)
   const testOn = (title: string, use: (fixture: Fixture) => Promise<void>) =>
     test(`${title} (${setup.name})`, () => withShared(use))
@@ -80,7 +82,7 @@ for (const setup of [sqlite, postgresRowSecurity, postgresNodes]) {
 }
 
 /** These tests do not depend on the number of nodes. */
-for (const setup of [sqlite, postgresRowSecurity]) {
+for (const setup of chosen([sqlite, postgresRowSecurity])) {
   const testOn = (title: string, use: (fixture: Fixture) => Promise<void>) =>
     test(`${title} (${setup.name})`, () => withFixture(settings, use, blog, setup))
 

@@ -1,13 +1,13 @@
-// Finds or installs what tests need and npm does not provide, before the first test. Runs on the machine's own Node, from
-// version 20.
+// Chooses the test files of a run, and finds or installs what they need and npm does not provide, before the first test. Runs
+// on the machine's own Node, from version 20.
 import { join } from 'node:path'
 import { installPackages } from './debian.mjs'
 import { capture, root, say } from './node.mjs'
 
-/** What test/needs.ts prints. Ends the process if it names no test. `node` runs TypeScript. */
-async function findNeeds(node, names) {
-  const program = join(root, 'test', 'needs.ts')
-  const { code, output } = await capture(node, ['--disable-warning=ExperimentalWarning', program, ...names])
+/** What test/selection.ts prints. Ends the process if an argument names no test. `node` runs TypeScript. */
+async function select(node, args) {
+  const program = join(root, 'test', 'selection.ts')
+  const { code, output } = await capture(node, ['--disable-warning=ExperimentalWarning', program, ...args])
   if (code === 0) return JSON.parse(output)
   say(output)
   process.exit(1)
@@ -25,18 +25,18 @@ function leftOutText({ files, leftOut, missing }) {
 }
 
 /**
- * The test files that the names stand for and this machine can run, after the missing programs were installed, if that is
- * possible. Ends the process if none is left, or in CI (`CI=true`) if one is left out. Returns the sentence about the others,
- * too, which is printed already.
+ * The test files that the arguments stand for and this machine can run, after the missing programs were installed, if that is
+ * possible. `args`: those of test/selection.ts. Ends the process if none is left, or in CI (`CI=true`) if one is left out.
+ * Returns the sentence about the others, too, which is printed already.
  */
-export async function selectTests(node, names) {
-  let needs = await findNeeds(node, names)
+export async function selectTests(node, args) {
+  let needs = await select(node, args)
   if (needs.leftOut > 0) {
     installPackages(
       needs.missing.map(program => program.package),
       say,
     )
-    needs = await findNeeds(node, names)
+    needs = await select(node, args)
   }
   const text = leftOutText(needs)
   if (text === undefined) return { files: needs.files }

@@ -1,14 +1,15 @@
-/** What tests need besides npm's packages: found or installed before the first test, otherwise their files are left out. */
+/** Which tests a run consists of. What they need besides npm's packages is found or installed first, or they are left out. */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, describe, it } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { readSources } from '../../scripts/layers.ts'
-import { lackingFiles, testFiles } from '../needs.ts'
+import { lackingFiles } from '../needs.ts'
 import { debianFolders, installedPath, programs } from '../programs.ts'
+import { filesReaching, partsOf, testFiles } from '../selection.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const isRootOnDebian = process.getuid?.() === 0 && existsSync('/etc/debian_version')
@@ -57,7 +58,7 @@ describe('the files that lack a program', () => {
 
   it('are found, since every call names its program', () => {
     for (const { file, text } of readSources(join(root, 'test'))) {
-      if (file === 'programs.ts' || file === 'scripts/needs.test.ts') continue
+      if (file === 'programs.ts' || file === 'scripts/selection.test.ts') continue
       const calls = text.match(/\bfindProgram\(/g) ?? []
       const named = text.match(/\bfindProgram\('[\w-]+'\)/g) ?? []
       assert.equal(named.length, calls.length, file)
@@ -76,7 +77,7 @@ function select(names: readonly string[], install: string, env: NodeJS.ProcessEn
   const bin = mkdtempSync(join(work, 'bin-'))
   const apt = `#!/bin/sh\n[ "$2" = install ] || exit 0\nBIN=${bin}\n${install}\n`
   writeFileSync(join(bin, 'apt-get'), apt, { mode: 0o755 })
-  const program = `import { selectTests } from '${pathToFileURL(join(root, 'scripts', 'needs.mjs'))}'
+  const program = `import { selectTests } from '${pathToFileURL(join(root, 'scripts', 'selection.mjs'))}'
     const { files } = await selectTests(process.execPath, ${JSON.stringify(names)})
     process.stdout.write(JSON.stringify(files))`
   return new Promise(resolve =>
@@ -124,5 +125,46 @@ describe('before the first test', () => {
   it('a name that no test file has is an error', async () => {
     const { code, output } = await select(['test/no-such-folder'], fails)
     assert.deepEqual([code, output.trim()], [1, 'No test file is named test/no-such-folder.'])
+  })
+})
+
+describe('the two runs', () => {
+  const files = testFiles([])
+  const quick = new Set(testFiles(['--quick']))
+  const rest = new Set(testFiles(['--rest']))
+
+  it('have every file between them', () => {
+    assert.deepEqual(
+      files.filter(file => !quick.has(file) && !rest.has(file)),
+      [],
+    )
+  })
+
+  it('are told apart by what a test starts', () => {
+    assert.deepEqual(partsOf('test/plan/cursor.test.ts'), { quick: true, rest: false })
+    assert.deepEqual(partsOf('test/contract/rest/blog.test.ts'), { quick: true, rest: true })
+    assert.deepEqual(partsOf('test/cli/cli.test.ts'), { quick: false, rest: true })
+    assert.deepEqual(partsOf('test/browser/oauth.test.ts'), { quick: false, rest: true })
+    assert.deepEqual(partsOf('test/store/copy/postgres.test.ts'), { quick: false, rest: true })
+    assert.deepEqual(partsOf('test/smoke/consent.test.ts'), { quick: true, rest: false })
+  })
+})
+
+describe('what a change can reach', () => {
+  const files = testFiles([])
+
+  it('are the tests that import it, and those that start it as a process', () => {
+    assert.deepEqual(filesReaching(['test/plan/cursor.test.ts'], files), ['test/plan/cursor.test.ts'])
+    const reached = filesReaching(['src/plan/cursor.ts'], files)
+    assert.ok(reached.includes('test/plan/cursor.test.ts'))
+    assert.ok(reached.includes('test/cli/cli.test.ts'), 'it starts src/bin.ts')
+    assert.ok(!reached.includes('test/unicode/unicode.test.ts'))
+  })
+
+  it('are the tests of the pages, and all tests if packages change', () => {
+    const pages = filesReaching(['docs/rest.md'], files)
+    assert.ok(pages.length > 0 && pages.every(file => file.startsWith('test/docs/')))
+    assert.deepEqual(filesReaching(['package-lock.json'], files), files)
+    assert.deepEqual(filesReaching([], files), [])
   })
 })

@@ -1,0 +1,15 @@
+/**
+ * Which set-ups a run tests. `npm test` runs tests on SQLite in the process of the test; `npm run test:all` adds the other
+ * databases and several nodes. Named files run on all.
+ */
+
+/** `quick`: what `npm test` runs; `rest`: what `npm run test:all` adds to it. */
+export type Part = 'quick' | 'rest'
+
+/** Undefined: both. Set by `scripts/test.mjs`. */
+const part = process.env.PORTICO_TEST_PART as Part | undefined
+
+/** Those of the set-ups that belong to this run. The quick one is named `SQLite`. */
+export function chosen<S extends { readonly name: string }>(setups: Iterable<S>): readonly S[] {
+  return [...setups].filter(({ name }) => part === undefined || (name === 'SQLite') === (part === 'quick'))
+}
