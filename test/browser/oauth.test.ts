@@ -1,11 +1,12 @@
 /** A user, a browser and a third-party app: from the sign-up to the revocation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { BrowserContextOptions, Page } from 'playwright-core'
 import {
   allow,
   back,
   connectAndDisconnect,
+  openAnotherVisitor,
   password,
   shareBrowser,
   signIn,
@@ -14,7 +15,7 @@ import {
   statusWith,
   withFixture,
 } from './oauth.ts'
-import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
+import { assertWellFormed, saveScreenshot } from './visitor.ts'
 
 shareBrowser()
 
@@ -173,7 +174,7 @@ test('a password change in one browser ends the session in another, and the appâ
     await signUp(page)
     await allow(page)
     const token = await app.accessToken()
-    const other = await openVisitor(browser)
+    const other = await openAnotherVisitor()
     try {
       await other.page.goto(`${service.url}/account/security`)
       await signIn(other.page)

@@ -20,6 +20,9 @@ export function shareBrowser(): void {
 export const password = 'correct horse battery'
 export const back = { name: 'Back at the app' }
 
+/** A visitor with cookies of their own, in the shared browser. */
+export const openAnotherVisitor = (): Promise<Visitor> => openVisitor(browser)
+
 export interface Fixture extends Visitor {
   readonly service: TestService
   readonly app: OtherApp
