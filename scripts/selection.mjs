@@ -27,7 +27,7 @@ function leftOutText({ files, leftOut, missing }) {
 /**
  * The test files that the arguments stand for and this machine can run, after the missing programs were installed, if that is
  * possible. `args`: those of test/selection.ts. Ends the process if none is left, or in CI (`CI=true`) if one is left out.
- * Returns the sentence about the others, too, which is printed already.
+ * Returns those of them that also belong to `npm test`, and the sentence about the others, which is printed already.
  */
 export async function selectTests(node, args) {
   let needs = await select(node, args)
@@ -39,10 +39,10 @@ export async function selectTests(node, args) {
     needs = await select(node, args)
   }
   const text = leftOutText(needs)
-  if (text === undefined) return { files: needs.files }
+  if (text === undefined) return { files: needs.files, inBoth: needs.inBoth }
   say(text)
   const inCi = process.env.CI === 'true'
   if (inCi) say('In CI, as CI=true says, every test must run.')
   if (inCi || needs.files.length === 0) process.exit(1)
-  return { files: needs.files, text }
+  return { files: needs.files, inBoth: needs.inBoth, text }
 }

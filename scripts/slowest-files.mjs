@@ -4,9 +4,11 @@ import { root } from './node.mjs'
 
 const count = 10
 
-/** Files that share a process are suites with their names. */
+/** Files that share a process are suites with their names. The program that runs a part of a file is named after it. */
 function fileOf({ name, file = '' }) {
-  return /^(test|examples)\/\S+\.test\.ts$/.test(name) ? name : relative(root, file)
+  if (/^(test|examples)\/\S+\.test\.ts$/.test(name)) return name
+  const [, part] = /(test~\S+)\.mjs$/.exec(file) ?? []
+  return part?.replaceAll('~', '/') ?? relative(root, file)
 }
 
 export default async function* slowestFiles(source) {

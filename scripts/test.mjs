@@ -28,9 +28,9 @@ function read(args) {
   const options = args.filter(arg => arg.startsWith('-') && !own.includes(arg))
   if (names.length > 0) return { selected: names, options, isShared: false }
   if (changed.length > 0) return { selected: changed, options, isShared: true }
-  if (args.includes('--rest')) return { selected: ['--rest'], part: 'rest', options, isShared: true }
+  if (args.includes('--rest')) return { selected: ['--rest'], options, isShared: true }
   if (args.includes('--all') || args.includes('--whole')) return { selected: [], options, isShared: true }
-  return { selected: ['--quick'], part: 'quick', options, isShared: true }
+  return { selected: ['--quick'], options, isShared: true }
 }
 
 /**
@@ -64,36 +64,49 @@ function groupOf(file) {
   return together.find(folders => folders.some(folder => file.startsWith(`test/${folder}/`)))
 }
 
+/** The part of their tests that files run, as test/chosen.ts reads it. */
+function setPart(part) {
+  return part === undefined ? '' : `process.env.PORTICO_TEST_PART = '${part}'\n`
+}
+
 /** Writes a program that runs these files in one process. Returns its path. */
-function writeShared(folder, name, files) {
+function writeShared(folder, name, files, part) {
   const path = join(folder, `${name}.mjs`)
   const paths = files.map(file => join(root, file))
   const program = pathToFileURL(join(root, 'test', 'together.ts')).href
   writeFileSync(
     path,
-    `import { runTogether } from '${program}'\nrunTogether(${JSON.stringify(paths, null, 2)})\n`,
+    `import { runTogether } from '${program}'\n${setPart(part)}runTogether(${JSON.stringify(paths, null, 2)})\n`,
   )
   return path
 }
 
-/** Splits files into parts of about equal length, none of them longer than a process takes. */
-function partsOf(files) {
-  const parts = Math.ceil(files.length / maxFilesPerProcess)
-  return Array.from({ length: parts }, (_, part) =>
-    files.slice(Math.round((part * files.length) / parts), Math.round(((part + 1) * files.length) / parts)),
+/** Writes a program that runs a part of the file's tests. Returns its path, from which scripts/slowest-files.mjs reads the name. */
+function writePart(folder, file, part) {
+  const path = join(folder, `${file.replaceAll('/', '~')}.mjs`)
+  writeFileSync(path, `${setPart(part)}await import('${pathToFileURL(join(root, file)).href}')\n`)
+  return path
+}
+
+/** Splits files into groups of about equal length, none of them longer than a process takes. */
+function divide(files) {
+  const count = Math.ceil(files.length / maxFilesPerProcess)
+  return Array.from({ length: count }, (_, index) =>
+    files.slice(Math.round((index * files.length) / count), Math.round(((index + 1) * files.length) / count)),
   )
 }
 
-/** For a whole run: the programs that run several files, and the files that run alone. */
-function shareProcesses(files) {
+/** The programs that run several files, and the files that run alone. `part`: of their tests; undefined: all. */
+function shareProcesses(files, part) {
   const folder = mkdtempSync(join(tmpdir(), 'portico-together-'))
   process.on('exit', () => rmSync(folder, { recursive: true, force: true }))
   const shared = together.flatMap(folders =>
-    partsOf(files.filter(file => groupOf(file) === folders)).map((part, index) =>
-      writeShared(folder, `${folders[0].replace('/', '-')}-${index + 1}`, part),
+    divide(files.filter(file => groupOf(file) === folders)).map((group, index) =>
+      writeShared(folder, `${folders[0].replace('/', '-')}-${index + 1}`, group, part),
     ),
   )
-  return [...shared, ...files.filter(file => groupOf(file) === undefined)]
+  const alone = files.filter(file => groupOf(file) === undefined)
+  return [...shared, ...(part === undefined ? alone : alone.map(file => writePart(folder, file, part)))]
 }
 
 /** Ten times what the tests keep in memory at once. */
@@ -138,12 +151,16 @@ const reporters = ['spec', pathToFileURL(join(root, 'scripts', 'slowest-files.mj
 
 await install()
 const args = process.argv.slice(2)
-const { selected, part, options, isShared } = read(args)
-const { files, text: leftOut } = await selectTests(chosenNode(), selected)
+const { selected, options, isShared } = read(args)
+const { files, inBoth, text: leftOut } = await selectTests(chosenNode(), selected)
 // Some tests run what users run.
 if (!isBuilt()) await build()
 const memory = folderInMemory()
 if (memory !== undefined) process.env.TMPDIR = memory
+/** The files that `npm test` runs on SQLite run on the other set-ups now. */
+const onlyOthers = files.filter(file => inBoth.includes(file))
+const whole = files.filter(file => !inBoth.includes(file))
+const programs = isShared ? [...shareProcesses(onlyOthers, 'rest'), ...shareProcesses(whole)] : []
 const databases = process.platform === 'win32' ? undefined : await serveDatabases(chosenNode())
 const cheaper = pathToFileURL(join(root, 'scripts', 'no-async-hooks.mjs')).href
 const child = spawn(
@@ -155,7 +172,7 @@ const child = spawn(
     `--test-timeout=${timeoutMs}`,
     ...(options.some(option => option.startsWith('--test-reporter')) ? [] : reporters),
     ...options,
-    ...(isShared ? ['--import', cheaper, ...shareProcesses(files)] : files),
+    ...(isShared ? ['--import', cheaper, ...programs] : files),
   ],
   {
     cwd: root,
@@ -167,7 +184,7 @@ const child = spawn(
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),
       ...(databases && { PORTICO_TEST_SERVERS: databases.path }),
-      ...(part && { PORTICO_TEST_PART: part }),
+      ...(selected[0] === '--quick' && { PORTICO_TEST_PART: 'quick' }),
       ...(args.includes('--whole') && { PORTICO_MATRIX: 'whole' }),
     },
     detached: process.platform !== 'win32',

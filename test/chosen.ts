@@ -3,6 +3,8 @@
  * databases and several nodes. Named files run on all.
  */
 
+import { test } from 'node:test'
+
 /** `quick`: what `npm test` runs; `rest`: what `npm run test:all` adds to it. */
 export type Part = 'quick' | 'rest'
 
@@ -13,3 +15,6 @@ const part = process.env.PORTICO_TEST_PART as Part | undefined
 export function chosen<S extends { readonly name: string }>(setups: Iterable<S>): readonly S[] {
   return [...setups].filter(({ name }) => part === undefined || (name === 'SQLite') === (part === 'quick'))
 }
+
+/** A test of what SQLite in this process cannot show: `npm test` leaves it out. */
+export const testOfOthers: typeof test = part === 'quick' ? ((() => Promise.resolve()) as typeof test) : test

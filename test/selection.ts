@@ -49,6 +49,9 @@ const startsProcesses = /from 'node:(child_process|worker_threads|cluster)'/
 /** What starts the databases and nodes of set-ups, and looks for programs. */
 const ofSetups = ['test/databases/', 'test/setups/', 'test/nodes/', 'test/programs.ts']
 const chosenModule = join(root, 'test', 'chosen.ts')
+/** In the path of a test of other databases alone, or of one with many cases. */
+const namesOthers =
+  /postgres|row-security|replicas|random|\.property\.|\/(nodes|faults|matrix|growth|answers)\//
 /** In the text of a test that runs on more than SQLite. */
 const otherSetups = /\bchosen\(|databaseKinds|setups\b|seededStores|postgres|redis|nodes|onEach/i
 
@@ -68,7 +71,7 @@ export function partsOf(file: string, graph = new ImportGraph()): Parts {
   const imported = graph.importedTests(path)
   const needed = neededPrograms(file, graph)
   const isSlow =
-    file.endsWith('.property.test.ts') ||
+    namesOthers.test(file) ||
     imported.some(other => !isOfSetups(other) && startsProcesses.test(graph.text(other))) ||
     needed.some(name => name !== 'initdb' && name !== 'redis-server')
   if (isSlow) return { quick: false, rest: true }
@@ -134,7 +137,14 @@ function report(args: readonly string[]) {
     return { title, package: debianPackage, files: count(name) }
   })
   const leftOut = new Set(lacking.map(({ file }) => file))
-  return { files: files.filter(file => !leftOut.has(file)), leftOut: leftOut.size, missing }
+  const graph = new ImportGraph()
+  const isInBoth = (file: string) => args[0] === '--rest' && partsOf(file, graph).quick
+  return {
+    files: files.filter(file => !leftOut.has(file)),
+    inBoth: files.filter(isInBoth),
+    leftOut: leftOut.size,
+    missing,
+  }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -8,6 +8,7 @@ import type { MigrationStep } from '../../src/store/schema/diff.ts'
 import { applyPostgres, planPostgres, postgresSchemaSql } from '../../src/store/schema/postgres/migrate.ts'
 import { applyMigration, openSqlite, planMigration, schemaSql } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import { chosen } from '../chosen.ts'
 import { withFile } from '../store/blog.ts'
 import { query, withPostgres } from './postgres.ts'
 
@@ -149,4 +150,4 @@ export async function definitionsOf(url: string): Promise<string[]> {
   return (await query(url, definitions)).map(row => Object.values(row).join(' '))
 }
 
-export const migrationDatabases: readonly MigrationDatabase[] = [sqlite, postgres]
+export const migrationDatabases: readonly MigrationDatabase[] = chosen([sqlite, postgres])

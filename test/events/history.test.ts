@@ -2,6 +2,7 @@
  * Events about documents whose related rows change, move and disappear, while the clock moves: pages tell exactly what the
  * reference in `history.ts` says. Seed: `PORTICO_SEED`; histories on each database: `PORTICO_HISTORIES`.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonValue } from '../../src/model/fields/type.ts'
@@ -18,6 +19,7 @@ import { createRun } from '../../src/serve/store.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
+import { chosen } from '../chosen.ts'
 import { seedItem, toCall } from '../contract/rest/harness.ts'
 import { rowSecurityDatabase } from '../databases/ordinary.ts'
 import { preparedDatabase } from '../databases/prepared.ts'
@@ -58,20 +60,39 @@ interface Opened {
 
 type OpenStore = (model: Model, now: () => number) => Promise<Opened>
 
-const databases: Readonly<Record<string, OpenStore>> = {
-  SQLite: async (model, now) => ({
-    store: openSqlite(model, { file: ':memory:', now }),
-    drop: async () => {},
-  }),
-  PostgreSQL: async (model, now) => {
-    const { url, drop } = await preparedDatabase(model)
-    return { store: await openPostgres(model, { url, connections: 3, now }), drop }
-  },
-  'PostgreSQL with row security': async (model, now) => {
-    const { url, drop } = await rowSecurityDatabase(model)
-    return { store: await openPostgres(model, { url, connections: 3, rowSecurity: true, now }), drop }
-  },
+interface Database {
+  readonly name: string
+  /** How many random histories run on it by default. */
+  readonly histories: number
+  readonly open: OpenStore
 }
+
+const databases: readonly Database[] = [
+  {
+    name: 'SQLite',
+    histories: 75,
+    open: async (model, now) => ({
+      store: openSqlite(model, { file: ':memory:', now }),
+      drop: async () => {},
+    }),
+  },
+  {
+    name: 'PostgreSQL',
+    histories: 25,
+    async open(model, now) {
+      const { url, drop } = await preparedDatabase(model)
+      return { store: await openPostgres(model, { url, connections: 3, now }), drop }
+    },
+  },
+  {
+    name: 'PostgreSQL with row security',
+    histories: 25,
+    async open(model, now) {
+      const { url, drop } = await rowSecurityDatabase(model)
+      return { store: await openPostgres(model, { url, connections: 3, rowSecurity: true, now }), drop }
+    },
+  },
+]
 
 async function openService(variant: Variant, open: OpenStore): Promise<Service> {
   const model = declareModel(variant)
@@ -385,17 +406,11 @@ const negated = (['member now', 'held', 'private'] as const).map(
 )
 
 const whole = Number(process.env.PORTICO_HISTORIES ?? 0)
-const counts: Readonly<Record<string, number>> = {
-  SQLite: 75,
-  PostgreSQL: 25,
-  'PostgreSQL with row security': 25,
-}
 const seed = Number(process.env.PORTICO_SEED ?? 28)
 
-for (const [name, open] of Object.entries(databases)) {
+for (const { name, histories, open } of chosen(databases)) {
   test(`pages of events tell what the rules allowed at the commit and allow today (${name})`, async () => {
-    const histories = whole || (counts[name] ?? 0)
-    for (let model = 0; model * historiesPerModel < histories; model++) {
+    for (let model = 0; model * historiesPerModel < (whole || histories); model++) {
       const random = new Random(seed * 1_000_003 + model)
       const rules =
         model === 0 ? negated : Array.from({ length: collectionsOfDocs }, () => randomRule(random))

@@ -1,4 +1,5 @@
 /** Retries after a fault, or while the first request still runs. */
+
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { suite, test } from 'node:test'
@@ -14,6 +15,7 @@ import type { Run } from '../../src/plan/run.ts'
 import { type Principal, user } from '../../src/principal.ts'
 import { createRest, errorReply } from '../../src/rest/rest.ts'
 import { createRun } from '../../src/serve/store.ts'
+import { testOfOthers } from '../chosen.ts'
 import { type DatabaseKind, databaseKinds, postgres } from '../contract/rest/databases.ts'
 import { seedItem, toCall } from '../contract/rest/harness.ts'
 import blog from '../models/blog.ts'
@@ -240,27 +242,30 @@ for (const kind of databaseKinds) {
   })
 }
 
-test('a key in an open transaction of another node is a 409, and free after its rollback', async () => {
-  await withNodes(postgres, async (open, url, { budgetKey }) => {
-    const node = await open()
-    const id = hash('sha256', JSON.stringify([budgetKey, 'a']), 'base64url')
-    const otherClient = new pg.Client(url)
-    await otherClient.connect()
-    try {
-      await otherClient.query('BEGIN')
-      await otherClient.query(
-        `INSERT INTO "_records" ("kind", "id", "payload", "expires_at") VALUES ('IdempotencyKey', $1, '{}', $2)`,
-        [id, Date.now() + 60_000],
-      )
-      assert.deepEqual(codeOf(await node.post('a', { title: 'One' })), [409, 'CONFLICT'])
-      // Other writes succeed meanwhile.
-      assert.equal((await node.post('b', { title: 'Other' })).status, 201)
-      await otherClient.query('ROLLBACK')
-    } finally {
-      await otherClient.end()
-    }
-    const created = await node.post('a', { title: 'One' })
-    assert.equal(created.status, 201)
-    assert.equal(await node.count(), 2)
-  })
-})
+testOfOthers(
+  'a key in an open transaction of another node is a 409, and free after its rollback',
+  async () => {
+    await withNodes(postgres, async (open, url, { budgetKey }) => {
+      const node = await open()
+      const id = hash('sha256', JSON.stringify([budgetKey, 'a']), 'base64url')
+      const otherClient = new pg.Client(url)
+      await otherClient.connect()
+      try {
+        await otherClient.query('BEGIN')
+        await otherClient.query(
+          `INSERT INTO "_records" ("kind", "id", "payload", "expires_at") VALUES ('IdempotencyKey', $1, '{}', $2)`,
+          [id, Date.now() + 60_000],
+        )
+        assert.deepEqual(codeOf(await node.post('a', { title: 'One' })), [409, 'CONFLICT'])
+        // Other writes succeed meanwhile.
+        assert.equal((await node.post('b', { title: 'Other' })).status, 201)
+        await otherClient.query('ROLLBACK')
+      } finally {
+        await otherClient.end()
+      }
+      const created = await node.post('a', { title: 'One' })
+      assert.equal(created.status, 201)
+      assert.equal(await node.count(), 2)
+    })
+  },
+)

@@ -2,9 +2,11 @@
  * A subscription delivers exactly what its credential may see, with every credential and over both transports,
  * and ends when the credential is revoked.
  */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { chosen } from '../chosen.ts'
 import { clientCredentials, type Fixture, post } from '../conformance/oauth/server.ts'
 import type { Data } from '../plan/reference.ts'
 import { rowSecurityNodes } from '../setups/postgres.ts'
@@ -158,7 +160,7 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
 
 /** The test consists mostly of waiting: on PostgreSQL one kind of credential is enough. */
 const setupsOf = (name: string) =>
-  isWhole || name === 'opaque tokens' ? [...setups, rowSecurityNodes] : [sqlite]
+  chosen(isWhole || name === 'opaque tokens' ? [...setups, rowSecurityNodes] : [sqlite])
 
 for (const [name, credentials] of Object.entries(rows)) {
   for (const setup of setupsOf(name)) {

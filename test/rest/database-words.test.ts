@@ -23,7 +23,7 @@ import { copyDatabase } from '../../src/store/copy.ts'
 import { openPostgres } from '../../src/store/postgres.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
-import { chosen } from '../chosen.ts'
+import { chosen, testOfOthers } from '../chosen.ts'
 import { openStore, postgres, rowSecurityPostgres, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
 import { migrationDatabases } from '../databases/migrations.ts'
@@ -293,7 +293,7 @@ for (const database of migrationDatabases) {
   })
 }
 
-test('a copy keeps collections and fields whose names are words of a database', async () => {
+testOfOthers('a copy keeps collections and fields whose names are words of a database', async () => {
   const groups = chunks(fieldNames, 100)
   const names = [...sampleOf(collectionNames, 8), ...groups.keys().map(n => `its_${n}x`)]
   const fieldsIn = (name: string) => groups[Number(/^its_(\d)x$/.exec(name)?.[1])] ?? ['title']

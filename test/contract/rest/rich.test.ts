@@ -12,5 +12,7 @@ for (const kind of chosen([...databaseKinds, rowSecurityPostgres])) {
   suite(`REST on ${kind.name}`, () =>
     richContract(model => openHarness(model, model => openStore(kind, model))))
 }
-suite('over HTTP', () => richContract(model => openHttpHarness(model, sqlite)))
-suite(`over HTTP, ${rowSecurityNodes.name}`, () => richContract(nodesHarness(rowSecurityNodes, rich)))
+for (const { name } of chosen([sqlite]))
+  suite(`over HTTP on ${name}`, () => richContract(model => openHttpHarness(model, sqlite)))
+for (const setup of chosen([rowSecurityNodes]))
+  suite(`over HTTP, ${setup.name}`, () => richContract(nodesHarness(setup, rich)))

@@ -1,4 +1,5 @@
 /** The scope of an action allows what the action does, and not what the client selects beside it. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { GivenSettings } from '../../../src/config.ts'
@@ -17,6 +18,7 @@ import {
   text,
 } from '../../../src/index.ts'
 import { testService } from '../../../src/testing.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { withOrdinaryDatabase } from '../../databases/ordinary.ts'
 
 const access = { read: signedIn, create: signedIn }
@@ -112,10 +114,13 @@ async function requireScopesOfSelection(settings: GivenSettings = {}): Promise<v
 test('related items and computed fields of the answer need scopes of their own', () =>
   requireScopesOfSelection())
 
-test('related items and computed fields of the answer need scopes of their own, with row security', () =>
-  withOrdinaryDatabase(({ url }) =>
-    requireScopesOfSelection({ database: url, rowSecurity: true, autoMigrate: true }),
-  ))
+testOfOthers(
+  'related items and computed fields of the answer need scopes of their own, with row security',
+  () =>
+    withOrdinaryDatabase(({ url }) =>
+      requireScopesOfSelection({ database: url, rowSecurity: true, autoMigrate: true }),
+    ),
+)
 
 const clocked = model(
   { notes: collection({ fields: { title: text() }, access }) },

@@ -1,4 +1,5 @@
 /** The exact text of the adviser's advice on slow lists, and proof that following it makes them fast, on both databases. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
@@ -30,6 +31,7 @@ import { type SlowList, SlowLists } from '../../../src/store/advice/slow-lists.t
 import { type ListUnit, unitsOf, windowOf } from '../../../src/store/advice/units.ts'
 import { postgresPlan } from '../../../src/store/postgres/read/query-plan.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'
 import { failure } from '../contract.ts'
 import { databaseKinds, rowSecurityPostgres, sqlite, type TestDatabase } from '../databases.ts'
@@ -346,12 +348,13 @@ test('joins, sorts and subplans of a PostgreSQL plan become steps, and an unknow
 })
 
 // Under row security, a statement on another connection sees no rows, so the visited rows cannot be counted.
-test('PostgreSQL with row security: a list that would visit more rows than maxScan is refused', () =>
+testOfOthers('PostgreSQL with row security: a list that would visit more rows than maxScan is refused', () =>
   rowSecurityPostgres.within(async database => {
     await (await database.open(modelWith({}, false))).close()
     await fill(rowSecurityPostgres, database)
     await refusesBeyond(database)
-  }))
+  }),
+)
 
 /** A rule that reads the caller's own fields, beside one that an index serves. */
 const addressed = checkModel(

@@ -1,4 +1,5 @@
 /** Copies between SQLite and PostgreSQL: clients and later writes cannot tell the copy from its source. */
+
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,6 +15,7 @@ import { openPostgres } from '../../../src/store/postgres.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import rich from '../../models/rich.ts'
 import { call } from '../../serve/service.ts'
@@ -169,63 +171,70 @@ async function logAndRecords(store: Store): Promise<unknown> {
   return [await changes.after(0, 10_000), await changes.last(), await changes.bounds(), records]
 }
 
-test('a copy to PostgreSQL and back returns the same responses as its source and continues its ids', () =>
-  withFile(file =>
-    withPostgres(url =>
-      withFile(async back => {
-        const model = checkModel(rich)
-        const key = generateKey()
-        const places = [sqliteLocation(file), postgresLocation(url), sqliteLocation(back)] as const
-        await serving(places[0], key, url => fill(url, key))
-        const source = new DatabaseSync(file)
-        source.exec('UPDATE "_events" SET "depth" = "id" % 3 WHERE "id" % 2 = 0')
-        source.close()
-        await withStore(model, places[0], async ({ records }) => {
-          await records.put({
-            kind: 'Session',
-            id: 's',
-            payload: '{"a":"\\u0000ü"}',
-            expiresAt: null,
-            alias: 'x',
-            owner: '1',
+testOfOthers(
+  'a copy to PostgreSQL and back returns the same responses as its source and continues its ids',
+  () =>
+    withFile(file =>
+      withPostgres(url =>
+        withFile(async back => {
+          const model = checkModel(rich)
+          const key = generateKey()
+          const places = [sqliteLocation(file), postgresLocation(url), sqliteLocation(back)] as const
+          await serving(places[0], key, url => fill(url, key))
+          const source = new DatabaseSync(file)
+          source.exec('UPDATE "_events" SET "depth" = "id" % 3 WHERE "id" % 2 = 0')
+          source.close()
+          await withStore(model, places[0], async ({ records }) => {
+            await records.put({
+              kind: 'Session',
+              id: 's',
+              payload: '{"a":"\\u0000ü"}',
+              expiresAt: null,
+              alias: 'x',
+              owner: '1',
+            })
+            await records.put({ kind: 'Token', id: 't', payload: '{}', expiresAt: 9e15, grant: 'g' })
+            await records.consume('Token', 't')
+            await records.add({ kind: 'Grant', id: 'Ä', payload: '[]', expiresAt: 1 })
           })
-          await records.put({ kind: 'Token', id: 't', payload: '{}', expiresAt: 9e15, grant: 'g' })
-          await records.consume('Token', 't')
-          await records.add({ kind: 'Grant', id: 'Ä', payload: '[]', expiresAt: 1 })
-        })
-        const expected = await serving(places[0], key, url => answers(url, key))
-        assert.ok(expected.filter(answer => Array.isArray(answer) && answer[1] === 200).length > 45)
-        const rest = await withStore(model, places[0], logAndRecords)
-        const copied = await copyOf(model, places[0], places[1])
-        assert.deepEqual(await copyOf(model, places[1], places[2]), copied)
-        assert.equal(copied.find(({ table }) => table === 'tasks')?.count, odd.length - 2)
-        for (const place of places) {
-          assert.deepEqual(await withStore(model, place, logAndRecords), rest)
-          assert.deepEqual(await serving(place, key, url => answers(url, key)), expected, place.kind)
-        }
-        const next = await Promise.all(
-          places.map(place =>
-            serving(place, key, async url => {
-              const body = { title: 'next', project_id: 1, reference: '00000000-0000-4000-8000-000000000000' }
-              const created = await call(`${url}/api/v1/tasks`, { method: 'POST', key, body })
-              const app = await call(`${url}/api/v1/tasks?q=next`, { key })
-              const twice = await call(`${url}/api/v1/tasks`, { method: 'POST', key, body })
-              return [
-                created.status,
-                created.headers.get('location'),
-                app.headers.get('x-total-count'),
-                twice.status,
-              ]
-            }),
-          ),
-        )
-        assert.equal(next[0]?.[0], 201)
-        assert.equal(next[0]?.[3], 409)
-        assert.deepEqual(next[1], next[0])
-        assert.deepEqual(next[2], next[0])
-      }),
+          const expected = await serving(places[0], key, url => answers(url, key))
+          assert.ok(expected.filter(answer => Array.isArray(answer) && answer[1] === 200).length > 45)
+          const rest = await withStore(model, places[0], logAndRecords)
+          const copied = await copyOf(model, places[0], places[1])
+          assert.deepEqual(await copyOf(model, places[1], places[2]), copied)
+          assert.equal(copied.find(({ table }) => table === 'tasks')?.count, odd.length - 2)
+          for (const place of places) {
+            assert.deepEqual(await withStore(model, place, logAndRecords), rest)
+            assert.deepEqual(await serving(place, key, url => answers(url, key)), expected, place.kind)
+          }
+          const next = await Promise.all(
+            places.map(place =>
+              serving(place, key, async url => {
+                const body = {
+                  title: 'next',
+                  project_id: 1,
+                  reference: '00000000-0000-4000-8000-000000000000',
+                }
+                const created = await call(`${url}/api/v1/tasks`, { method: 'POST', key, body })
+                const app = await call(`${url}/api/v1/tasks?q=next`, { key })
+                const twice = await call(`${url}/api/v1/tasks`, { method: 'POST', key, body })
+                return [
+                  created.status,
+                  created.headers.get('location'),
+                  app.headers.get('x-total-count'),
+                  twice.status,
+                ]
+              }),
+            ),
+          )
+          assert.equal(next[0]?.[0], 201)
+          assert.equal(next[0]?.[3], 409)
+          assert.deepEqual(next[1], next[0])
+          assert.deepEqual(next[2], next[0])
+        }),
+      ),
     ),
-  ))
+)
 
 /** Fills a source with 1,200 posts. */
 async function fillBlog(place: DatabaseLocation): Promise<void> {
@@ -257,61 +266,67 @@ const directions: readonly (readonly [
   ],
 ]
 
-test('from PostgreSQL: a long-running transaction on the server does not make earlier writes look like new ones', () =>
-  withFile(file =>
-    withPostgres(url =>
-      withPostgres(async other => {
-        const older = await connect(other)
-        await older.query('BEGIN')
-        await older.query('SELECT pg_current_xact_id()')
-        await fillBlog(postgresLocation(url))
-        const record = { kind: 'Token', id: 'early', payload: '{}', expiresAt: null }
-        await withStore(blog, postgresLocation(url), ({ records }) => records.put(record))
-        await copyOf(blog, postgresLocation(url), sqliteLocation(file))
-        await older.end()
-      }),
+testOfOthers(
+  'from PostgreSQL: a long-running transaction on the server does not make earlier writes look like new ones',
+  () =>
+    withFile(file =>
+      withPostgres(url =>
+        withPostgres(async other => {
+          const older = await connect(other)
+          await older.query('BEGIN')
+          await older.query('SELECT pg_current_xact_id()')
+          await fillBlog(postgresLocation(url))
+          const record = { kind: 'Token', id: 'early', payload: '{}', expiresAt: null }
+          await withStore(blog, postgresLocation(url), ({ records }) => records.put(record))
+          await copyOf(blog, postgresLocation(url), sqliteLocation(file))
+          await older.end()
+        }),
+      ),
     ),
-  ))
+)
 
 for (const [name, within] of directions) {
-  test(`${name}: a write during the copy makes it fail, and the next copy brings over the difference`, () =>
-    within(async (from, to) => {
-      await fillBlog(from)
-      const store = await open(blog, from)
-      const client = new Client(store)
-      let writing: Promise<unknown> | undefined
-      const copying = copyDatabase(blog, {
-        from,
-        to,
-        live: false,
-        onProgress: ({ doing }) => {
-          if (doing !== 'compare') return undefined
-          writing ??= Promise.all([
-            client.update('posts', 3, { title: 'changed' }),
-            client.remove('posts', 700),
-            client.create('posts', { title: 'late', author_id: 1 }),
-          ])
-          return writing
-        },
-      })
-      await assert.rejects(copying, /written to while it was copied.*--live/s)
-      await store.close()
-      await assert.rejects(async () => (await open(blog, to)).close(), /an unfinished copy/)
-      const copied = await copyOf(blog, from, to)
-      assert.equal(copied.find(({ table }) => table === 'posts')?.count, 1200)
-      const titles = (place: DatabaseLocation) =>
-        withStore(blog, place, otherStore =>
-          Promise.all(
-            [3, 1201].map(
-              async id => ((await new Client(otherStore).item('posts', id)) as { title: string }).title,
+  testOfOthers(
+    `${name}: a write during the copy makes it fail, and the next copy brings over the difference`,
+    () =>
+      within(async (from, to) => {
+        await fillBlog(from)
+        const store = await open(blog, from)
+        const client = new Client(store)
+        let writing: Promise<unknown> | undefined
+        const copying = copyDatabase(blog, {
+          from,
+          to,
+          live: false,
+          onProgress: ({ doing }) => {
+            if (doing !== 'compare') return undefined
+            writing ??= Promise.all([
+              client.update('posts', 3, { title: 'changed' }),
+              client.remove('posts', 700),
+              client.create('posts', { title: 'late', author_id: 1 }),
+            ])
+            return writing
+          },
+        })
+        await assert.rejects(copying, /written to while it was copied.*--live/s)
+        await store.close()
+        await assert.rejects(async () => (await open(blog, to)).close(), /an unfinished copy/)
+        const copied = await copyOf(blog, from, to)
+        assert.equal(copied.find(({ table }) => table === 'posts')?.count, 1200)
+        const titles = (place: DatabaseLocation) =>
+          withStore(blog, place, otherStore =>
+            Promise.all(
+              [3, 1201].map(
+                async id => ((await new Client(otherStore).item('posts', id)) as { title: string }).title,
+              ),
             ),
-          ),
-        )
-      assert.deepEqual(await titles(to), ['changed', 'late'])
-      assert.deepEqual(await titles(from), await titles(to))
-    }))
+          )
+        assert.deepEqual(await titles(to), ['changed', 'late'])
+        assert.deepEqual(await titles(from), await titles(to))
+      }),
+  )
 
-  test(`${name}: a record added during the copy makes it fail`, () =>
+  testOfOthers(`${name}: a record added during the copy makes it fail`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -329,9 +344,10 @@ for (const [name, within] of directions) {
       await store.close()
       await copyOf(blog, from, to)
       await withStore(blog, to, async ({ records }) => assert.ok(await records.get('Token', 'late')))
-    }))
+    }),
+  )
 
-  test(`${name}: a live copy holds the state of the source at its start`, () =>
+  testOfOthers(`${name}: a live copy holds the state of the source at its start`, () =>
     within(async (from, to) => {
       await fillBlog(from)
       const store = await open(blog, from)
@@ -348,31 +364,35 @@ for (const [name, within] of directions) {
       await store.close()
       await withStore(blog, to, async copy => assert.ok(await new Client(copy).item('posts', 1200)))
       assert.ok(!(await withStore(blog, from, source => new Client(source).item('posts', 1200))))
-    }))
+    }),
+  )
 
-  test(`${name}: repeating a finished copy changes nothing, and is refused once the source or the target has changed`, () =>
-    within(async (from, to) => {
-      await fillBlog(from)
-      const first = await copyOf(blog, from, to)
-      // As after a `kill -9` before the copy could report its success.
-      assert.deepEqual(await copyOf(blog, from, to), first)
-      const rename = (place: DatabaseLocation) =>
-        withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
-      await rename(from)
-      await assert.rejects(
-        copyOf(blog, from, to),
-        /a finished copy of this source, and posts has changed in one/,
-      )
-      assert.deepEqual(await copyOf(blog, from, to, true), first)
-      await rename(to)
-      await assert.rejects(copyOf(blog, from, to, true), /and posts has changed in one of the two since/)
-      await withStore(blog, to, async store => {
-        const post = (await new Client(store).item('posts', 1200)) as { title: string }
-        assert.equal(post.title, 'changed since')
-      })
-    }))
+  testOfOthers(
+    `${name}: repeating a finished copy changes nothing, and is refused once the source or the target has changed`,
+    () =>
+      within(async (from, to) => {
+        await fillBlog(from)
+        const first = await copyOf(blog, from, to)
+        // As after a `kill -9` before the copy could report its success.
+        assert.deepEqual(await copyOf(blog, from, to), first)
+        const rename = (place: DatabaseLocation) =>
+          withStore(blog, place, store => new Client(store).update('posts', 1200, { title: 'changed since' }))
+        await rename(from)
+        await assert.rejects(
+          copyOf(blog, from, to),
+          /a finished copy of this source, and posts has changed in one/,
+        )
+        assert.deepEqual(await copyOf(blog, from, to, true), first)
+        await rename(to)
+        await assert.rejects(copyOf(blog, from, to, true), /and posts has changed in one of the two since/)
+        await withStore(blog, to, async store => {
+          const post = (await new Client(store).item('posts', 1200)) as { title: string }
+          assert.equal(post.title, 'changed since')
+        })
+      }),
+  )
 
-  test(`${name}: an unsuitable source or target is refused and left unchanged`, () =>
+  testOfOthers(`${name}: an unsuitable source or target is refused and left unchanged`, () =>
     within((from, to) =>
       withFile(async other => {
         await assert.rejects(copyOf(blog, from, to), /There is no database|does not fit the model/)
@@ -397,7 +417,8 @@ for (const [name, within] of directions) {
         await assert.rejects(copyOf(blog, half, sqliteLocation(`${other}2`)), /an unfinished copy/)
         await copyOf(blog, from, half)
       }),
-    ))
+    ),
+  )
 }
 
 test('SQLite: a copy that another process has finished in the meantime does not change the target any more', () =>
@@ -430,7 +451,7 @@ test('SQLite: a copy that another process has finished in the meantime does not 
     )
   }))
 
-test('a PostgreSQL database with other tables is refused as a target', () =>
+testOfOthers('a PostgreSQL database with other tables is refused as a target', () =>
   withFile(file =>
     withPostgres(async url => {
       await fillBlog(sqliteLocation(file))
@@ -442,36 +463,40 @@ test('a PostgreSQL database with other tables is refused as a target', () =>
       const tables = await query(url, `SELECT tablename FROM pg_tables WHERE schemaname = 'public'`)
       assert.deepEqual(tables, [{ tablename: 'things' }])
     }),
-  ))
+  ),
+)
 
-test('a value that the target cannot store stops the copy with an explanation, and the copy resumes once the value is fixed', () =>
-  withFile(file =>
-    withPostgres(async url => {
-      const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
-      const notes = checkModel(
-        model({ notes: collection({ access, fields: { code: text() }, indexes: [index('code')] }) }),
-      )
-      await withStore(notes, sqliteLocation(file), async store => {
-        const client = new Client(store, notes)
-        for (const bytes of [2, 3000]) {
-          await client.create('notes', { code: randomBytes(bytes).toString('hex') })
+testOfOthers(
+  'a value that the target cannot store stops the copy with an explanation, and the copy resumes once the value is fixed',
+  () =>
+    withFile(file =>
+      withPostgres(async url => {
+        const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+        const notes = checkModel(
+          model({ notes: collection({ access, fields: { code: text() }, indexes: [index('code')] }) }),
+        )
+        await withStore(notes, sqliteLocation(file), async store => {
+          const client = new Client(store, notes)
+          for (const bytes of [2, 3000]) {
+            await client.create('notes', { code: randomBytes(bytes).toString('hex') })
+          }
+        })
+        await assert.rejects(
+          copyOf(notes, sqliteLocation(file), postgresLocation(url)),
+          /^CopyError: The copy has stopped: index row size/,
+        )
+        await withStore(notes, sqliteLocation(file), store =>
+          new Client(store, notes).update('notes', 2, { code: 'short' }),
+        )
+        // The index keeps dead rows too while any older transaction is open on the server.
+        const attempt = () => copyOf(notes, sqliteLocation(file), postgresLocation(url)).catch(error => error)
+        let copied = await attempt()
+        for (let tries = 0; copied instanceof Error && tries < 100; tries++) {
+          await wait(100)
+          copied = await attempt()
         }
-      })
-      await assert.rejects(
-        copyOf(notes, sqliteLocation(file), postgresLocation(url)),
-        /^CopyError: The copy has stopped: index row size/,
-      )
-      await withStore(notes, sqliteLocation(file), store =>
-        new Client(store, notes).update('notes', 2, { code: 'short' }),
-      )
-      // The index keeps dead rows too while any older transaction is open on the server.
-      const attempt = () => copyOf(notes, sqliteLocation(file), postgresLocation(url)).catch(error => error)
-      let copied = await attempt()
-      for (let tries = 0; copied instanceof Error && tries < 100; tries++) {
-        await wait(100)
-        copied = await attempt()
-      }
-      if (copied instanceof Error) throw copied
-      assert.equal(copied.find(({ table }: { table: string }) => table === 'notes')?.count, 2)
-    }),
-  ))
+        if (copied instanceof Error) throw copied
+        assert.equal(copied.find(({ table }: { table: string }) => table === 'notes')?.count, 2)
+      }),
+    ),
+)

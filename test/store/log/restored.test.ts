@@ -1,4 +1,5 @@
 /** The log of a restored database: no event id is reused, and no reader can resume from an id before the restore. */
+
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,6 +11,7 @@ import { connect } from '../../../src/store/schema/postgres/session.ts'
 import { backUp, restore } from '../../../src/store/sqlite/file/backup.ts'
 import { openSqlite, raiseSqliteLog } from '../../../src/store/sqlite.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { withOrdinaryDatabase } from '../../databases/ordinary.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { startStandbys, untilCaughtUp } from '../../databases/replicated.ts'
@@ -150,28 +152,31 @@ async function withRestored(
   })
 }
 
-test('PostgreSQL: a restored database raises its event ids once, even if several nodes start at the same time', () =>
-  withRestored(async ({ url, restored }) => {
-    const nodes = await Promise.all(
-      [1, 2, 3, 4].map(() => openPostgres(blog, { url: restored, connections: 4 })),
-    )
-    const [first] = nodes
-    const base = await requireRaised(first ?? assert.fail(), 3)
-    for (const node of nodes) {
-      assert.deepEqual(await node.changes.bounds(), { pruned: base, drawn: base })
-    }
-    await Promise.all(nodes.map(node => fill(node, 2)))
-    assert.equal((await idsAfter(first ?? assert.fail(), base)).length, 8)
-    await Promise.all(nodes.map(node => node.close()))
-    const later = await openPostgres(blog, { url: restored })
-    assert.deepEqual(await later.changes.bounds(), { pruned: base, drawn: base + 8 })
-    await later.close()
-    const source = await openPostgres(blog, { url })
-    assert.deepEqual(await source.changes.bounds(), { pruned: 0, drawn: 3 })
-    await source.close()
-  }))
+testOfOthers(
+  'PostgreSQL: a restored database raises its event ids once, even if several nodes start at the same time',
+  () =>
+    withRestored(async ({ url, restored }) => {
+      const nodes = await Promise.all(
+        [1, 2, 3, 4].map(() => openPostgres(blog, { url: restored, connections: 4 })),
+      )
+      const [first] = nodes
+      const base = await requireRaised(first ?? assert.fail(), 3)
+      for (const node of nodes) {
+        assert.deepEqual(await node.changes.bounds(), { pruned: base, drawn: base })
+      }
+      await Promise.all(nodes.map(node => fill(node, 2)))
+      assert.equal((await idsAfter(first ?? assert.fail(), base)).length, 8)
+      await Promise.all(nodes.map(node => node.close()))
+      const later = await openPostgres(blog, { url: restored })
+      assert.deepEqual(await later.changes.bounds(), { pruned: base, drawn: base + 8 })
+      await later.close()
+      const source = await openPostgres(blog, { url })
+      assert.deepEqual(await source.changes.bounds(), { pruned: 0, drawn: 3 })
+      await source.close()
+    }),
+)
 
-test('PostgreSQL: a running node detects another server before its next write', () =>
+testOfOthers('PostgreSQL: a running node detects another server before its next write', () =>
   withPostgres(async url => {
     const store = await openPostgres(blog, { url })
     await fill(store, 2)
@@ -195,28 +200,32 @@ test('PostgreSQL: a running node detects another server before its next write', 
     const { pruned, drawn } = await store.changes.bounds()
     assert.ok(pruned > 2 ** 32 && drawn === pruned + 1, `${pruned} ${drawn}`)
     await store.close()
-  }))
+  }),
+)
 
-test('PostgreSQL: a promoted standby continues far above any event id that the old primary may have drawn', async () => {
-  const servers = await startStandbys(1)
-  try {
-    const { url, standbys } = await servers.newDatabase()
-    const [promoted = ''] = standbys
-    const old = await openPostgres(blog, { url })
-    await fill(old, 3)
-    await untilCaughtUp(url, promoted)
-    await query(promoted, 'SELECT pg_promote()')
-    await fill(old, 2)
-    await old.close()
-    const store = await openPostgres(blog, { url: promoted })
-    await requireRaised(store, 3)
-    await store.close()
-  } finally {
-    await servers.close()
-  }
-})
+testOfOthers(
+  'PostgreSQL: a promoted standby continues far above any event id that the old primary may have drawn',
+  async () => {
+    const servers = await startStandbys(1)
+    try {
+      const { url, standbys } = await servers.newDatabase()
+      const [promoted = ''] = standbys
+      const old = await openPostgres(blog, { url })
+      await fill(old, 3)
+      await untilCaughtUp(url, promoted)
+      await query(promoted, 'SELECT pg_promote()')
+      await fill(old, 2)
+      await old.close()
+      const store = await openPostgres(blog, { url: promoted })
+      await requireRaised(store, 3)
+      await store.close()
+    } finally {
+      await servers.close()
+    }
+  },
+)
 
-test('PostgreSQL: raising the log of a running service waits for open transactions', () =>
+testOfOthers('PostgreSQL: raising the log of a running service waits for open transactions', () =>
   withPostgres(async url => {
     const store = await openPostgres(blog, { url })
     await fill(store, 2)
@@ -244,19 +253,23 @@ test('PostgreSQL: raising the log of a running service waits for open transactio
     assert.equal(drawn, pruned + 1)
     assert.deepEqual(await idsAfter(store, 0), [1, 2, 3, drawn])
     await store.close()
-  }))
+  }),
+)
 
-test('PostgreSQL: a role without access to the system identifier is identified by timeline and OID', () =>
-  withOrdinaryDatabase(async ({ url, admin }) => {
-    await query(admin, 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC')
-    const open = () => openPostgres(blog, { url, rowSecurity: true })
-    const first = await open()
-    await fill(first, 2)
-    await first.close()
-    const [row] = await query(admin, `SELECT value FROM _portico WHERE key = 'events.identity'`)
-    assert.match(String(row?.value), /^-\/[0-9A-F]{8}\/\d+$/)
-    await query(admin, 'GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC')
-    const second = await open()
-    assert.deepEqual(await second.changes.bounds(), { pruned: 0, drawn: 2 })
-    await second.close()
-  }))
+testOfOthers(
+  'PostgreSQL: a role without access to the system identifier is identified by timeline and OID',
+  () =>
+    withOrdinaryDatabase(async ({ url, admin }) => {
+      await query(admin, 'REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC')
+      const open = () => openPostgres(blog, { url, rowSecurity: true })
+      const first = await open()
+      await fill(first, 2)
+      await first.close()
+      const [row] = await query(admin, `SELECT value FROM _portico WHERE key = 'events.identity'`)
+      assert.match(String(row?.value), /^-\/[0-9A-F]{8}\/\d+$/)
+      await query(admin, 'GRANT EXECUTE ON FUNCTION pg_control_system() TO PUBLIC')
+      const second = await open()
+      assert.deepEqual(await second.changes.bounds(), { pruned: 0, drawn: 2 })
+      await second.close()
+    }),
+)

@@ -1,9 +1,11 @@
 /** Retention of the log by age, size and holds, and the bounds that it reports. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { prunableOf, type Retention } from '../../../src/store/log/pruning.ts'
 import { connect } from '../../../src/store/schema/postgres/session.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { blog, Client } from '../blog.ts'
 import { databaseKinds, postgres, type TestDatabase } from '../databases.ts'
 
@@ -191,7 +193,7 @@ for (const { name, within } of databaseKinds) {
     }))
 }
 
-test('PostgreSQL: while another node prunes, neither writes nor pruning on this node wait', () =>
+testOfOthers('PostgreSQL: while another node prunes, neither writes nor pruning on this node wait', () =>
   postgres.within(database =>
     inBlog(database, { maxAgeMs: hourMs, idleMs: 20 }, async ({ client, clock, ids }) => {
       await posts(client, 3)
@@ -208,7 +210,8 @@ test('PostgreSQL: while another node prunes, neither writes nor pruning on this 
       await until('the old events are pruned', isPruned(client, 4))
       assert.deepEqual(await ids(), [5, 6, 7, 8, 9, 10])
     }),
-  ))
+  ),
+)
 
 test('a pruning step is limited by rows and bytes and stops at a held or young event', () => {
   const rows = (count: number, bytes = 100, time = '1') =>
@@ -226,7 +229,7 @@ test('a pruning step is limited by rows and bytes and stops at a held or young e
   assert.deepEqual(prunableOf(rows(9), { ...large, before: '2', hold: 5 }, 1000), { bySize: 3, byAge: 5 })
 })
 
-test('PostgreSQL: a log above its size limit keeps the events after an uncommitted one', () =>
+testOfOthers('PostgreSQL: a log above its size limit keeps the events after an uncommitted one', () =>
   postgres.within(database =>
     inBlog(database, { maxBytes: 10_000, idleMs: 20 }, async ({ client, ids }) => {
       const otherClient = await connect(database.url)
@@ -246,4 +249,5 @@ test('PostgreSQL: a log above its size limit keeps the events after an uncommitt
       await until('it fits', async () => changes.counts().bytes <= 10_000)
       assert.ok((await ids()).length < 12)
     }),
-  ))
+  ),
+)

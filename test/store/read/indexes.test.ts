@@ -1,4 +1,5 @@
 /** Both databases visit about a page of rows per list with an index, however deep the page, as the databases count. */
+
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -18,6 +19,7 @@ import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { compile, type Sql, slot } from '../../../src/store/sql/writer.ts'
 import { AnswerSize } from '../../../src/store/sqlite/read/answer-size.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { query, withPostgres } from '../../databases/postgres.ts'
 import { callerId, postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
 
@@ -286,7 +288,7 @@ test('SQLite visits about a page of rows, with statistics and without', async ()
   }
 })
 
-test('PostgreSQL visits about a page of rows, with custom and generic plans', () =>
+testOfOthers('PostgreSQL visits about a page of rows, with custom and generic plans', () =>
   withPostgres(async url => {
     await query(url, postgresSchemaSql(indexed))
     await query(url, `${users}; ${fill}; ANALYZE`)
@@ -300,4 +302,5 @@ test('PostgreSQL visits about a page of rows, with custom and generic plans', ()
     } finally {
       await client.end()
     }
-  }))
+  }),
+)

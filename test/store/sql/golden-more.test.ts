@@ -35,6 +35,7 @@ import {
 } from '../../../src/store/sql/write.ts'
 import { arg, compile, type Sql, slot, sql } from '../../../src/store/sql/writer.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { Client, fields, listOfPosts } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 import { prepareAll } from './prepared.ts'
@@ -305,7 +306,7 @@ test('a reference has its own index beside one that begins with it, so its items
   assert.doesNotMatch(plan, /TEMP B-TREE/)
 })
 
-test('PostgreSQL accepts every expected statement', async () => {
+testOfOthers('PostgreSQL accepts every expected statement', async () => {
   assert.ok(expected.size > 8)
   await prepareAll(notes, expected)
 })

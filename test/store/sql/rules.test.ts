@@ -1,4 +1,5 @@
 /** The SQL of rules with times, other fields, fields of the caller and claims, and its use of indexes. */
+
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
@@ -32,6 +33,7 @@ import { compile, sql } from '../../../src/store/sql/writer.ts'
 import { AnswerSize } from '../../../src/store/sqlite/read/answer-size.ts'
 import { schemaSql } from '../../../src/store/sqlite.ts'
 import { noSlots, parameterValue } from '../../../src/store/values.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { preparedDatabase } from '../../databases/prepared.ts'
 
 const access = { read: signedIn, create: signedIn }
@@ -177,25 +179,28 @@ test('SQLite finds the rows by the index on the compared field', () => {
   database.close()
 })
 
-test('PostgreSQL accepts the statements and finds the rows by the index on the compared field', async () => {
-  const { url, drop } = await preparedDatabase(declared)
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query('SET enable_seqscan = off; SET enable_bitmapscan = off')
-    for (const [name, { rule }, , , expected] of cases) {
-      const { text, binds } = statement(rule, postgres)
-      const values = binds.map(bind => parameterValue(bind, { ...inputs, now: undefined }))
-      const { rows } = await client.query(`EXPLAIN ${text}`, values)
-      const plan = JSON.stringify(rows)
-      const leads = new RegExp(`Index (Only )?Scan using ${expected} on tasks t0 .*Index Cond`)
-      if (expected !== undefined) assert.match(plan, leads, name)
+testOfOthers(
+  'PostgreSQL accepts the statements and finds the rows by the index on the compared field',
+  async () => {
+    const { url, drop } = await preparedDatabase(declared)
+    const client = new pg.Client({ connectionString: url })
+    await client.connect()
+    try {
+      await client.query('SET enable_seqscan = off; SET enable_bitmapscan = off')
+      for (const [name, { rule }, , , expected] of cases) {
+        const { text, binds } = statement(rule, postgres)
+        const values = binds.map(bind => parameterValue(bind, { ...inputs, now: undefined }))
+        const { rows } = await client.query(`EXPLAIN ${text}`, values)
+        const plan = JSON.stringify(rows)
+        const leads = new RegExp(`Index (Only )?Scan using ${expected} on tasks t0 .*Index Cond`)
+        if (expected !== undefined) assert.match(plan, leads, name)
+      }
+    } finally {
+      await client.end()
+      await drop()
     }
-  } finally {
-    await client.end()
-    await drop()
-  }
-})
+  },
+)
 
 test('a rule compares with the shifted time of the request, or with the clock of the database', () => {
   const [at] = statement(field('due_at').gte(now.minus({ minutes: 15 })).rule, sqlite).binds

@@ -1,9 +1,10 @@
 /** Concurrent writes by two stores on one PostgreSQL database: the log has no gaps, and no answer is stale. */
+
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
 import fc from 'fast-check'
 import { user } from '../../../src/principal.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { testOfOthers as test } from '../../chosen.ts'
 import { blog, Client, listOfPosts } from '../blog.ts'
 import { postgres, type TestDatabase } from '../databases.ts'
 

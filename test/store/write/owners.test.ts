@@ -1,4 +1,5 @@
 /** The records of a user are deleted with the user, whichever way the user is deleted. */
+
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { anyone, collection, model, relation, string, users } from '../../../src/index.ts'
@@ -6,6 +7,7 @@ import { checkModel } from '../../../src/model/check.ts'
 import { user } from '../../../src/principal.ts'
 import type { NewRecord } from '../../../src/records.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { seededStores } from '../../databases/seeded-store.ts'
 import { Client } from '../blog.ts'
 import { databaseKinds, type TestDatabase } from '../databases.ts'
@@ -175,30 +177,33 @@ for (const databaseKind of databaseKinds) {
   })
 }
 
-it('records of users are deleted under row security, for any caller who may delete the user', async () => {
-  const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
-  assert.ok(seededStore)
-  const clock = { now: 1_000_000 }
-  const use = async ({ store }: { readonly store: Store }) => {
-    const client = new Client(store, firm)
-    const put = (owner: number) =>
-      Promise.all(recordsOf(String(owner)).map(record => store.records.put(record)))
-    const remainingRecords = async () =>
-      (await Promise.all(kinds.map(kind => store.records.all(kind)))).flat().length
-    const ann = await client.create('users', person('ann'))
-    const ben = await client.create('users', person('ben'))
-    await put(ann.id)
-    await put(ben.id)
-    await client.remove('users', ann.id, admin)
-    assert.equal(await remainingRecords(), 10)
-    await put(ann.id)
-    for (let count = 0; count < 20 && (await remainingRecords()) > 10; count++) {
-      clock.now += 5001
-      await client.create('teams', { name: 'a write' })
-      await new Promise(resolve => setTimeout(resolve, 50))
+testOfOthers(
+  'records of users are deleted under row security, for any caller who may delete the user',
+  async () => {
+    const seededStore = seededStores.find(({ name }) => name === 'PostgreSQL with row security')
+    assert.ok(seededStore)
+    const clock = { now: 1_000_000 }
+    const use = async ({ store }: { readonly store: Store }) => {
+      const client = new Client(store, firm)
+      const put = (owner: number) =>
+        Promise.all(recordsOf(String(owner)).map(record => store.records.put(record)))
+      const remainingRecords = async () =>
+        (await Promise.all(kinds.map(kind => store.records.all(kind)))).flat().length
+      const ann = await client.create('users', person('ann'))
+      const ben = await client.create('users', person('ben'))
+      await put(ann.id)
+      await put(ben.id)
+      await client.remove('users', ann.id, admin)
+      assert.equal(await remainingRecords(), 10)
+      await put(ann.id)
+      for (let count = 0; count < 20 && (await remainingRecords()) > 10; count++) {
+        clock.now += 5001
+        await client.create('teams', { name: 'a write' })
+        await new Promise(resolve => setTimeout(resolve, 50))
+      }
+      assert.equal((await store.records.byOwner('Totp', String(ben.id))).length, 2)
+      assert.equal(await remainingRecords(), 10)
     }
-    assert.equal((await store.records.byOwner('Totp', String(ben.id))).length, 2)
-    assert.equal(await remainingRecords(), 10)
-  }
-  await seededStore.within(firm, {}, use, () => clock.now)
-})
+    await seededStore.within(firm, {}, use, () => clock.now)
+  },
+)

@@ -1,4 +1,5 @@
 /** Races between stores on one PostgreSQL database, and broken connections. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../src/errors.ts'
@@ -6,6 +7,7 @@ import { anyone, collection, model, relation, string } from '../../../src/index.
 import { checkModel } from '../../../src/model/check.ts'
 import { entityTag } from '../../../src/plan/answer.ts'
 import { user } from '../../../src/principal.ts'
+import { chosen } from '../../chosen.ts'
 import { Client } from '../blog.ts'
 import { failure } from '../contract.ts'
 import { type OpenOptions, postgres, rowSecurityPostgres, type TestDatabase } from '../databases.ts'
@@ -24,7 +26,7 @@ function race(
   use: (clients: readonly Client[], database: TestDatabase) => Promise<void>,
   options?: OpenOptions,
 ): void {
-  for (const { name, within } of [postgres, rowSecurityPostgres]) {
+  for (const { name, within } of chosen([postgres, rowSecurityPostgres])) {
     test(`${title} (${name})`, () =>
       within(async database => {
         const stores = [await database.open(shop, options), await database.open(shop, options)]

@@ -1,4 +1,5 @@
 /** Transactions of several steps on every database. */
+
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../../src/plan/answer.ts'
@@ -9,6 +10,7 @@ import { user } from '../../../src/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { openPostgres } from '../../../src/store/postgres.ts'
 import type { Store } from '../../../src/store/store.ts'
+import { testOfOthers } from '../../chosen.ts'
 import { blog, Client, fields, listOfPosts, parsed } from '../blog.ts'
 import { failure } from '../contract.ts'
 import { type DatabaseKind, databaseKinds, postgres, sqlite, type TestDatabase } from '../databases.ts'
@@ -350,7 +352,7 @@ describe('serial transactions on PostgreSQL', () => {
     await writing
   }
 
-  it('wait for open writes of their collections, and do not delay writes of others', () =>
+  testOfOthers('wait for open writes of their collections, and do not delay writes of others', () =>
     postgres.within(async database => {
       const store = await database.open(blog)
       try {
@@ -377,9 +379,10 @@ describe('serial transactions on PostgreSQL', () => {
       } finally {
         await store.close()
       }
-    }))
+    }),
+  )
 
-  it('fail once they have waited for a lock as long as a write may', () =>
+  testOfOthers('fail once they have waited for a lock as long as a write may', () =>
     postgres.within(async database => {
       const store = await openPostgres(blog, { url: database.url, timeoutMs: 600 })
       try {
@@ -399,9 +402,10 @@ describe('serial transactions on PostgreSQL', () => {
       } finally {
         await store.close()
       }
-    }))
+    }),
+  )
 
-  it('that only read take no locks and use one snapshot', () =>
+  testOfOthers('that only read take no locks and use one snapshot', () =>
     postgres.within(async database => {
       const store = await database.open(blog)
       try {
@@ -423,5 +427,6 @@ describe('serial transactions on PostgreSQL', () => {
       } finally {
         await store.close()
       }
-    }))
+    }),
+  )
 })
