@@ -1,5 +1,6 @@
 // The hand-written server, an upper limit: node:http and node:sqlite, one statement per request, JSON built in SQL.
-// No credentials, rules, limits or event log; waiting writes share a transaction.
+// No credentials, rules, limits or event log; waiting writes share a transaction. It returns the same data as Portico, with a
+// total where Portico has one: a server that counted, sorted or returned less would make the floors unreachable.
 import { createServer } from 'node:http'
 import { DatabaseSync } from 'node:sqlite'
 import { prepareLimit } from './limit-schema.ts'

@@ -23,7 +23,8 @@ const finishedPayload = '{}'
 
 /**
  * What the first start creates. Every process that finds an unfinished claim creates exactly the same, concurrently or after
- * the first process has died, so nothing is created twice.
+ * the first process has died, so nothing is created twice. Not a lease: a process can pause for longer than any lease, and would
+ * then print a password that is not the valid one.
  */
 interface Claim {
   readonly email: string

@@ -10,7 +10,7 @@ export interface CorkedReplies {
 
 /**
  * Sends all replies of one turn of the event loop at its end, so that a client process wakes up once for many replies
- * (`decisions/corked-replies.md`).
+ * (`decisions/http-server.md`).
  */
 export function corkReplies(
   send: CorkedReplies['queue'],

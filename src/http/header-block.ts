@@ -4,7 +4,7 @@
  *
  * The block is passed to Node in `_header`, where `writeHead` also puts its text, and which `end` writes before the body.
  * That is not documented, so each process first compares what both ways write, and uses the documented one if they
- * differ: see `decisions/precomputed-header-block.md`.
+ * differ: see `decisions/http-server.md`.
  */
 import { IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'

@@ -1,7 +1,7 @@
 /**
  * The listening sockets. Node accepts one connection of a listening socket in each turn of the event loop: with a single
  * socket, a hundred clients that connect together wait for a hundred turns, which are long under load. So several
- * sockets listen on one port (decisions/listening-sockets.md).
+ * sockets listen on one port (decisions/threads.md).
  */
 import type { Server } from 'node:http'
 import { createServer, type ListenOptions, type Server as NetServer } from 'node:net'

@@ -1,6 +1,6 @@
 /**
  * The indexes of a collection: declared ones, those of unique fields and relations, and those for lists sorted newest first.
- * See decisions/default-indexes.md.
+ * See decisions/indexes.md.
  */
 import type { Collection, Field, Index, IndexKey } from './model.ts'
 

@@ -1,4 +1,9 @@
-/** OpenTelemetry traces. The packages are loaded only if an endpoint is set; requests never wait for the collector. */
+/**
+ * OpenTelemetry traces. The packages are loaded only if an endpoint is set; requests never wait for the collector. Spans wrap
+ * the stages of a request when the service is put together, so that the path without traces has no branch for them. The
+ * automatic instrumentation of `node:http` knows nothing of guards and plans. Nothing global is registered: the program
+ * around `serve()` may have a provider of its own.
+ */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Context, Span, SpanOptions } from '@opentelemetry/api'

@@ -1,6 +1,7 @@
 /**
  * Copies a database into another, of the same kind or not. Rows that the target already has are compared, not copied
- * again: an interrupted copy resumes, and a copy of a database that was written to meanwhile is brought up to date.
+ * again: an interrupted copy resumes, and a copy of a database that was written to meanwhile is brought up to date. No
+ * position is stored: it would miss earlier rows that have changed since.
  */
 import type { Model } from '../model/model.ts'
 import {

@@ -44,17 +44,24 @@ describe('the links of a packaged page', () => {
   })
 })
 
-/** Paths in code: of the repository, or without `src/` as the decisions write them. */
-const pathPattern = /`((?:src|test|examples|decisions|deploy|bench|scripts)\/[\w./-]+)`/g
+/** Paths in code, of folders that users of the package do not have. */
+const repositoryPath = /`((?:src|test|examples|decisions|deploy|bench|scripts)\/[\w./-]+)`/g
+/** Paths of sources in the decisions, which omit `src/`. */
+const sourcePath = /`([\w-]+\/[\w./-]+\.\w+)`/g
 
 describe('the paths of the repository', () => {
-  const others = ['ARCHITECTURE.md', ...readdirSync(join(root, 'decisions')).map(name => `decisions/${name}`)]
-  for (const page of [...pages, 'CHANGELOG.md', ...others])
+  const missingPaths = (page: string, pattern: RegExp, folders: readonly string[]) =>
+    [...read(page).matchAll(pattern)]
+      .map(([, path = '']) => path)
+      .filter(path => !folders.some(folder => existsSync(join(root, folder, path))))
+
+  for (const page of [...pages, 'CHANGELOG.md', 'ARCHITECTURE.md'])
     it(`that ${page} names exist`, () => {
-      const paths = [...read(page).matchAll(pathPattern)].map(([, path = '']) => path)
-      assert.deepEqual(
-        paths.filter(path => !existsSync(join(root, path))),
-        [],
-      )
+      assert.deepEqual(missingPaths(page, repositoryPath, ['']), [])
+    })
+
+  for (const name of readdirSync(join(root, 'decisions')))
+    it(`that decisions/${name} names exist`, () => {
+      assert.deepEqual(missingPaths(`decisions/${name}`, sourcePath, ['', 'src', 'decisions']), [])
     })
 })

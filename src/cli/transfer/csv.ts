@@ -1,4 +1,8 @@
-/** Parses and writes one row of CSV (RFC 4180). An empty cell is null; an empty cell in quotes is an empty text. */
+/**
+ * Parses and writes one row of CSV (RFC 4180). An empty cell is null; an empty cell in quotes is an empty text, as in
+ * PostgreSQL's `COPY`. Not by csv-parse 7.0: an import needs the exact number of bytes up to the end of each row to resume,
+ * and continues after a faulty row, where that library ends the stream.
+ */
 
 export interface Cell {
   readonly text: string

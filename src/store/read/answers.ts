@@ -1,6 +1,6 @@
 /**
  * The cache of answers, each valid while the collections that it was read from are unchanged, in bounded memory. See
- * decisions/answers-worth-remembering.md.
+ * decisions/caches.md.
  */
 import { Cache, CacheBound } from '../../cache.ts'
 import type { JsonValue } from '../../model/fields/type.ts'

@@ -42,7 +42,7 @@ export const isFalse: Sql = ['FALSE']
 /**
  * The form of a condition on related rows. `exists`: EXISTS, which databases may turn into a join. `check`: the same, but
  * SQLite does not turn it into a join. `set`: a set of ids that is computed once, and by which rows can be found. Which
- * form is fastest depends on the data: see decisions/related-filters.md.
+ * form is fastest depends on the data: see decisions/node-sqlite.md.
  */
 export type RelatedForm = 'exists' | 'check' | 'set'
 

@@ -52,6 +52,7 @@ function keyOf({ field, descending }: GuardedSort, operand: Operand | undefined,
   }
 }
 
+/** Whether `(a, b) > (?, ?)` expresses it. SQLite uses only the first value if the next is a number, such as the id. */
 function isRowValue(keys: readonly KeysetKey[]): boolean {
   return keys.every(key => !key.nullable && key.descending === keys[0]?.descending)
 }

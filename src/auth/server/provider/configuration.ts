@@ -145,7 +145,7 @@ function ttl(settings: OauthSettings): Options {
   }
 }
 
-/** How an app authenticates with its secret: see `decisions/secrets-not-client-keys.md`. */
+/** How an app authenticates with its secret: see `decisions/app-secrets.md`. */
 const secretMethods = ['client_secret_basic', 'client_secret_post']
 
 /** Metadata that oidc-provider does not give. */

@@ -3,7 +3,7 @@
  * all matches, and a sort the first of them: fast if there are few. A walk along the ids finds the first matches: fast if
  * there are many. The statement takes the total, or counts it where it is unknown. It walks past few rows in comparison with
  * the matches, and then uses the index if the page is not full: so it needs no estimate. Its values are hidden from the
- * planner, which therefore plans it once, and not for each execution. See decisions/search-on-postgresql.md.
+ * planner, which therefore plans it once, and not for each execution. See decisions/search.md.
  */
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'

@@ -1,6 +1,6 @@
 /**
  * Locks that keep other transactions from writing to tables until this one ends: the rows that it has read stay unchanged, so
- * that it is serialisable with all commits. Reads do not wait. See `decisions/batches-lock-tables.md`.
+ * that it is serialisable with all commits. Reads do not wait. See `decisions/locks-on-postgresql.md`.
  */
 import type { Collection, Model } from '../../../model/model.ts'
 import { followPath, pathsOf } from '../../../model/rule/paths.ts'

@@ -2,7 +2,7 @@
  * Lists with conditions on related rows. Two statements find the same rows, and neither is always fast. One walks the list
  * in its order and looks up the related rows of each row, which is fast if many rows match. The other starts from the set of
  * matching ids, which is fast if few rows match. So a bounded number of rows is walked first, unless the total shows that they
- * would not be enough. See decisions/related-filters.md.
+ * would not be enough. See decisions/node-sqlite.md.
  */
 import { isIndexed } from '../../../model/indexes.ts'
 import type { Collection } from '../../../model/model.ts'
