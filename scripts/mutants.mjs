@@ -1,7 +1,7 @@
 // `npm run mutants [file or folder …]`: checks that the tests detect plausible mistakes; see scripts/mutants/main.ts.
 import { serveDatabases } from './databases.mjs'
-import { selectTests } from './needs.mjs'
 import { chosenNode, install, run, sourceEnvironment } from './node.mjs'
+import { selectTests } from './selection.mjs'
 
 const usage = `Usage: npm run mutants [-- --text | FILE_OR_FOLDER …], e.g. \`npm run mutants -- src/plan\`.
 Without a file: all mutants, which takes hours. --text: only whether each still matches the sources.`
