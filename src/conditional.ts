@@ -1,16 +1,17 @@
-/** Conditional requests (RFC 9110, 13). */
+/** Entity tags and conditional requests (RFC 9110, 8.8.3 and 13). */
+import { createHash, hash } from 'node:crypto'
 import { ApiError } from './errors.ts'
 
 /** RFC 9110, 8.8.3: `[W/]"etagc*"`, in a list that may have empty elements (5.6.1.2). */
 const entityTags =
   /^[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*"(?:[ \t]*,[ \t,]*(?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")*(?:[ \t]*,)*[ \t]*$/
-const entityTag = /(?:W\/)?"[^"]*"/g
+const oneTag = /(?:W\/)?"[^"]*"/g
 const maxTags = 100
 
 function parseTags(name: string, header: string): readonly string[] | '*' {
   const text = header.trim()
   if (text === '*') return '*'
-  const tags = text.length <= 8000 && entityTags.test(text) ? text.match(entityTag) : null
+  const tags = text.length <= 8000 && entityTags.test(text) ? text.match(oneTag) : null
   if (!tags || tags.length > maxTags) {
     throw new ApiError(
       'BAD_REQUEST',
@@ -56,4 +57,26 @@ export function readIfMatch(header: string | undefined): readonly string[] | '*'
   if (tags === '*') return '*'
   const strong = tags.filter(tag => !tag.startsWith('W/'))
   return [...new Set([...strong, ...strong.map(originTag)])]
+}
+
+/** The first half of a character, which is encoded together with the second. */
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit < 0xdc00
+}
+
+/** In characters. A longer text is hashed in parts, so that no copy of the whole is made in UTF-8. */
+const maxHashedLength = 65_536
+
+/** The entity tag (RFC 9110, 8.8.3) of a representation: strong, and equal on every node. */
+export function entityTag(representation: string): string {
+  if (representation.length <= maxHashedLength) return `"${hash('sha1', representation, 'base64url')}"`
+  const sha1 = createHash('sha1')
+  let start = 0
+  while (start < representation.length) {
+    const last = start + maxHashedLength - 1
+    const end = isHighSurrogate(representation.charCodeAt(last)) ? last : last + 1
+    sha1.update(representation.slice(start, end))
+    start = end
+  }
+  return `"${sha1.digest('base64url')}"`
 }

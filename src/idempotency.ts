@@ -2,6 +2,8 @@
  * Writes that are safe to retry: the reply to a write with an `Idempotency-Key` is stored in the write's own transaction,
  * and replayed to the same request. There is never a second effect, across nodes, threads and restarts.
  */
+
+import type { Awaitable } from './awaitable.ts'
 import type { Call, Reply } from './call.ts'
 import type { RateCounters } from './cluster/cluster.ts'
 import { ApiError } from './errors.ts'
@@ -18,7 +20,6 @@ import {
   stillRunningError,
   waitMs,
 } from './idempotency/transaction.ts'
-import type { Awaitable } from './plan/answer.ts'
 import type { Run } from './plan/run.ts'
 import type { Principal } from './principal.ts'
 import type { Records } from './records.ts'

@@ -29,17 +29,18 @@ export const shared: readonly string[] = [
   'pause',
   'text-file',
   'base-path',
+  'awaitable',
 ]
 
 export const modules: Readonly<Record<string, Module>> = {
   errors: { imports: [] },
   principal: { imports: [] },
   call: { imports: [] },
-  records: { imports: ['plan'] },
+  records: { imports: [] },
   'private-files': { imports: [] },
   unicode: { imports: [] },
   conditional: { imports: [] },
-  'static-assets': { imports: ['plan'] },
+  'static-assets': { imports: [] },
   cache: { imports: [] },
   'time-limit': { imports: [] },
   'late-end': { imports: [] },
@@ -49,6 +50,7 @@ export const modules: Readonly<Record<string, Module>> = {
   pause: { imports: [] },
   'text-file': { imports: [] },
   'base-path': { imports: [] },
+  awaitable: { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
   plan: { imports: ['model'] },
   store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },

@@ -2,7 +2,7 @@
  * What the service stores besides the model's items: sessions, codes, tokens, keys. Most expire; an expired record is
  * never returned. Records are written in the same commits as items.
  */
-import type { Awaitable } from './plan/answer.ts'
+import type { Awaitable } from './awaitable.ts'
 
 export interface RecordKey {
   /** E.g. `AccessToken`; ids are unique within a kind. */

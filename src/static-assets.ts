@@ -7,10 +7,10 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, brotliDecompress, constants, gzip } from 'node:zlib'
+import { type Awaitable, then } from './awaitable.ts'
 import type { Call, Reply } from './call.ts'
-import { matchesNone, requireMatch } from './conditional.ts'
+import { entityTag, matchesNone, requireMatch } from './conditional.ts'
 import { ApiError } from './errors.ts'
-import { type Awaitable, entityTag, then } from './plan/answer.ts'
 
 const mediaTypes = {
   html: 'text/html; charset=utf-8',

@@ -1,7 +1,7 @@
 /** OAuth access tokens as credentials, opaque ones and our own JWTs: token → Principal. */
 import { hash } from 'node:crypto'
+import { type Awaitable, then } from '../awaitable.ts'
 import { Cache, CacheBound } from '../cache.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
 import { app, commonScopes, type Principal, scopeSet, user } from '../principal.ts'

@@ -1,6 +1,7 @@
 /** Credential → Principal. Each kind of credential has a reader. */
+
+import { type Awaitable, then } from '../awaitable.ts'
 import { ApiError } from '../errors.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
 import { anonymous, type Principal } from '../principal.ts'
 import { type Credential, type CredentialSource, findCredential } from './credentials.ts'
 

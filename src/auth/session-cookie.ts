@@ -1,7 +1,7 @@
 /** The cookie of a browser's session as a credential: cookie → Principal. */
 import type { IncomingHttpHeaders } from 'node:http'
+import { type Awaitable, then } from '../awaitable.ts'
 import { Cache, CacheBound } from '../cache.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'

@@ -8,10 +8,10 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose'
+import type { Awaitable } from '../awaitable.ts'
 import { Cache, CacheBound } from '../cache.ts'
 import { ApiError } from '../errors.ts'
 import { isStorable } from '../model/fields/textual.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import { type Claims, type Principal, user } from '../principal.ts'
 import { emailFrom } from './accounts/providers/claims.ts'
 import type { PlainReader } from './authenticate.ts'

@@ -1,8 +1,8 @@
 /** Opens the database for a command. A service may use it at the same time. */
 import { openRecords } from '../auth/encryption/open-records.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import { createGuard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'

@@ -1,6 +1,7 @@
 /** Rechecks the credentials of connected clients, and disconnects clients whose credential is refused. */
+
+import type { Awaitable } from '../awaitable.ts'
 import { ApiError } from '../errors.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 
 /** The headers that carry a credential. */

@@ -1,8 +1,8 @@
 /** Selected events, as a request for subscriptions and for pages of the log. */
 import { hash } from 'node:crypto'
+import { then } from '../awaitable.ts'
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
-import { then } from '../plan/answer.ts'
 import type { ChangeKind } from '../plan/change-feed.ts'
 import { admit } from '../plan/guard.ts'
 import { isAnonymous, type Principal } from '../principal.ts'

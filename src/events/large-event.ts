@@ -2,8 +2,10 @@
  * The difference that a listener sees of a change whose views have too many bytes for one answer. Each field is read alone, so
  * that an update is still told only for fields whose values differ for this listener.
  */
+
+import { type Awaitable, then } from '../awaitable.ts'
 import type { JsonObject } from '../model/fields/type.ts'
-import { type Awaitable, type CompositeAnswer, then } from '../plan/answer.ts'
+import type { CompositeAnswer } from '../plan/answer.ts'
 import { isTooLarge } from '../plan/answer-bound.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
 import type { CompositeShape } from '../plan/plan.ts'

@@ -3,9 +3,11 @@
  * before the change and after it, each as this listener may read it now. It discloses nothing that reading the item before
  * and after the change would not.
  */
+
+import { type Awaitable, then } from '../awaitable.ts'
 import type { Collection, EmittedEvent, Model } from '../model/model.ts'
 import type { Rule } from '../model/rule.ts'
-import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../plan/answer.ts'
+import type { CompositeAnswer, RenderedAnswer } from '../plan/answer.ts'
 import { defaultAnswerLimits, isLarger } from '../plan/answer-bound.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
 import { staticRule } from '../plan/guard.ts'

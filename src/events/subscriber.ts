@@ -1,5 +1,5 @@
 /** A subscriber: its request, where its replies go, and which replies it already has. */
-import type { Awaitable } from '../plan/answer.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { ChangeKind, LoggedChange } from '../plan/change-feed.ts'
 import type { Principal } from '../principal.ts'
 import type { EventReply } from './event-reply.ts'

@@ -1,10 +1,10 @@
 /** Explains why a request is allowed or refused: executes it like the real one, then rolls it back. */
 
+import type { Awaitable } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
 import { ApiError, toApiError } from '../errors.ts'
 import { parseJson } from '../json.ts'
 import type { Model } from '../model/model.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { Guard } from '../plan/guard.ts'
 import { probesOf } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'

@@ -3,8 +3,9 @@
  * request takes the path of the real one, without a second implementation. The code of actions and queries runs too, within
  * its limits: it has no effect outside its transaction.
  */
+
+import type { Awaitable } from '../awaitable.ts'
 import { ApiError } from '../errors.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type Run, writeStep } from '../plan/run.ts'
 import type {

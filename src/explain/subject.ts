@@ -1,9 +1,9 @@
 /** The principal of the explained request. */
 
+import type { Awaitable } from '../awaitable.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
 import { canonicalEmail } from '../model/fields/email.ts'
 import type { Model } from '../model/model.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { ItemShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { itemShape, listShape, readItem, where } from '../plan/system-plans.ts'

@@ -4,10 +4,10 @@
  */
 
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql'
+import type { Awaitable } from '../awaitable.ts'
 import type { Reply } from '../call.ts'
 import type { ChangeRenderer } from '../events/subscriber.ts'
 import type { KeyedAttempt } from '../idempotency.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 
 export interface Engine {

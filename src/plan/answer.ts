@@ -1,15 +1,5 @@
 /** The store's answers to guarded plans. Texts are JSON, ready to be sent. */
-import { createHash, hash } from 'node:crypto'
 import type { JsonValue } from '../model/fields/type.ts'
-import type { Awaitable } from '../model/types/logic.ts'
-
-/** A value or a promise of it: SQLite answers reads synchronously, other stores do not. */
-export type { Awaitable } from '../model/types/logic.ts'
-
-/** Calls `next` with the value: synchronously unless it is a promise, so that the hot path allocates none. */
-export function then<T, U>(answer: Awaitable<T>, next: (value: T) => Awaitable<U>): Awaitable<U> {
-  return answer instanceof Promise ? answer.then(next) : next(answer)
-}
 
 /** The replies that REST made of an answer. */
 export interface RenderedAnswer {
@@ -54,26 +44,4 @@ export interface WriteAnswer {
   readonly id: number
   /** The item as the caller may see it; null for a delete, or when the caller may not see it. */
   readonly text: string | null
-}
-
-/** The first half of a character, which is encoded together with the second. */
-function isHighSurrogate(unit: number): boolean {
-  return unit >= 0xd800 && unit < 0xdc00
-}
-
-/** In characters. A longer text is hashed in parts, so that no copy of the whole is made in UTF-8. */
-const maxHashedLength = 65_536
-
-/** The entity tag (RFC 9110, 8.8.3) of a representation: strong, and equal on every node. */
-export function entityTag(representation: string): string {
-  if (representation.length <= maxHashedLength) return `"${hash('sha1', representation, 'base64url')}"`
-  const sha1 = createHash('sha1')
-  let start = 0
-  while (start < representation.length) {
-    const last = start + maxHashedLength - 1
-    const end = isHighSurrogate(representation.charCodeAt(last)) ? last : last + 1
-    sha1.update(representation.slice(start, end))
-    start = end
-  }
-  return `"${sha1.digest('base64url')}"`
 }

@@ -1,7 +1,8 @@
 /** The log of committed changes, which the store implements, as readers of events see it. */
+
+import type { Awaitable } from '../awaitable.ts'
 import type { JsonObject } from '../model/fields/type.ts'
 import type { ChangeKind } from '../model/types/logic.ts'
-import type { Awaitable } from './answer.ts'
 
 export type { ChangeKind } from '../model/types/logic.ts'
 

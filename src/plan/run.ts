@@ -1,7 +1,9 @@
 /** The interface of the transports: they create plans, and see neither the guard nor the store. */
+
+import type { Awaitable } from '../awaitable.ts'
 import type { JsonObject } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
-import type { Awaitable, CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
+import type { CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
 import type { Refusal } from './guarded.ts'
 import type {
   AggregateShape,

@@ -2,10 +2,12 @@
  * A transaction as a generator: it yields steps, receives the answer to each, and returns the result. Either all steps are
  * committed or none. Each step sees the changes of the earlier ones.
  */
+
+import type { Awaitable } from '../awaitable.ts'
 import type { JsonObject } from '../model/fields/type.ts'
 import type { Principal } from '../principal.ts'
 import type { NewRecord, RecordKey } from '../records.ts'
-import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from './answer.ts'
+import type { CompositeAnswer, ReadAnswer, WriteAnswer } from './answer.ts'
 import type { AnyGuardedRead, GuardedWrite } from './guarded.ts'
 import type { CompositeShape, Plan, ReadShape, WriteShape } from './plan.ts'
 

@@ -1,11 +1,11 @@
 /** `/` and everything under `/docs`: reference, guides and errors. Nothing is loaded from other hosts. */
 import { readFileSync } from 'node:fs'
 import { brandRules, themeVariables } from '../auth/pages/frame/stylesheet.ts'
+import { type Awaitable, then } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
 import { acceptsJson, acceptsPage } from '../media-ranges.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
 import {
   consolePolicy,
   packageFile,

@@ -1,7 +1,8 @@
 /** `GET /{collection}/aggregate`, and the same for the items that belong to an item. */
+
+import { type Awaitable, then } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
 import type { AggregateShape, Plan } from '../plan/plan.ts'
 import { mayScan } from '../plan/scans.ts'
 import type { Principal } from '../principal.ts'

@@ -1,9 +1,11 @@
 /** POST of an array to a collection: creates all of its items in one transaction, or none. */
+
+import { type Awaitable, then } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
 import { ApiError, type FieldFault } from '../errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
-import { type Awaitable, then, type WriteAnswer } from '../plan/answer.ts'
+import type { WriteAnswer } from '../plan/answer.ts'
 import { requirePlain } from '../plan/plain-writes.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../principal.ts'

@@ -1,8 +1,9 @@
 /** POST to a collection. */
+
+import { type Awaitable, then } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
 import type { KeyedAttempt } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
 import { emptyCreation } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'

@@ -1,7 +1,8 @@
 /** `POST /api/v1/explain`: why a user's request is allowed or refused. */
+
+import type { Awaitable } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { Principal } from '../principal.ts'
 import { requireAdministrator } from './administrators.ts'
 import { readBody } from './body.ts'

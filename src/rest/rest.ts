@@ -1,11 +1,12 @@
 /** The REST transport: `/api/v1`. URL → plan → response. */
+
+import { type Awaitable, then } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
 import { ApiError } from '../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../idempotency.ts'
 import { type OperationParts, operationParts } from '../logic/operations/call.ts'
 import type { RunView } from '../logic/runs/view.ts'
 import type { CrudOperation } from '../model/model.ts'
-import { type Awaitable, then } from '../plan/answer.ts'
 import { includedLimit } from '../plan/plan.ts'
 import type { Principal } from '../principal.ts'
 import { type StaticAsset, serveStatic } from '../static-assets.ts'

@@ -1,12 +1,14 @@
 /** POST, PUT, PATCH and DELETE → plans; their answers → responses. */
+
+import type { Awaitable } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
-import { readIfMatch } from '../conditional.ts'
+import { entityTag, readIfMatch } from '../conditional.ts'
 import { ApiError } from '../errors.ts'
 import { type KeyedAttempt, type Replayable, writeOnce } from '../idempotency.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
-import { type Awaitable, entityTag, type WriteAnswer } from '../plan/answer.ts'
+import type { WriteAnswer } from '../plan/answer.ts'
 import { admit } from '../plan/guard.ts'
 import {
   type Assignment,

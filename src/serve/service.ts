@@ -2,12 +2,12 @@
 
 import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
 import type { Mail, MailMessage } from '../auth/mail.ts'
+import type { Awaitable } from '../awaitable.ts'
 import type { Reply } from '../call.ts'
 import type { Clock } from '../events/consumer/timetable.ts'
 import type { Exchange, HttpServer } from '../http.ts'
 import type { DataParts } from '../logic/data/create-data.ts'
 import type { DestinationStream } from '../observability/log.ts'
-import type { Awaitable } from '../plan/answer.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { Run } from '../plan/run.ts'
 import type { Records } from '../records.ts'

@@ -1,7 +1,9 @@
 /** The store on PostgreSQL 15 and later: any number of nodes on one database. */
+
+import type { Awaitable } from '../awaitable.ts'
 import { ApiError, databaseFault, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
-import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { GuardedProgram } from '../plan/transaction.ts'
 import type { Records } from '../records.ts'

@@ -1,8 +1,9 @@
 /** The store on SQLite. One connection: its calls are synchronous, and one connection has one page cache. */
 import { existsSync } from 'node:fs'
+import type { Awaitable } from '../awaitable.ts'
 import { ApiError, stoppingRefusal } from '../errors.ts'
 import type { Model } from '../model/model.ts'
-import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { GuardedProgram } from '../plan/transaction.ts'
 import { insightOf } from './advice/insight.ts'

@@ -1,5 +1,6 @@
 /** The interface of every database. Every store passes the same contract suite. */
-import type { Awaitable, CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
+import type { Awaitable } from '../awaitable.ts'
+import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { AnyGuardedRead, GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { GuardedProgram } from '../plan/transaction.ts'

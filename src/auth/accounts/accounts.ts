@@ -1,7 +1,8 @@
 /** The parts that all operations on accounts share. The pages are in `auth/pages/`. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Model } from '../../model/model.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import type { Records } from '../../records.ts'

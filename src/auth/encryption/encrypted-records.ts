@@ -1,5 +1,5 @@
 /** Records whose secrets are encrypted at rest. */
-import { type Awaitable, then } from '../../plan/answer.ts'
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import type { NewRecord, RecordKey, Records, StoredRecord } from '../../records.ts'
 import type { RecordCipher } from './record-cipher.ts'

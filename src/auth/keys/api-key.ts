@@ -1,6 +1,7 @@
 /** API keys as credentials: key → Principal. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import { Cache, CacheBound } from '../../cache.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../plan/system-plans.ts'
 import { allowedScopes, intersectScopes, type Principal, user } from '../../principal.ts'

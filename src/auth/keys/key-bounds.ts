@@ -1,7 +1,8 @@
 /** No credential makes an API key outlive it, or prolongs one with more rights than its own. */
+
+import { then } from '../../awaitable.ts'
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { then } from '../../plan/answer.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run, WriteRule } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'

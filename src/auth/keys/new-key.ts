@@ -1,8 +1,9 @@
 /** Creating an API key: its defaults, and its generated values. */
+
+import { then } from '../../awaitable.ts'
 import { ApiError } from '../../errors.ts'
 import { openidScopes } from '../../model/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { then } from '../../plan/answer.ts'
 import type { CreateHook, Creation, Run } from '../../plan/run.ts'
 import { type AccessClass, hasScope, type Principal } from '../../principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'

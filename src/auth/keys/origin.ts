@@ -2,9 +2,10 @@
  * What an API key descends from. It ends with the OAuth grant of the app that created it or a key before it. It does not end
  * with a key that created it: a program may replace its own key.
  */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import { ApiError } from '../../errors.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, listShape, readAllStored, readItem, selected, where } from '../../plan/system-plans.ts'
 import type { Principal } from '../../principal.ts'

@@ -1,7 +1,7 @@
 /** The interface of the authorization server for the rest of the service. `create.ts` implements it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Awaitable } from '../../awaitable.ts'
 import type { Call, Reply } from '../../call.ts'
-import type { Awaitable } from '../../plan/answer.ts'
 import type { Parameters, RequestBody } from './requests/form.ts'
 
 /** An app as pages show it. */

@@ -1,7 +1,8 @@
 /** The actions of webhooks, each as the steps of one transaction. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem, readItemStep, updateShape } from '../../plan/system-plans.ts'

@@ -1,5 +1,5 @@
 /** Pauses webhooks when the credential that created them ends: an API key, or the grant of an access token. */
-import { type Awaitable, then } from '../../plan/answer.ts'
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { UpdateShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import {

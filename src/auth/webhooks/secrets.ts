@@ -1,7 +1,7 @@
 /** The secrets of webhooks. An encrypted record contains all secrets of a webhook, and is deleted with it. */
 import { randomBytes } from 'node:crypto'
+import { type Awaitable, then } from '../../awaitable.ts'
 import { ApiError } from '../../errors.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import { type NewRecord, type Records, recordsOfItems } from '../../records.ts'
 
 const recordKind = recordsOfItems.get('webhooks') ?? ''

@@ -1,7 +1,8 @@
 /** Rules for creating and changing webhooks, besides those of the model. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import { recentSignInRule } from '../../plan/recent-sign-in.ts'
 import type { CreateHook, Run, WriteRule } from '../../plan/run.ts'

@@ -1,5 +1,5 @@
 /** The interfaces through which the sender gets principals, secrets and rendered events. */
-import type { Awaitable } from '../../plan/answer.ts'
+import type { Awaitable } from '../../awaitable.ts'
 import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { Principal } from '../../principal.ts'
 import type { Webhook } from './delivery.ts'

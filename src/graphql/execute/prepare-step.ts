@@ -1,5 +1,5 @@
 /** A field of a mutation, ready to run. */
-import type { Awaitable } from '../../plan/answer.ts'
+import type { Awaitable } from '../../awaitable.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep, WriteStep } from '../plan/variant.ts'

@@ -1,10 +1,12 @@
 /** A mutation field → a write that is ready to run, and the field's value. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import { ApiError, type FieldFault } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
-import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
+import type { WriteAnswer } from '../../plan/answer.ts'
 import { admit } from '../../plan/guard.ts'
 import type {
   Assignment,

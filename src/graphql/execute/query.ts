@@ -4,11 +4,12 @@
  */
 import { setImmediate } from 'node:timers/promises'
 import type { GraphQLSchema } from 'graphql'
+import { type Awaitable, then } from '../../awaitable.ts'
 import { ApiError, toApiError } from '../../errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
-import { type Awaitable, type CompositeAnswer, type RenderedAnswer, then } from '../../plan/answer.ts'
+import type { CompositeAnswer, RenderedAnswer } from '../../plan/answer.ts'
 import { AnswerBound, isLarger } from '../../plan/answer-bound.ts'
 import { readsEveryRow } from '../../plan/guard.ts'
 import type { CompositeShape, Plan } from '../../plan/plan.ts'

@@ -1,8 +1,9 @@
 /** GraphQL over HTTP (https://graphql.github.io/graphql-over-http/draft/). */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../../idempotency.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import { isAnonymous } from '../../principal.ts'
 import type { BoundOperation, Executed } from '../engine.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from '../request.ts'

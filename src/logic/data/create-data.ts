@@ -1,10 +1,12 @@
 /** `data`: the reads and writes of one principal. */
+
+import type { Awaitable } from '../../awaitable.ts'
 import { managedCollections } from '../../model/builtin/managed.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { LogicItem } from '../../model/logic.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
-import type { Awaitable, ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
+import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
 import { namesFor } from '../../plan/guard.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'

@@ -1,9 +1,10 @@
 /** One attempt to run a reaction or a job, with a time limit. Once the attempt has ended, its code has no further effects. */
+
+import type { Awaitable } from '../../awaitable.ts'
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
-import type { Awaitable } from '../../plan/answer.ts'
 import type { Run as PlanRun } from '../../plan/run.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { service } from '../../principal.ts'

@@ -4,6 +4,7 @@
  * `model(…)`.
  */
 
+import type { Awaitable } from '../../awaitable.ts'
 import type { AnyCollections } from '../declared-model.ts'
 import type { FieldDeclarations } from '../fields/declared.ts'
 import type {
@@ -15,18 +16,7 @@ import type {
   QueryOptions,
   ReactionDeclaration,
 } from '../logic.ts'
-import type {
-  ActionContext,
-  Awaitable,
-  EventDeclarations,
-  EventPattern,
-  JobContext,
-  OperationRow,
-  QueryContext,
-  ReactionContext,
-  ResultIn,
-  ValuesIn,
-} from '../types/logic.ts'
+import type { ActionContext, EventDeclarations, EventPattern, JobContext, OperationRow, QueryContext, ReactionContext, ResultIn, ValuesIn } from '../types/logic.ts'
 import type { NameIn } from '../types/model.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { AnyJobs } from '../types/run.ts'

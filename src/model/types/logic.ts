@@ -10,8 +10,6 @@ import type { Later, RunTools } from './run.ts'
 import type { NoItem, OmittableNames, SentIn } from './sent.ts'
 import type { SingularOf } from './singular.ts'
 
-export type Awaitable<T> = T | Promise<T>
-
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
 
 /** A value as the operation receives it: an omitted one has its default, or is null. */

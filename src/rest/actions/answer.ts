@@ -1,11 +1,13 @@
 /** Runs actions and queries. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { Call, Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { KeyedAttempt, Replayable } from '../../idempotency.ts'
 import { admitOperation } from '../../logic/operations/access.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
-import { type Awaitable, type ReadAnswer, then } from '../../plan/answer.ts'
+import type { ReadAnswer } from '../../plan/answer.ts'
 import { type ItemShape, includedLimit } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape } from '../../plan/system-plans.ts'

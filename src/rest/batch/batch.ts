@@ -1,8 +1,10 @@
 /** POST /api/v1/batch: several operations in one transaction, each with the rules and the answer of a separate request. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { Call, Reply } from '../../call.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
 import { qualifiedName } from '../../logic/operations/call.ts'
-import { type Awaitable, then, type WriteAnswer } from '../../plan/answer.ts'
+import type { WriteAnswer } from '../../plan/answer.ts'
 import { AnswerBound } from '../../plan/answer-bound.ts'
 import type {
   AsyncSteps,

@@ -1,10 +1,10 @@
 /** The events of the process, shared by all transports. */
 import type { Authenticate } from '../../auth/authenticate.ts'
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
 import type { CredentialHeaders, Identify } from '../../events/credential-monitor.ts'
 import { createEvents, type Events } from '../../events/events.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type { ChangeFeed } from '../../plan/change-feed.ts'
 import { isAnonymous, type Principal } from '../../principal.ts'
 

@@ -1,10 +1,10 @@
 /** Opens the pages at `/` and `/docs` with the settings of the service and the sessions of visitors. */
 import type { SessionCookieReader } from '../../auth/session-cookie.ts'
+import { then } from '../../awaitable.ts'
 import type { Settings } from '../../config.ts'
 import type { ExplorerFrame } from '../../graphql/transports/graphiql.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
-import { then } from '../../plan/answer.ts'
 import { explorerPage } from '../../portal/explorer.ts'
 import { type FrameOptions, renderFrame, type Visitor } from '../../portal/frame.ts'
 import { createPortal, type Portal } from '../../portal/portal.ts'

@@ -1,13 +1,14 @@
 /**
  * Adds the reasons of refusals to the responses of `portico dev`. Other services use the transport unchanged, at no cost.
  */
+
+import type { Awaitable } from '../../awaitable.ts'
 import type { Reply } from '../../call.ts'
 import { ApiError } from '../../errors.ts'
 import type { Explainer } from '../../explain/explain.ts'
 import { fieldKey } from '../../explain/graphql-reasons.ts'
 import { shortText } from '../../explain/text.ts'
 import type { Exchange } from '../../http.ts'
-import type { Awaitable } from '../../plan/answer.ts'
 import type { Principal } from '../../principal.ts'
 
 /** Answers the requests of REST or GraphQL. Errors are thrown, except those that GraphQL reports in its reply. */

@@ -1,7 +1,8 @@
 /** Examines the query plan of each list of a read: the number of rows that it visits, and the advice that would reduce it. */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
 import { estimatePlan, type PlanEstimate, skewFactor } from '../plans/estimate.ts'

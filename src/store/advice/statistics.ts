@@ -2,10 +2,11 @@
  * The cost of a service's reads, by shape. A read only increments a counter. Its query plans are examined later, one shape at
  * a time: after the shape's first run, and each time that its runs have doubled.
  */
+
+import { type Awaitable, then } from '../../awaitable.ts'
 import { ApiError } from '../../errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
-import { type Awaitable, then } from '../../plan/answer.ts'
 import type {
   AnyGuardedRead,
   GuardedDelete,

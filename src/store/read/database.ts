@@ -1,5 +1,5 @@
 /** The part of reads that differs between databases. `Q`: a statement of the database with its values. */
-import type { Awaitable } from '../../plan/answer.ts'
+import type { Awaitable } from '../../awaitable.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'

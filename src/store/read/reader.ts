@@ -1,6 +1,8 @@
 /** Runs guarded reads on any database. Answers are cached while they are valid. */
+
+import type { Awaitable } from '../../awaitable.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Awaitable, CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
+import type { CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
 import { isPortico, type Principal } from '../../principal.ts'

@@ -1,7 +1,8 @@
 /** The checks of a write that need the database. The guard decides all others. */
+
+import { entityTag } from '../../conditional.ts'
 import { ApiError } from '../../errors.ts'
 import type { Field } from '../../model/model.ts'
-import { entityTag } from '../../plan/answer.ts'
 import type { Check, GuardedCreate, GuardedDelete, GuardedUpdate } from '../../plan/guarded.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 

@@ -2,10 +2,10 @@
 
 import { randomUUID } from 'node:crypto'
 import { newAppHook } from '../../../src/auth/server/clients/app-hooks.ts'
+import { then } from '../../../src/awaitable.ts'
 import type { Call, Reply } from '../../../src/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { then } from '../../../src/plan/answer.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import { orderById } from '../../../src/plan/order.ts'
 import type { ListShape } from '../../../src/plan/plan.ts'

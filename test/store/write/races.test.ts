@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { entityTag } from '../../../src/conditional.ts'
 import { ApiError } from '../../../src/errors.ts'
 import { anyone, collection, model, relation, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
-import { entityTag } from '../../../src/plan/answer.ts'
 import { user } from '../../../src/principal.ts'
 import { chosen } from '../../chosen.ts'
 import { Client } from '../blog.ts'

@@ -1,10 +1,10 @@
 /** The statements of writes, and the contents of their events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { entityTag } from '../../../src/conditional.ts'
 import { anyone, collection, json, model, owner, relation, role, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import { entityTag } from '../../../src/plan/answer.ts'
 import { always, and, not } from '../../../src/plan/condition.ts'
 import { createGuard } from '../../../src/plan/guard.ts'
 import type { GuardedCreate, GuardedPlan, GuardedSelected, GuardedUpdate } from '../../../src/plan/guarded.ts'

@@ -1,6 +1,7 @@
 /** Time-based one-time passwords (RFC 6238), and recovery codes for users who have lost their device. */
+
+import type { Awaitable } from '../../../awaitable.ts'
 import { ApiError } from '../../../errors.ts'
-import type { Awaitable } from '../../../plan/answer.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import { countRecoveryCodes, recoveryKind, replaceRecoveryCodes, useRecoveryCode } from './recovery-codes.ts'
 

@@ -1,6 +1,7 @@
 /** Rules for creating and deleting apps and their secrets, besides those of the model. */
+
+import { then } from '../../../awaitable.ts'
 import { ApiError } from '../../../errors.ts'
-import { then } from '../../../plan/answer.ts'
 import type { CreateHook, Creation, Run, WriteRule } from '../../../plan/run.ts'
 import { itemShape, readItem } from '../../../plan/system-plans.ts'
 import { hasScope, type Principal } from '../../../principal.ts'

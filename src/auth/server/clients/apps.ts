@@ -1,9 +1,9 @@
 /** OAuth apps as the authorization server reads them, and the rules for changing one. */
 
+import { type Awaitable, then } from '../../../awaitable.ts'
 import { Cache, CacheBound } from '../../../cache.ts'
 import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import { type Awaitable, then } from '../../../plan/answer.ts'
 import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'

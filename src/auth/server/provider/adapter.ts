@@ -3,8 +3,8 @@
  * is found by another key gets the mark and the hash as its id, so that the hash is never mistaken for the secret.
  */
 import type { Payload } from 'oidc-provider'
+import type { Awaitable } from '../../../awaitable.ts'
 import { ApiError } from '../../../errors.ts'
-import type { Awaitable } from '../../../plan/answer.ts'
 import { scopeSet } from '../../../principal.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
 import { isRegisteredRedirectUri } from '../clients/client-metadata.ts'

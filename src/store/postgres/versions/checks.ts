@@ -2,8 +2,9 @@
  * Versions that count every node's commits. Each writing transaction leaves a row with the names that it touched; a check
  * reads the rows that the previous check's snapshot did not see. One check serves all callers until it is sent.
  */
+
+import type { Awaitable } from '../../../awaitable.ts'
 import { ApiError } from '../../../errors.ts'
-import type { Awaitable } from '../../../plan/answer.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type ResultRow, slotInputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'

@@ -1,7 +1,8 @@
 /** Transactions of several steps on PostgreSQL, on one connection: reads see the changes of earlier steps. */
+
+import type { Awaitable } from '../../../awaitable.ts'
 import { ApiError } from '../../../errors.ts'
 import type { Collection } from '../../../model/model.ts'
-import type { Awaitable } from '../../../plan/answer.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
