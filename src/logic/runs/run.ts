@@ -1,6 +1,5 @@
 /** One run of a reaction for an event, or of a job, and its record. */
 import { createHash, randomUUID } from 'node:crypto'
-import type { Task } from '../../events/consumer/item-queue.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
@@ -18,10 +17,15 @@ export const requestKind = 'LogicRequest'
 /** The default retention of events. */
 const deadLetterRetentionMs = 30 * 86_400_000
 
-interface RunParts extends Task {
+/** The scheduler's task. */
+interface RunParts {
   /** `{name}/{event}` or `{name}/{key}`: what `portico reactions` shows. */
   readonly id: string
   readonly name: string
+  /** Runs with the same key keep their order. */
+  readonly itemKey: string
+  /** In milliseconds since 1970. */
+  readonly dueAt: number
   /** The number of failed attempts. */
   readonly attempts: number
   /** The number of runs, each started by the one before, that led to this one. */
