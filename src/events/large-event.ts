@@ -2,6 +2,7 @@
  * The difference that a listener sees of a change whose views have too many bytes for one answer. Each field is read alone, so
  * that an update is still told only for fields whose values differ for this listener.
  */
+import type { ApiError } from '../errors.ts'
 import type { JsonObject } from '../model/fields/type.ts'
 import { type Awaitable, type CompositeAnswer, then } from '../plan/answer.ts'
 import { isTooLarge } from '../plan/answer-bound.ts'
@@ -38,9 +39,9 @@ export interface LargeChange {
 }
 
 /** The result of `read`; that of `otherwise`, if an answer would be too large. */
-export function unlessTooLarge<T>(read: () => Awaitable<T>, otherwise: () => Awaitable<T>): Awaitable<T> {
+export function unlessTooLarge<T>(read: () => Awaitable<T>, otherwise: (refusal: ApiError) => Awaitable<T>): Awaitable<T> {
   const recover = (error: unknown) => {
-    if (isTooLarge(error)) return otherwise()
+    if (isTooLarge(error)) return otherwise(error)
     throw error
   }
   try {
