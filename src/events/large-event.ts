@@ -39,7 +39,10 @@ export interface LargeChange {
 }
 
 /** The result of `read`; that of `otherwise`, if an answer would be too large. */
-export function unlessTooLarge<T>(read: () => Awaitable<T>, otherwise: (refusal: ApiError) => Awaitable<T>): Awaitable<T> {
+export function unlessTooLarge<T>(
+  read: () => Awaitable<T>,
+  otherwise: (refusal: ApiError) => Awaitable<T>,
+): Awaitable<T> {
   const recover = (error: unknown) => {
     if (isTooLarge(error)) return otherwise(error)
     throw error
