@@ -243,7 +243,7 @@ export const settingsTable = {
     kind: integer(65_536, 268_435_456),
     default: 16_777_216,
     description:
-      'The maximum size of the answer to a read, in REST, GraphQL and in a model’s own code, in bytes. A larger one is refused with 400 and `ANSWER_TOO_LARGE`, before it is complete. One request may take about four times as much memory, and up to eight times with several levels of relations.',
+      'The maximum size of the answer to a read, in REST, GraphQL and in a model’s own code, in bytes. A larger one is refused with 400 and `ANSWER_TOO_LARGE`, before it is complete. One request may take about four to eight times as much memory, and on SQLite a reader process up to ten times with three levels of relations.',
   }),
   maxWriteAnswer: setting({
     variable: 'PORTICO_MAX_WRITE_ANSWER',

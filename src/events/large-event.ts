@@ -4,6 +4,7 @@
  */
 
 import { type Awaitable, then } from '../awaitable.ts'
+import type { ApiError } from '../errors.ts'
 import type { JsonObject } from '../model/fields/type.ts'
 import type { CompositeAnswer } from '../plan/answer.ts'
 import { isTooLarge } from '../plan/answer-bound.ts'
@@ -40,9 +41,12 @@ export interface LargeChange {
 }
 
 /** The result of `read`; that of `otherwise`, if an answer would be too large. */
-export function unlessTooLarge<T>(read: () => Awaitable<T>, otherwise: () => Awaitable<T>): Awaitable<T> {
+export function unlessTooLarge<T>(
+  read: () => Awaitable<T>,
+  otherwise: (refusal: ApiError) => Awaitable<T>,
+): Awaitable<T> {
   const recover = (error: unknown) => {
-    if (isTooLarge(error)) return otherwise()
+    if (isTooLarge(error)) return otherwise(error)
     throw error
   }
   try {

@@ -62,7 +62,7 @@ const messages = {
   readBytes: (size: string) =>
     `The answer has more than ${size}. Request fewer items (\`per_page\`, \`limit\`, \`first\`), fewer fields (\`fields\`), or fewer relations (\`include\`).`,
   writeBytes: (size: string) =>
-    `The answers to a write, an action or a batch have more than ${size} together, so nothing was changed. Request fewer fields (\`fields\`) or relations (\`include\`), or do less in one request.`,
+    `The answers to a write, an action, a query or a batch have more than ${size} together, so nothing was changed. Request fewer fields (\`fields\`) or relations (\`include\`), or do less in one request.`,
 }
 
 /** E.g. `16 MiB`; `1,000 bytes` for a size that is not a whole number of mebibytes. */

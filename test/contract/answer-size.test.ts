@@ -8,6 +8,7 @@ import { type Fixture, sharedFixtures } from '../conformance/oauth/server.ts'
 import type { Answer } from '../serve/service.ts'
 import { postgres } from '../setups/postgres.ts'
 import { sqlite } from '../setups/sqlite.ts'
+import { assertFits, assertTooLarge } from './answers.ts'
 
 const readBytes = 128 * 1024
 const writeBytes = 64 * 1024
@@ -56,24 +57,6 @@ async function withPosts(
     graphql: query => fixture.call('/graphql', { method: 'POST', key, body: { query } }),
   })
   for (const postId of ids) assert.equal((await write('DELETE', `/posts/${postId}`)).status, 204)
-}
-
-function assertTooLarge({ status, code, text, json }: Answer, what: string): void {
-  const [graphqlError] = (json.errors ?? []) as { extensions: { code: string } }[]
-  const isGraphql = graphqlError !== undefined
-  assert.equal(
-    isGraphql ? graphqlError.extensions.code : code,
-    'ANSWER_TOO_LARGE',
-    `${what}: ${text.slice(0, 300)}`,
-  )
-  if (!isGraphql) assert.equal(status, 400, what)
-  assert.ok(text.length < 2000, what)
-}
-
-function assertFits({ status, text, json }: Answer, maxBytes: number, what: string): void {
-  assert.ok(status < 300 && json.errors === undefined, `${what}: ${status} ${text.slice(0, 300)}`)
-  // The envelope of a response, such as the links of a list, does not count.
-  assert.ok(Buffer.byteLength(text) <= maxBytes + 1000, what)
 }
 
 const aliases = (count: number, field: string): string =>

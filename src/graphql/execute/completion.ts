@@ -9,6 +9,7 @@ import type { Refusal } from '../../plan/guarded.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import { executed } from '../response.ts'
+import { jsonInTurns } from './json-in-turns.ts'
 import type { ReplySize } from './reply-size.ts'
 
 /** The keys of a field, linked from the innermost to the outermost. */
@@ -91,14 +92,28 @@ export class Completion {
 
   /** The reply with the data that `complete` returns; `data` is null if a failure reached the top. */
   reply(cost: number, complete: () => unknown): Executed {
+    const data = this.#attempt(complete)
+    return data instanceof ApiError
+      ? refusedReply(data, cost)
+      : executed(JSON.stringify(data), this.errors, cost)
+  }
+
+  /** As `reply`, for data that takes long to write as JSON. */
+  async replyInTurns(cost: number, complete: () => unknown): Promise<Executed> {
+    const data = this.#attempt(complete)
+    if (data instanceof ApiError) return refusedReply(data, cost)
+    return executed(await jsonInTurns(data), this.errors, cost)
+  }
+
+  /** Returns an error that refuses the whole reply. */
+  #attempt(complete: () => unknown): unknown {
     try {
-      return executed(JSON.stringify(complete()), this.errors, cost)
+      return complete()
     } catch (error) {
-      // The whole reply is refused.
-      if (error instanceof ApiError) return executed('null', [formatted(error)], cost)
+      if (error instanceof ApiError) return error
       if (!(error instanceof FieldFailure)) throw error
       this.#fail(error)
-      return executed('null', this.errors, cost)
+      return null
     }
   }
 
@@ -146,6 +161,10 @@ export class Completion {
     const { message, code, details } = error
     return { message, extensions: details ? { code, details } : { code } }
   }
+}
+
+function refusedReply(error: ApiError, cost: number): Executed {
+  return executed('null', [formatted(error)], cost)
 }
 
 function formatted({ message, code }: ApiError): GraphQLFormattedError {

@@ -6,6 +6,7 @@ import type { GraphQLFormattedError } from 'graphql'
 import { ApiError } from '../../errors.ts'
 import { KeyTaken, type Replayable } from '../../idempotency.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import { writeStep, writeWith } from '../../plan/run.ts'
@@ -142,9 +143,12 @@ class MutationTransaction {
     const reply = new MutationReply(this.#request.bound.cost)
     const ids = new Map<ExecutableStep, number>()
     const items: Replayable['items'][number][] = []
+    // The store counts what it reads, but not the values that actions return.
+    const answerBound = new AnswerBound(this.#request.parts.logic.limits.answers, 'writeBytes')
     for (const [step, write] of prepared) {
       this.#currentStep = step
       const answer = 'asyncSteps' in write ? yield* write.steps() : yield* writeSteps(write, plan)
+      answerBound.add(answer.text)
       this.#answer = answer
       ids.set(step, answer.id)
       const collection = returnedCollection(step)

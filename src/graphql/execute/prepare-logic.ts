@@ -5,6 +5,7 @@ import { checkedInput, inputShape, outputShape } from '../../logic/operations/in
 import { operationSteps } from '../../logic/operations/operation.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../plan/answer.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import type { AsyncSteps, ProgramSteps } from '../../plan/transaction.ts'
 import type { Principal } from '../../principal.ts'
 import type { Variables } from '../plan/input.ts'
@@ -41,10 +42,10 @@ export function prepareLogic(
       const filledArgs = withItemIds(step.items, args, result)
       const isEmpty = shape.roots.length === 0 || result.kind === 'absent'
       const read = isEmpty ? {} : yield* readItems(step, filledArgs, principal)
-      return {
-        id: result.kind === 'item' ? result.id : 0,
-        text: JSON.stringify(valueFrom(step, result, read)),
-      }
+      const text = JSON.stringify(valueFrom(step, result, read))
+      // Values and items together.
+      new AnswerBound(parts.limits.answers, 'writeBytes').require(text)
+      return { id: result.kind === 'item' ? result.id : 0, text }
     },
     value: ({ text }) => (text === null ? null : JSON.parse(text)),
     refusalPlan: shape.roots.length === 0 ? undefined : { shape, args },

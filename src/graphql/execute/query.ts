@@ -61,7 +61,7 @@ type PlainRoot = Exclude<QueryRoot, { readonly from: 'query' }>
 
 const noQueries: QueryResults = new Map()
 
-/** A longer answer, in characters, is parsed in one turn of the event loop, and completed in the next. */
+/** A longer answer, in characters, is parsed in one turn of the event loop, completed in the next, and written in several. */
 const maxTextOfTurn = 1024 * 1024
 
 /** About how much memory the HTTP replies take, in addition to the text. */
@@ -148,20 +148,24 @@ class Execution {
   }
 
   #complete(answer: CompositeAnswer | ApiError, queryResults: QueryResults = noQueries): Awaitable<Executed> {
-    if (answer instanceof ApiError) return this.#completeData(answer, queryResults)
+    if (answer instanceof ApiError) return this.#completeData(answer, queryResults, 'reply')
     const data: ReplyObject = JSON.parse(answer.text)
-    const complete = (): Executed => this.#completeData(data, queryResults)
-    return answer.text.length > maxTextOfTurn ? setImmediate().then(complete) : complete()
+    if (answer.text.length <= maxTextOfTurn) return this.#completeData(data, queryResults, 'reply')
+    return setImmediate().then(() => this.#completeData(data, queryResults, 'replyInTurns'))
   }
 
-  #completeData(data: ReplyObject | ApiError, queryResults: QueryResults): Executed {
+  #completeData(
+    data: ReplyObject | ApiError,
+    queryResults: QueryResults,
+    method: 'reply' | 'replyInTurns',
+  ): Awaitable<Executed> {
     const { run } = this.#parts
     const isFailed = data instanceof ApiError
     const refusals = isFailed ? [] : run.refusals(this.#plan, this.#principal)
     const { replyFields } = this.#bound.variant
     const size = replySize(replyFields, this.#answerBound())
     const completion = new Completion(byPlace(refusals), this.#plan.args, this.#context, size)
-    return completion.reply(this.#bound.cost, () => {
+    return completion[method](this.#bound.cost, () => {
       const reply: ReplyObject = Object.create(null)
       for (const root of this.#bound.variant.roots) {
         const { replyField } = root

@@ -3,6 +3,7 @@ import type { GraphQLFormattedError } from 'graphql'
 import { type Awaitable, then } from '../../awaitable.ts'
 import type { ApiError } from '../../errors.ts'
 import { eventType } from '../../events/event-types.ts'
+import { unlessTooLarge } from '../../events/large-event.ts'
 import type { EventViews } from '../../events/show-event.ts'
 import type { ChangeRenderer, Topic } from '../../events/subscriber.ts'
 import { emittedShape } from '../../logic/operations/input.ts'
@@ -16,7 +17,7 @@ import type { OnError, OnFault, RequestErrorResult } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import { accessItemKey, valuesKey } from '../plan/subscription-plan.ts'
 import type { SubscriptionVariant } from '../plan/variant.ts'
-import { refused, withEventId } from '../response.ts'
+import { executed, refused, withEventId } from '../response.ts'
 import type { SubscriptionField } from '../schema/directory.ts'
 import { typeName } from '../schema/names.ts'
 import { nodePrefix } from '../schema/node-id.ts'
@@ -74,7 +75,19 @@ class Renderer implements ChangeRenderer {
     this.topics = kindsOf(kind).map(changeKind => ({ collection: collection.name, kind: changeKind }))
   }
 
+  /** A reply that is too large is an error of its event: the subscription continues with the next one. */
   render(change: LoggedChange): Awaitable<string | null> {
+    const { cost } = this.#bound
+    return unlessTooLarge<string | null>(
+      () => this.#renderChange(change),
+      ({ message, code }) => {
+        const { text } = executed('null', [{ message, extensions: { code } }], cost)
+        return withEventId(text, change.event)
+      },
+    )
+  }
+
+  #renderChange(change: LoggedChange): Awaitable<string | null> {
     const { entry } = this.#bound.variant
     if (entry.kind === 'emitted') return change.type === entry.event.type ? this.#renderEmitted(change) : null
     if (change.kind !== 'updated') return this.#renderItem(change)
@@ -111,7 +124,9 @@ class Renderer implements ChangeRenderer {
       if (data[accessItemKey] === null) return null
       const values = graphqlValues(emittedShape(entry.event), change.values ?? {})
       const payload = { ...data, [valuesKey]: values }
-      return withEventId(this.#complete({ [replyField.source]: payload }), change.event)
+      const reply = this.#complete({ [replyField.source]: payload })
+      this.#parts.answerBound.require(reply)
+      return withEventId(reply, change.event)
     })
   }
 

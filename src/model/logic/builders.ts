@@ -16,7 +16,17 @@ import type {
   QueryOptions,
   ReactionDeclaration,
 } from '../logic.ts'
-import type { ActionContext, EventDeclarations, EventPattern, JobContext, OperationRow, QueryContext, ReactionContext, ResultIn, ValuesIn } from '../types/logic.ts'
+import type {
+  ActionContext,
+  EventDeclarations,
+  EventPattern,
+  JobContext,
+  OperationRow,
+  QueryContext,
+  ReactionContext,
+  ResultIn,
+  ValuesIn,
+} from '../types/logic.ts'
 import type { NameIn } from '../types/model.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { AnyJobs } from '../types/run.ts'

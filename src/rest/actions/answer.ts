@@ -255,7 +255,7 @@ interface AnswerForm {
 }
 
 function* answerSteps(
-  { model }: ActionServices,
+  { logic }: ActionServices,
   steps: PreparedAction['steps'],
   operation: Operation | undefined,
   { template, principal }: AnswerForm,
@@ -267,7 +267,7 @@ function* answerSteps(
   if (result.kind === 'absent') return absent
   if (result.kind === 'values' || template === undefined) {
     if (result.kind !== 'values' || operation === undefined) throw new ApiError('INTERNAL_ERROR')
-    const { text, items } = yield* valuesBody(model, operation, result.values, principal)
+    const { text, items } = yield* valuesBody(logic, operation, result.values, principal)
     return { reply: { status: 200, headers: jsonHeaders, body: text }, short: '{}', items }
   }
   const args = template.includes ? [result.id, includedLimit] : [result.id]

@@ -4,7 +4,8 @@ import type { ShownItem } from '../../idempotency.ts'
 import { type OperationCall, type OperationParts, qualifiedName } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import { operationSteps, readItemText } from '../../logic/operations/operation.ts'
-import type { Model, Operation } from '../../model/model.ts'
+import type { Operation } from '../../model/model.ts'
+import { AnswerBound } from '../../plan/answer-bound.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
 import { type Principal, withoutScopes } from '../../principal.ts'
 import { idBody } from '../write.ts'
@@ -29,9 +30,9 @@ interface ValuesBody {
   readonly items: readonly ShownItem[]
 }
 
-/** The JSON text of an output with several values. Items are shown as the caller may read them. */
+/** The JSON text of an output with several values. Items are shown as the caller may read them. Throws ANSWER_TOO_LARGE. */
 export function* valuesBody(
-  model: Model,
+  { model, limits }: Pick<OperationParts, 'model' | 'limits'>,
   { output }: Operation,
   values: InputValues,
   principal: Principal,
@@ -51,5 +52,8 @@ export function* valuesBody(
     }
     members.push(`${JSON.stringify(name)}:${text}`)
   }
-  return { text: `{${members.join(',')}}`, items }
+  const text = `{${members.join(',')}}`
+  // Values and items together.
+  new AnswerBound(limits.answers, 'writeBytes').require(text)
+  return { text, items }
 }

@@ -62,6 +62,8 @@ export interface BoundStatement {
   readonly answerBound?: AnswerBound | undefined
   /** Returns the sizes of these texts instead of them. To be run first, since the texts may have many times too many bytes. */
   readonly sizes?: BoundStatement | undefined
+  /** How many rows it returns at most, the last of which may be no part of the answer; omitted: all its rows are. */
+  readonly maxRows?: number | undefined
 }
 
 /** The result of a statement whose rows are larger than `answerBound` allows. They are discarded as they arrive. */

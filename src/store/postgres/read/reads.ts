@@ -112,12 +112,12 @@ export function batchedQueries(
 
 export function statementsOf({ isOn, dialect }: Security): Statements<BoundStatement> {
   return {
-    prepare: (build, largest) => boundedQuery(dialect, build, largest, 'row'),
-    slice: (list, slice) => {
+    prepare: (build, largest) => boundedQuery(dialect, build, largest),
+    slice: (list, slice, size) => {
       const isSearched = isSearchedPage(list, dialect)
       const toSql = isSearched ? searchedPageSql : listSql
       const build = (limiting: Dialect) => toSql(list, slice(limiting), limiting)
-      const query = boundedQuery(dialect, build, largestAnswer(list), 'rows')
+      const query = boundedQuery(dialect, build, largestAnswer(list), size)
       return isSearched ? inputs => ({ ...query(inputs), hasTotal: true }) : query
     },
     count: (list, build) => {
