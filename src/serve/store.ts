@@ -161,7 +161,6 @@ export function openEncrypted(store: Store, settings: Settings, { logger }: Log)
     keys,
     database,
     note: sentence => logger.warn(sentence),
-    rewrite: () => store.rewrite(),
   })
 }
 

@@ -104,11 +104,6 @@ export interface Store {
   readonly changes: EventLog
   /** Records that are stored beside the model's items, such as sessions and tokens. */
   readonly records: Records
-  /**
-   * Rewrites the file, so that it contains no deleted or replaced values. Rejects if other processes have locked the
-   * file, or the disk is full. Does nothing on PostgreSQL, whose autovacuum reclaims space.
-   */
-  rewrite(): Promise<void>
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /**

@@ -103,7 +103,7 @@ async function turnOnCodes(browser: SecretCollector, person: Person): Promise<vo
   assert.equal(codes.length, 10, confirmation.text)
   for (const code of codes) {
     browser.note('recovery code', code)
-    // An earlier version stored this hash, which can be guessed.
+    // Of so short a code, the hash could be reversed.
     browser.note('recovery hash', hash('sha256', `${person.id}:${code.replace('-', '')}`, 'base64url'))
   }
 }

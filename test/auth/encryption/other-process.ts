@@ -5,7 +5,7 @@ import type { Store } from '../../../src/store/store.ts'
 import type { Deployment } from '../../setups/setup.ts'
 
 export function recordsBeside(
-  store: Pick<Store, 'records' | 'rewrite'>,
+  store: Pick<Store, 'records'>,
   { database, settings }: Pick<Deployment, 'database' | 'settings'>,
 ): Promise<Records> {
   return openRecords({
@@ -13,6 +13,5 @@ export function recordsBeside(
     keys: settings.secretKeys,
     database,
     note: () => undefined,
-    rewrite: () => store.rewrite(),
   })
 }

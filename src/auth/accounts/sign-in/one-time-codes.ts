@@ -16,8 +16,8 @@ interface StoredSecret {
   readonly secret: string
   /** Whether a first code has proven that the device has the secret. */
   readonly confirmed: boolean
-  /** Milliseconds since 1970; missing in records of older versions. */
-  readonly createdAt?: number
+  /** Milliseconds since 1970. */
+  readonly createdAt: number
   /** The session in which codes were turned on. */
   readonly session?: string | undefined
 }

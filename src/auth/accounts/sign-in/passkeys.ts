@@ -14,8 +14,7 @@ const algorithms = [-8, -7, -257]
 interface StoredPasskey {
   readonly userId: number
   readonly name: string
-  /** Missing in records of older versions. */
-  readonly credentialId?: string
+  readonly credentialId: string
   /** Base64url. */
   readonly publicKey: string
   readonly counter: number
@@ -179,7 +178,7 @@ async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Pr
     supportedAlgorithmIDs: algorithms,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     // An authenticator stores one passkey per account: a second one would replace the first.
-    excludeCredentials: existing.flatMap(({ credentialId: id }) => (id === undefined ? [] : [{ id }])),
+    excludeCredentials: existing.map(({ credentialId: id }) => ({ id })),
   })
   await tokens.issue('PasskeyChallenge', { userId }, { owner: String(userId), token: options.challenge })
   return options

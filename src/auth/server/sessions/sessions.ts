@@ -20,8 +20,8 @@ export interface StoredSession {
     readonly userAgent?: string
     readonly address?: string
     readonly country?: string
-    /** Milliseconds since 1970; undefined if an older version of Portico stored the session. */
-    readonly storedAt?: number
+    /** Milliseconds since 1970. */
+    readonly storedAt: number
   }
 }
 

@@ -20,7 +20,7 @@ export interface SigningKey {
   readonly createdAt: number
   /** When it stopped signing; null while it signs. */
   readonly retiredAt: number | null
-  /** When it stops being trusted; set on retirement, and missing in keys that older versions of Portico retired. */
+  /** When it stops being trusted; set on retirement. */
   readonly endsAt?: number
 }
 
@@ -64,8 +64,7 @@ export async function loadKeys(records: Records, now = Date.now()): Promise<read
 
 /** The key in retirement. A key that was retired before keeps its end. `trustMs`: how long it is still trusted. */
 function retired(key: SigningKey, now: number, trustMs: number): SigningKey {
-  const retiredAt = key.retiredAt ?? now
-  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + trustMs }
+  return key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + trustMs } : key
 }
 
 /** Whether signatures of the key are still accepted. */
