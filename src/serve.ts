@@ -151,7 +151,6 @@ async function openHandling(parts: ServiceParts, issuer: () => string): Promise<
   )
   const limits = createRateLimits(limitSettings(settings), cluster.counters)
   const credentials = await openCredentials({ ...parts, run, issuer })
-  await credentials.secrets.moveAll()
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const { simulation, sendToProviders } = options
   const clock = simulation?.clock ?? systemClock

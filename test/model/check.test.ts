@@ -1232,7 +1232,6 @@ test('the owner and administrators manage an OAuth app; its scopes are those of 
   assert.deepEqual(apps?.fields.get('scopes')?.type.schema.items, items)
   assert.deepEqual(apps?.fields.get('default_scopes')?.type.schema.items, items)
   assert.equal(apps?.fields.get('client_id')?.readOnly, true)
-  assert.equal(apps?.fields.get('secret_hash')?.internal, true)
   assert.equal(apps?.fields.get('type')?.immutable, true)
 })
 
