@@ -212,8 +212,7 @@ export const recordSql = {
 const ownedRecords = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner") > (${slot(0)}, ${slot(1)}) ORDER BY "kind", "owner"`
 
 /**
- * Records of deleted users that were stored during the deletion, or whose users an older version deleted. One
- * step of a round over all records that have an owner.
+ * Records of deleted users that were stored during the deletion. One step of a round over all records that have an owner.
  */
 export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${ownedRecords} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
 
