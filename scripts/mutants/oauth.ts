@@ -29,11 +29,10 @@ export const oauth: readonly Mutant[] = [
         'const trustMs = maxTokenSeconds * 1000 + marginMs',
         'const trustMs = maxTokenSeconds + marginMs',
       ],
-      ['a retired key is retired again', 'const retiredAt = key.retiredAt ?? now', 'const retiredAt = now'],
       [
-        'the expiry of a retired key follows the current lifetime of tokens',
-        'endsAt: key.endsAt ?? retiredAt + trustMs',
-        'endsAt: retiredAt + trustMs',
+        'a retired key is retired again',
+        'return key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + trustMs } : key',
+        'return { ...key, retiredAt: now, endsAt: now + trustMs }',
       ],
       [
         'a concurrent rotation is lost',
