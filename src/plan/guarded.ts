@@ -63,7 +63,7 @@ export interface GuardedRelation {
   readonly list: GuardedSelectedList | undefined
 }
 
-/** The order, size and form of a selected list. The condition over its rows is stored beside it. */
+/** The order, size and form of a selected list. The condition over its rows is stored next to it. */
 export interface GuardedSelectedList {
   readonly sort: readonly GuardedSort[]
   readonly limit: Param
@@ -128,7 +128,7 @@ export interface GuardedAggregateRoot {
   readonly aggregation: GuardedAggregation
 }
 
-/** The groups and their measures. The condition over the rows is stored beside it. */
+/** The groups and their measures. The condition over the rows is stored next to it. */
 export interface GuardedAggregation {
   readonly groups: readonly GuardedGroupKey[]
   readonly measures: readonly GuardedMeasure[]

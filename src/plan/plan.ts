@@ -33,7 +33,7 @@ export interface ItemShape {
   readonly select: readonly Selected[]
   /** A checked rule that must hold besides the collection's own. */
   readonly rule?: Rule
-  /** It is the output of an operation that the caller may run: only what is selected beside its own fields needs scopes. */
+  /** It is the output of an operation that the caller may run: only what is selected in addition to its own fields needs scopes. */
   readonly isOutput?: true
 }
 

@@ -102,7 +102,7 @@ export interface Store {
   readonly slowReads?: (() => SlowReadCounts) | undefined
   /** The log of committed changes. */
   readonly changes: EventLog
-  /** Records that are stored beside the model's items, such as sessions and tokens. */
+  /** Records that are stored in addition to the model's items, such as sessions and tokens. */
   readonly records: Records
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>

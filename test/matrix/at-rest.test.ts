@@ -7,7 +7,7 @@ import { Secret, TOTP } from 'otpauth'
 import { loadKeys } from '../../src/auth/server/tokens/signing-keys.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import { recordsBeside } from '../auth/encryption/other-process.ts'
+import { recordsOfOtherProcess } from '../auth/encryption/other-process.ts'
 import { Browser, type Departure, type Page } from '../conformance/oauth/browser.ts'
 import {
   authorizationUrl,
@@ -176,7 +176,7 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
 async function privateKeys(file: string, secrets: Secrets): Promise<void> {
   const store = openSqlite(checkModel(blog), { file })
   try {
-    const records = await recordsBeside(store, { database: file, settings: {} })
+    const records = await recordsOfOtherProcess(store, { database: file, settings: {} })
     for (const { jwk } of await loadKeys(records)) {
       for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi'] as const)
         if (jwk[part] !== undefined) secrets.set(`${jwk.alg} ${part}`, jwk[part])

@@ -1154,7 +1154,7 @@ test('an invalid relation is reported once, and not again where it is used', () 
   )
 })
 
-test('a rule along `undefined` or `__proto__` is reported even beside another fault', () => {
+test('a rule along `undefined` or `__proto__` is reported even together with another fault', () => {
   const fields = { title: string(), writer_id: relation('users', { as: 'title' }) }
   const read = related('title', anyone).or(related(untyped(undefined), anyone), related('__proto__', anyone))
   const faults = faultsOf(model(untyped({ posts: collection(untyped({ fields, access: { read } })) })))

@@ -1,4 +1,4 @@
-/** Operations of administrators and operators on the accounts of users, also beside a running service. */
+/** Operations of administrators and operators on the accounts of users, also while a service runs. */
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'

@@ -14,7 +14,7 @@ import { EncryptionError, type KeySource, newKeyText, RecordCipher, secretKey } 
 
 export interface EncryptionParts {
   readonly records: Records
-  /** The setting `secretKeys`; undefined: the keys are in the file beside the database. */
+  /** The setting `secretKeys`; undefined: the keys are in the file next to the database. */
   readonly keys: readonly string[] | undefined
   readonly database: string
   /** Called with a sentence for the operator. */
@@ -78,7 +78,7 @@ function requireMatchingKey(recordCipher: RecordCipher, payload: string): void {
     if (!(error instanceof EncryptionError)) throw error
   }
   throw new EncryptionError(
-    'The database is encrypted with a key that is not among the given ones. Set the right key in PORTICO_SECRET_KEY, or restore the key file beside the database.',
+    'The database is encrypted with a key that is not among the given ones. Set the right key in PORTICO_SECRET_KEY, or restore the key file next to the database.',
   )
 }
 

@@ -182,7 +182,7 @@ test('a swap replaces the payload unless it has changed', async () => {
   })
 })
 
-test('rotation beside a running service re-encrypts everything, and then the old key can be removed', async () => {
+test('a rotation while a service runs re-encrypts everything, and then the old key can be removed', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     const running = await open()
     await running.put(totp)

@@ -4,7 +4,7 @@ import type { Records } from '../../../src/records.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Deployment } from '../../setups/setup.ts'
 
-export function recordsBeside(
+export function recordsOfOtherProcess(
   store: Pick<Store, 'records'>,
   { database, settings }: Pick<Deployment, 'database' | 'settings'>,
 ): Promise<Records> {

@@ -81,7 +81,7 @@ export interface AppPage {
   readonly app: OwnApp
   /** The newest first. */
   readonly secrets: readonly OwnSecret[]
-  /** How long an older secret works beside a newer one, in seconds. */
+  /** How long an older secret works together with a newer one, in seconds. */
   readonly overlapSeconds: number
   /** The new secret, which is shown this once. */
   readonly revealed: string | undefined

@@ -100,7 +100,7 @@ export interface WebhookPage {
   readonly deliveries: readonly ShownDelivery[]
   /** The new secret, which is shown this once. */
   readonly revealed: string | undefined
-  /** How long a secret signs beside the one that replaces it, in seconds. */
+  /** How long a secret signs together with the one that replaces it, in seconds. */
   readonly overlapSeconds: number
   readonly note: string | undefined
   readonly faults: FormFaults
@@ -155,7 +155,7 @@ function secretSection(page: WebhookPage): Html {
   const overlap =
     overlapSeconds === 0
       ? 'Only the new one signs from then on.'
-      : `For ${duration(overlapSeconds)} the old one signs beside it: change it at the receiver within that time.`
+      : `For ${duration(overlapSeconds)} the old one signs too: change it at the receiver within that time.`
   return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">Signing secret</h2>
 <p>The signature proves to the receiver that a delivery comes from here. A new secret is shown once. ${overlap}</p>
 ${actionForm(page, 'rotate', 'New secret')}</section>`

@@ -44,7 +44,7 @@ export function planMigration(file: string, model: Model): readonly MigrationSte
     )
   const database = openDatabase({ file, busyTimeoutMs: 5000 })
   try {
-    // One snapshot, beside other processes that migrate.
+    // One snapshot, because other processes may migrate.
     database.exec('BEGIN')
     return stepsFor(database, model).map(step => {
       const faults = dataFaults(database, model, checksIn([step]))

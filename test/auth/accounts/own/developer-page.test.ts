@@ -63,7 +63,7 @@ test('registering an app shows its secret once and samples that obtain a token',
   })
 })
 
-test('a new secret works beside the old one, which can be ended by name; a public app has none', async () => {
+test('a new secret works together with the old one, which can be ended by name; a public app has none', async () => {
   await withFixture(async fixture => {
     const { visitor, created } = await register(fixture, fixture.ben)
     const app = created.url.pathname
