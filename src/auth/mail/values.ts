@@ -1,5 +1,5 @@
 /** The mails that Portico sends, and the values of their templates. */
-import type { Holdings } from '../accounts/recovery/holdings.ts'
+import type { AccessInventory } from '../accounts/recovery/access-inventory.ts'
 
 /** A link that works once, for `minutes`. */
 export interface LinkValues {
@@ -34,9 +34,9 @@ export interface MailValues {
     /** `reset`: by a link that was sent to the address; `administrator`: by an administrator. */
     readonly how: 'changed' | 'reset' | 'administrator'
     /** The number of each that no longer works. */
-    readonly ended: Holdings
+    readonly ended: AccessInventory
     /** The number of each that still works. */
-    readonly left: Holdings
+    readonly left: AccessInventory
     /** The names of the user's own apps, which keep their secrets. */
     readonly ownApps: readonly string[]
     readonly resetLink: string
