@@ -1,5 +1,5 @@
 /** The first request in several languages: a list that anybody may read, or the caller's own user; the first GraphQL query. */
-import { builtIn } from '../auth/accounts/own/scope-choices.ts'
+import { builtIn } from '../auth/accounts/self-service/scope-choices.ts'
 import { camelCase } from '../model/check/names.ts'
 import type { Collection, Field, Model } from '../model/model.ts'
 import { staticRule } from '../plan/guard.ts'

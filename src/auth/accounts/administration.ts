@@ -133,7 +133,7 @@ export function revokeGrants({ records }: AdministrationParts, userId: number): 
 
 /**
  * Ends sessions, tokens, consents and API keys, as a reset does. Passkeys, identities at other providers and one-time codes
- * end only if the password is to be the only way to sign in. Notifies the user.
+ * end only if the password is to be the only sign-in method. Notifies the user.
  */
 export async function setPassword(
   parts: AdministrationParts,

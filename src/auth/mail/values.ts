@@ -7,7 +7,7 @@ export interface LinkValues {
   readonly minutes: number
 }
 
-/** The changes of the ways to sign in. */
+/** The changes of the sign-in methods. */
 export type ProtectionChange =
   | 'passkey-added'
   | 'passkey-removed'

@@ -2,7 +2,7 @@
 import { itemShape, listShape, readItem, where } from '../../../plan/system-plans.ts'
 import { type AccountState, maxCounted } from '../../pages/account/account.ts'
 import type { RouteParts, Viewer } from './context.ts'
-import { ownItems } from './own.ts'
+import { ownItems } from './self-service.ts'
 
 const ownShapes = {
   keys: listShape('api_keys', ['id'], where('user_id')),

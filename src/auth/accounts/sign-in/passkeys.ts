@@ -58,7 +58,7 @@ export interface PasskeyCreator {
 
 export interface Passkeys {
   list(userId: number): Promise<readonly Passkey[]>
-  /** Deletes a passkey, even the last way to sign in: see `removeWay`. */
+  /** Deletes a passkey, even the last sign-in method: see `removeSignInMethod`. */
   remove(id: string): Promise<void>
   /** The options for `navigator.credentials.create()`. */
   creationOptions(owner: PasskeyOwner): Promise<object>

@@ -1,5 +1,5 @@
 /** A user's API keys: the list, the form for a new key, the key itself, and the confirmation before one is revoked. */
-import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
+import type { ChosenScopes, ScopeChoices } from '../../accounts/self-service/scope-choices.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import {

@@ -20,8 +20,8 @@ import {
 import { signUpIsOff } from '../../sign-up.ts'
 import { methodNotAllowed, type RouteParts, redirect, safeNext, tooMany, type Visit } from '../context.ts'
 import { readForm, readQuery } from '../form-body.ts'
-import { postedForm } from '../own.ts'
 import { requesterOf } from '../requester.ts'
+import { postedForm } from '../self-service.ts'
 import {
   accountContext,
   answersIn,

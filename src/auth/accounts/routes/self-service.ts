@@ -4,7 +4,7 @@ import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import { recentSignInMs } from '../../../plan/recent-sign-in.ts'
 import { sessionPrincipal } from '../../session-principal.ts'
-import { type CreatedItem, OwnItems } from '../own/own-items.ts'
+import { type CreatedItem, OwnItems } from '../self-service/own-items.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { type FormBody, readForm } from './form-body.ts'
 
