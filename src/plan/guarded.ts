@@ -15,7 +15,7 @@ import type {
   LoggedRow,
   PageWindow,
   Param,
-  SelectedFigure,
+  SelectedAggregate,
 } from './plan.ts'
 
 declare const guarded: unique symbol
@@ -136,7 +136,7 @@ export interface GuardedAggregation {
   readonly sort: readonly GroupSort[]
   readonly offset: Param
   readonly limit: Param
-  readonly select: readonly SelectedFigure[]
+  readonly select: readonly SelectedAggregate[]
 }
 
 export interface GuardedGroupKey {
