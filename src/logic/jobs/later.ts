@@ -2,7 +2,7 @@
 import { ApiError } from '../../errors.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import type { Collection, Job, Model } from '../../model/model.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { collectionOfFields, withDefaults } from '../operations/input.ts'

@@ -1,7 +1,7 @@
 /** The common options of all field types, and checks of options. */
 
 import { isObject } from '../../json.ts'
-import { didYouMean } from '../nearest.ts'
+import { didYouMean } from '../suggest.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { FieldType } from './field-type.ts'
 import { type MarkerName, markerNames, markerOf } from './marker.ts'
