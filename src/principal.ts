@@ -40,7 +40,7 @@ export interface Principal {
   readonly appId: number | null
   /**
    * Everything that was created with the credential ends with this: `grant:` and the hash of an OAuth grant's id
-   * (`grantHash`), or `key:` and the id of an API key. Null if it ends with neither, e.g. for an app by itself.
+   * (`grantHash`), or `key:` and the id of an API key. Null if it ends with neither, e.g. for a client-credentials app.
    */
   readonly grant: string | null
   /** Claims of a trusted issuer's token. */
@@ -104,7 +104,7 @@ export function user(
   return { userId: id, access, budgetKey, expiresAt, appId, grant }
 }
 
-/** An app by itself (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
+/** A client-credentials app (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
 export function app(
   clientId: string,
   scopes: ReadonlySet<string>,
@@ -125,7 +125,7 @@ export function isAdministrator({ role, thirdParty }: AccessClass): boolean {
   return role === 'admin' && !thirdParty
 }
 
-/** Whether the request had no credential. An app by itself is not signed in either, but has scopes. */
+/** Whether the request had no credential. A client-credentials app is not signed in either, but has scopes. */
 export function isAnonymous({ signedIn, scopes }: AccessClass): boolean {
   return !signedIn && scopes === 'all'
 }

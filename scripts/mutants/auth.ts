@@ -476,7 +476,7 @@ const accounts: readonly Mutant[] = [
         "  'AddressVerification',",
       ],
       [
-        'an intruder’s known device survives a reset',
+        'an attacker’s known device survives a reset',
         "  'KnownDevice',\n  'PasswordReset',",
         "  'PasswordReset',",
       ],

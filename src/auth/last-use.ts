@@ -54,7 +54,7 @@ type LastUseRecords = Pick<Records, 'get' | 'add' | 'swap' | 'delete'>
 export class LastUses {
   readonly #records: LastUseRecords
   readonly #now: () => number
-  /** When each use was last written, as far as this process knows. */
+  /** When each use was last written, if this process knows. */
   readonly #writtenAt = new Cache<string, number>(new CacheBound('last_uses', maxRemembered))
   readonly #storing = new Set<Promise<void>>()
 

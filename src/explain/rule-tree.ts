@@ -70,7 +70,7 @@ function* holdsFor(
   return text !== null
 }
 
-/** Whether the rule holds, as far as it depends on the caller alone. Null: it depends on the item. */
+/** Whether the rule holds, if it depends on the caller alone. Null: it depends on the item. */
 function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
   const { access } = principal
   switch (rule.kind) {

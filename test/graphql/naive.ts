@@ -377,7 +377,7 @@ class Resolver {
     }
     context.mustBePossible(collection.access.read, collection)
     if (context.errors.has('UNAUTHORIZED')) {
-      throw new ApiError('UNAUTHORIZED', `Nobody may read ${collection.name} without a credential.`)
+      throw new ApiError('UNAUTHORIZED', `No caller can read ${collection.name} without a credential.`)
     }
     if (context.errors.size === 0) return
     const byItself = `An app may not read ${collection.name} by itself: it needs a user.`

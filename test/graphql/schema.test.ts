@@ -145,7 +145,7 @@ test('choices are enums, deprecations have reasons, and immutable fields are not
   )
 })
 
-test('the mutations of items are exactly the writes that REST has: none that nobody may ever call', () => {
+test('the mutations of items are exactly the writes that REST has: none that no caller can ever call', () => {
   for (const [name, declaration] of Object.entries({ blog, rich, tracker })) {
     const checked = checkModel(declaration)
     const { paths = {} } = openapi(checked, undefined)

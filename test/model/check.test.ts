@@ -490,7 +490,9 @@ const wrong: readonly (readonly [name: string, check: () => readonly string[], f
           b: string({ access: { write: nobody }, default: 'x' }),
           c: string({ access: { write: role('admin') } }),
         }),
-      [/^posts.fields.a: It is required but nobody may write it, .* Write `optional: true` or a `default`/],
+      [
+        /^posts.fields.a: It is required but no caller can write it, .* Write `optional: true` or a `default`/,
+      ],
     ],
     [
       'required fields of users that the first start could not set',
@@ -1276,7 +1278,7 @@ test('a redirect URI of an app is https, http to a loopback address, or a privat
   }
 })
 
-test('only the owner of an app can read, create and delete its secrets, and nobody can update them', () => {
+test('only the owner of an app can read, create and delete its secrets, and no caller can update them', () => {
   const secrets = checkModel(blog).collections.get('oauth_app_secrets')
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
   const ofOwn = { kind: 'related', relation: 'app', rule: own }

@@ -55,7 +55,7 @@ export interface MailValues {
     readonly by: 'owner' | 'administrator'
     readonly accountLink: string
   }
-  /** An API key was created by the user, or by an intruder. */
+  /** An API key was created by the user, or by an attacker. */
   readonly keyCreated: {
     /** Its name. */
     readonly key: string
@@ -75,7 +75,7 @@ export interface MailValues {
     readonly appLink: string
     readonly resetLink: string
   }
-  /** The user, or an intruder, has connected an app, or has given a connected one lasting or account-changing rights. */
+  /** The user, or an attacker, has connected an app, or has given a connected one lasting or account-changing rights. */
   readonly appConnected: {
     /** The name of the app. */
     readonly app: string
@@ -99,7 +99,7 @@ export interface MailValues {
 
 export type MailName = keyof MailValues
 
-/** The request that has caused a mail, as far as it is known. */
+/** The request that has caused a mail, if known. */
 export interface MailRequest {
   /** Milliseconds since 1970. */
   readonly at: number

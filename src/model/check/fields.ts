@@ -104,7 +104,7 @@ function checkWritable(
   if (optionsOf(declared).access?.write?.rule.kind !== 'nobody') return
   faults.add(
     place,
-    'It is required but nobody may write it, so no item could be created. Write `optional: true` or a `default`.',
+    'It is required but no caller can write it, so no item could be created. Write `optional: true` or a `default`.',
   )
 }
 

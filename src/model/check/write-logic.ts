@@ -81,7 +81,7 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
   if (!dependsOnRowAlone(where)) faults.add(`${place}.where`, foreignCondition)
   for (const name of fieldsOf(where)) {
     if (fields.get(name)?.internal)
-      faults.add(`${place}.where`, `\`${name}\` is internal, so nobody could see why a write is refused.`)
+      faults.add(`${place}.where`, `\`${name}\` is internal, so no caller could see why a write is refused.`)
   }
   return { count, per, where, message: messageOf(options.message, count, per, context) }
 }

@@ -21,7 +21,7 @@ export interface FieldOptions {
   readonly unique?: boolean
   /** Clients cannot write it. */
   readonly readOnly?: boolean
-  /** Clients can write it; nobody can read it. */
+  /** Clients can write it; no caller can read it. */
   readonly writeOnly?: boolean
   /** Clients can set it only when they create the item. */
   readonly immutable?: boolean

@@ -1,6 +1,6 @@
 /**
  * Counts everything that gives access to an account, and revokes it when the owner recovers the account. One commit stores the
- * new password and revokes what an intruder could have left behind: passkeys, keys, consents, tokens, links.
+ * new password and revokes what an attacker could have left behind: passkeys, keys, consents, tokens, links.
  */
 import type { Run } from '../../../plan/run.ts'
 import { listShape, where } from '../../../plan/system-plans.ts'
@@ -67,7 +67,7 @@ function difference(before: AccessInventory, after: AccessInventory): AccessInve
   }
 }
 
-/** Known devices, links and unfinished sign-ins that an intruder may have started. */
+/** Known devices, links and unfinished sign-ins that an attacker may have started. */
 const unfinishedKinds = [
   'KnownDevice',
   'PasswordReset',
@@ -85,7 +85,7 @@ export interface Extent {
   /** The session that stays. */
   readonly exceptSession?: string
   readonly keys: boolean
-  /** Passkeys and identities at other providers: an intruder could have added either. */
+  /** Passkeys and identities at other providers: an attacker could have added either. */
   readonly passkeys: boolean
   readonly codes: boolean
 }

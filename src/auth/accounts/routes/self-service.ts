@@ -64,7 +64,7 @@ export function changeIn<Change>(form: FormBody, changes: ReadonlyMap<string, Ch
 }
 
 /**
- * Calls `undo` and throws UNAUTHORIZED if the session has ended: nothing that an intruder creates while the owner recovers the
+ * Calls `undo` and throws UNAUTHORIZED if the session has ended: nothing that an attacker creates while the owner recovers the
  * account may outlive the recovery.
  */
 export async function requireSession(

@@ -9,7 +9,7 @@ import { type ClientPlace, type LastUse, LastUses, lastUsesOf, useStepMs } from 
 import type { SessionInfo, SignIn } from '../server.ts'
 import { noteEnd } from './session-ends.ts'
 
-/** oidc-provider’s payload of a session, as far as it is used here. */
+/** oidc-provider’s payload of a session: the members that are used here. */
 export interface StoredSession {
   readonly uid: string
   /** Undefined until somebody has signed in. */

@@ -997,7 +997,7 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'a reset unlinks the identity that an intruder linked',
+    name: 'a reset unlinks the identity that an attacker linked',
     attempt: async () => {
       const { browser, email } = await signedInBrowser()
       const claims = verifiedClaims(fixture.email())

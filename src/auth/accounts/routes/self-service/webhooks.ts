@@ -85,7 +85,7 @@ interface OwnDelivery {
   readonly created_at: string
 }
 
-/** Throws NOT_FOUND for webhooks of other users, which nobody can read. */
+/** Throws NOT_FOUND for webhooks of other users, which no caller can read. */
 export function webhookRow(parts: RouteParts, viewer: Viewer, id: number): Promise<OwnWebhook> {
   return ownItems(parts, viewer).item<OwnWebhook>(byId, id)
 }
