@@ -2,8 +2,10 @@
  * Writes that are safe to retry: the reply to a write with an `Idempotency-Key` is stored in the write's own transaction,
  * and replayed to the same request. There is never a second effect, across nodes, threads and restarts.
  */
+
 import type { Call, Reply } from './call.ts'
 import type { RateCounters } from './cluster/cluster.ts'
+import type { EpochMs } from './epoch-ms.ts'
 import { ApiError } from './errors.ts'
 import { createAllowance } from './idempotency/allowance.ts'
 import { findUnreadable } from './idempotency/readable.ts'
@@ -33,8 +35,7 @@ export interface IdempotencyParts {
   /** Encrypted; see `EncryptedRecords`. */
   readonly records: Records
   readonly counters: RateCounters
-  /** The time, in milliseconds since 1970. */
-  readonly now?: () => number
+  readonly now?: () => EpochMs
 }
 
 /**

@@ -27,6 +27,7 @@ export const shared: readonly string[] = [
   'json',
   'media-ranges',
   'pause',
+  'epoch-ms',
   'text-file',
   'base-path',
 ]
@@ -47,6 +48,7 @@ export const modules: Readonly<Record<string, Module>> = {
   json: { imports: [] },
   'media-ranges': { imports: [] },
   pause: { imports: [] },
+  'epoch-ms': { imports: [] },
   'text-file': { imports: [] },
   'base-path': { imports: [] },
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },

@@ -1,5 +1,7 @@
 /** The caller. Every credential becomes a `Principal`; later stages do not know which credential it was. */
+
 import { Cache, CacheBound } from './cache.ts'
+import type { EpochMs } from './epoch-ms.ts'
 
 /** `'all'`: no scope limits what the user may do. Otherwise exactly the named scopes. */
 export type Scopes = 'all' | ReadonlySet<string>
@@ -34,8 +36,8 @@ export interface Principal {
   readonly access: AccessClass
   /** The rate budget that a request draws from, e.g. `user:7` or `address:192.0.2.1`. */
   readonly budgetKey: string
-  /** When the credential expires, in milliseconds since 1970; Infinity: it does not. */
-  readonly expiresAt: number
+  /** When the credential expires; Infinity: it does not. */
+  readonly expiresAt: EpochMs
   /** The id in `oauth_apps` of the app that makes the request; null without one. */
   readonly appId: number | null
   /**
@@ -46,10 +48,10 @@ export interface Principal {
   /** Claims of a trusted issuer's token. */
   readonly claims?: Claims | undefined
   /**
-   * When the user signed in to the session of the request, or to the one in which a first-party app got its token, in
-   * milliseconds since 1970. Undefined for other credentials: a sign-in, or a consent after one, allowed what they may do.
+   * When the user signed in to the session of the request, or to the one in which a first-party app got its token.
+   * Undefined for other credentials: a sign-in, or a consent after one, allowed what they may do.
    */
-  readonly signedInAt?: number
+  readonly signedInAt?: EpochMs
   /** How many reactions and jobs, each started by the one before, led to this call. */
   readonly depth?: number
 }

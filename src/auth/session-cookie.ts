@@ -1,6 +1,8 @@
 /** The cookie of a browser's session as a credential: cookie → Principal. */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { Cache, CacheBound } from '../cache.ts'
+import type { EpochMs } from '../epoch-ms.ts'
 import { type Awaitable, then } from '../plan/answer.ts'
 import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
@@ -37,12 +39,10 @@ interface SessionCookieOptions {
 
 interface CachedSession {
   readonly principal: Principal | null
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
+  readonly expiresAt: EpochMs
   /** The argument of `onUse`; undefined if nobody is signed in. */
   readonly used?: Used | undefined
-  /** Milliseconds since 1970. */
-  usedAt?: number
+  usedAt?: EpochMs
 }
 
 export interface SessionCookieReader {

@@ -1,4 +1,5 @@
 /** Records on every database: their rows, their statements, and their changes. */
+import type { EpochMs } from '../epoch-ms.ts'
 import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../records.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
@@ -16,8 +17,7 @@ interface RecordChangeResult<T> {
 /** The part of changes of records that differs between databases. */
 export interface RecordWriter<S> {
   prepare(fragment: Sql): S
-  /** The time, in milliseconds since 1970. */
-  now(): number
+  now(): EpochMs
   /** Stores the record in the slots, and replaces one with its key. Returns whether there was one. */
   put(inputs: Inputs): QuerySteps<S, boolean>
   /** See `doWork`. Work with the same key runs one after the other. */

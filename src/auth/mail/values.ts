@@ -1,4 +1,5 @@
 /** The mails that Portico sends, and the values of their templates. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { AccessInventory } from '../accounts/recovery/access-inventory.ts'
 
 /** A link that works once, for `minutes`. */
@@ -101,8 +102,7 @@ export type MailName = keyof MailValues
 
 /** The request that has caused a mail, if known. */
 export interface MailRequest {
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
   /** The client's IP address. */
   readonly address?: string | undefined
   /** E.g. `Firefox, Linux`. */

@@ -1,5 +1,7 @@
 /** Slow lists: each is logged once, and stored in the database for `portico explain-queries`. */
+
 import { hash } from 'node:crypto'
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
 import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-lists.ts'
@@ -49,8 +51,7 @@ type SlowListRecords = Pick<Records, 'get' | 'add' | 'swap' | 'put' | 'all' | 'd
 interface RecorderParts {
   readonly insight: QueryInsight
   readonly records: SlowListRecords
-  /** The time, in milliseconds since 1970. */
-  readonly now?: () => number
+  readonly now?: () => EpochMs
 }
 
 /** Stores slow lists once a minute and at the end, if there are any. */

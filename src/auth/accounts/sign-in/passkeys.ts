@@ -1,6 +1,8 @@
 /** Passkeys (Web Authentication Level 3), verified by a library and stored as records. */
+
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { NewRecord, Records } from '../../../records.ts'
 import { addBounded } from '../bounded-records.ts'
 import type { LinkTokens } from '../link-tokens.ts'
@@ -19,8 +21,7 @@ interface StoredPasskey {
   readonly publicKey: string
   readonly counter: number
   readonly transports: readonly string[]
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** The session in which it was created. */
   readonly session?: string
 }
@@ -29,8 +30,7 @@ export interface Passkey {
   /** A hash of the credential's id, which forms may contain. */
   readonly id: string
   readonly name: string
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
 }
 
 export interface PasskeyProof {

@@ -1,4 +1,5 @@
 /** A user's webhooks: the list, a webhook with its deliveries, and the confirmation before one is deleted. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { duration } from '../components/duration.ts'
 import { button, type FormFaults, form } from '../components/form.ts'
 import { type Html, html, type Part } from '../components/html.ts'
@@ -15,8 +16,8 @@ export interface ShownWebhook {
   /** Null: all. */
   readonly collections: readonly string[] | null
   readonly enabled: boolean
-  /** Milliseconds since 1970; undefined: it is not paused. */
-  readonly pausedAt: number | undefined
+  /** Undefined: it is not paused. */
+  readonly pausedAt: EpochMs | undefined
   readonly pauseReason: string | null
   readonly createdAt: number
   /** Whether it belongs to an app, and sends events of the app's users. */
@@ -85,8 +86,7 @@ export interface ShownDelivery {
   readonly durationMs: number | null
   readonly excerpt: string | null
   readonly error: string | null
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** The time of the next attempt. */
   readonly dueAt: number | undefined
   /** Whether it delivers an event, which can be sent again, and not a test. */

@@ -2,6 +2,7 @@
  * The secrets of apps, each a row of `oauth_app_secrets`. Creating a secret stores when the older ones expire. Deleting a
  * secret ends it at once, and makes no other one valid again.
  */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError } from '../../../errors.ts'
 import type { CardinalityLimit } from '../../../plan/plan.ts'
 import type { Run } from '../../../plan/run.ts'
@@ -14,8 +15,8 @@ import { type AppRow, type AppSecretRow, appById, maxSecrets } from './apps.ts'
 /** A secret of an app, for comparison. */
 export interface SecretHash {
   readonly hash: string
-  /** Milliseconds since 1970; undefined: never. */
-  readonly expiresAt: number | undefined
+  /** Undefined: never. */
+  readonly expiresAt: EpochMs | undefined
 }
 
 export const secretsPerAppLimit: CardinalityLimit = {
@@ -24,8 +25,8 @@ export const secretsPerAppLimit: CardinalityLimit = {
   refusal: `An app may have at most ${maxSecrets} secrets, including expired ones: delete one first.`,
 }
 
-/** Milliseconds since 1970; undefined: never. */
-type Expiry = number | undefined
+/** Undefined: never. */
+type Expiry = EpochMs | undefined
 
 /** By id, since the clocks of nodes differ. */
 function isNewer(one: AppSecretRow, other: AppSecretRow): boolean {
@@ -43,8 +44,8 @@ function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): Expiry
 }
 
 /**
- * When a secret expires, in milliseconds since 1970: as stored, or else computed from the newer secrets, so that a rotation
- * takes effect before the expiries are stored.
+ * When a secret expires: as stored, or else computed from the newer secrets, so that a rotation takes effect before the
+ * expiries are stored.
  */
 function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): Expiry {
   if (secret.expires_at !== null) return Date.parse(secret.expires_at)

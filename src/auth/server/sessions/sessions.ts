@@ -1,7 +1,9 @@
 /** The browser sessions of users. oidc-provider stores them. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError } from '../../../errors.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
@@ -20,8 +22,7 @@ export interface StoredSession {
     readonly userAgent?: string
     readonly address?: string
     readonly country?: string
-    /** Milliseconds since 1970. */
-    readonly storedAt: number
+    readonly storedAt: EpochMs
   }
 }
 
