@@ -52,7 +52,7 @@ export const plan: readonly Mutant[] = [
     ['two sets of decided checks share a shape', 'decided |= 1 << i', 'decided += i'],
     [
       'one decided check removes all reference checks',
-      'references: shape.references.filter(check => !settled.has(check))',
+      'references: shape.references.filter(check => !decided.has(check))',
       'references: []',
     ],
   ]),

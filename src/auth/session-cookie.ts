@@ -121,8 +121,8 @@ function useOf({ alias, owner, expiresAt, payload }: StoredRecord): Pick<CachedS
   return { used, usedAt: Math.max(loginTs * 1000, browser?.storedAt ?? 0) }
 }
 
-/** The user who has signed in, if any, and the time in milliseconds since 1970. */
-function signInOf({ payload }: StoredRecord): { readonly userId?: number; readonly signedInAt?: number } {
+/** The user who has signed in, if any, and the time. */
+function signInOf({ payload }: StoredRecord): { readonly userId?: number; readonly signedInAt?: EpochMs } {
   const { accountId, loginTs = 0 } = JSON.parse(payload) as StoredSession
   return accountId === undefined ? {} : { userId: Number(accountId), signedInAt: loginTs * 1000 }
 }
