@@ -83,7 +83,7 @@ async function bundleAssets(target) {
   }
 }
 
-/** Builds beside the old dist/ and then replaces it, so that no process reads an incomplete one. */
+/** Builds next to the old dist/ and then replaces it, so that no process reads an incomplete one. */
 export async function build() {
   const target = join(root, `dist.${process.pid}.tmp`)
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')

@@ -11,7 +11,7 @@ if (process.versions.node.localeCompare(minVersion, 'en', { numeric: true }) < 0
   )
   process.exitCode = 1
 } else {
-  // The compile cache also holds model files with their types stripped. It is beside the package: other users could write
+  // The compile cache also holds model files with their types stripped. It is next to the package: other users could write
   // to the shared temporary folder. If it is not writable, nothing is cached.
   const { guardNextTick } = await import('./http/next-tick-guard.ts')
   guardNextTick()

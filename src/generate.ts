@@ -10,7 +10,7 @@ import { openapi } from './rest/openapi/document.ts'
 export { standaloneFiles, standaloneFolder } from './generate/standalone.ts'
 
 export interface GenerateOptions {
-  /** True: the file imports the client from `standaloneFolder` beside it, not from the package. */
+  /** True: the file imports the client from `standaloneFolder` next to it, not from the package. */
   readonly standalone?: boolean
 }
 

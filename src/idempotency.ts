@@ -6,6 +6,7 @@
 import type { Awaitable } from './awaitable.ts'
 import type { Call, Reply } from './call.ts'
 import type { RateCounters } from './cluster/cluster.ts'
+import type { EpochMs } from './epoch-ms.ts'
 import { ApiError } from './errors.ts'
 import { createAllowance } from './idempotency/allowance.ts'
 import { findUnreadable } from './idempotency/readable.ts'
@@ -34,8 +35,7 @@ export interface IdempotencyParts {
   /** Encrypted; see `EncryptedRecords`. */
   readonly records: Records
   readonly counters: RateCounters
-  /** The time, in milliseconds since 1970. */
-  readonly now?: () => number
+  readonly now?: () => EpochMs
 }
 
 /**

@@ -1,10 +1,11 @@
 /** A pause between two runs of a task, by a clock that may be set back. */
+import type { EpochMs } from './epoch-ms.ts'
+
 export class Pause {
   #beganAt = 0
   #ms = 0
 
-  /** `now`: in milliseconds since 1970, here and below. */
-  begin(now: number, ms: number): void {
+  begin(now: EpochMs, ms: number): void {
     this.#beganAt = now
     this.#ms = ms
   }
@@ -14,7 +15,7 @@ export class Pause {
   }
 
   /** True before the pause began, too: the clock was set back, and would not reach the end for as long as that. */
-  isOver(now: number): boolean {
+  isOver(now: EpochMs): boolean {
     return now < this.#beganAt || now >= this.#beganAt + this.#ms
   }
 }

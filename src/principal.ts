@@ -1,5 +1,7 @@
 /** The caller. Every credential becomes a `Principal`; later stages do not know which credential it was. */
+
 import { Cache, CacheBound } from './cache.ts'
+import type { EpochMs } from './epoch-ms.ts'
 
 /** `'all'`: no scope limits what the user may do. Otherwise exactly the named scopes. */
 export type Scopes = 'all' | ReadonlySet<string>
@@ -34,22 +36,22 @@ export interface Principal {
   readonly access: AccessClass
   /** The rate budget that a request draws from, e.g. `user:7` or `address:192.0.2.1`. */
   readonly budgetKey: string
-  /** When the credential expires, in milliseconds since 1970; Infinity: it does not. */
-  readonly expiresAt: number
+  /** When the credential expires; Infinity: it does not. */
+  readonly expiresAt: EpochMs
   /** The id in `oauth_apps` of the app that makes the request; null without one. */
   readonly appId: number | null
   /**
    * Everything that was created with the credential ends with this: `grant:` and the hash of an OAuth grant's id
-   * (`grantHash`), or `key:` and the id of an API key. Null if it ends with neither, e.g. for an app by itself.
+   * (`grantHash`), or `key:` and the id of an API key. Null if it ends with neither, e.g. for a client-credentials app.
    */
   readonly grant: string | null
   /** Claims of a trusted issuer's token. */
   readonly claims?: Claims | undefined
   /**
-   * When the user signed in to the session of the request, or to the one in which a first-party app got its token, in
-   * milliseconds since 1970. Undefined for other credentials: a sign-in, or a consent after one, allowed what they may do.
+   * When the user signed in to the session of the request, or to the one in which a first-party app got its token.
+   * Undefined for other credentials: a sign-in, or a consent after one, allowed what they may do.
    */
-  readonly signedInAt?: number
+  readonly signedInAt?: EpochMs
   /** How many reactions and jobs, each started by the one before, led to this call. */
   readonly depth?: number
 }
@@ -104,7 +106,7 @@ export function user(
   return { userId: id, access, budgetKey, expiresAt, appId, grant }
 }
 
-/** An app by itself (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
+/** A client-credentials app (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
 export function app(
   clientId: string,
   scopes: ReadonlySet<string>,
@@ -125,7 +127,7 @@ export function isAdministrator({ role, thirdParty }: AccessClass): boolean {
   return role === 'admin' && !thirdParty
 }
 
-/** Whether the request had no credential. An app by itself is not signed in either, but has scopes. */
+/** Whether the request had no credential. A client-credentials app is not signed in either, but has scopes. */
 export function isAnonymous({ signedIn, scopes }: AccessClass): boolean {
   return !signedIn && scopes === 'all'
 }

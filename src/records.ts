@@ -3,6 +3,7 @@
  * never returned. Records are written in the same commits as items.
  */
 import type { Awaitable } from './awaitable.ts'
+import type { EpochMs } from './epoch-ms.ts'
 
 export interface RecordKey {
   /** E.g. `AccessToken`; ids are unique within a kind. */
@@ -14,8 +15,8 @@ export interface RecordKey {
 export interface NewRecord extends RecordKey {
   /** JSON text, which is returned unchanged. */
   readonly payload: string
-  /** Milliseconds since 1970; null: never. */
-  readonly expiresAt: number | null
+  /** Null: never. */
+  readonly expiresAt: EpochMs | null
   /** `deleteGrant` deletes all records of a grant. */
   readonly grant?: string | undefined
   /** A second name, unique within the kind. */
@@ -29,8 +30,8 @@ export interface StoredRecord {
   readonly id: string
   readonly payload: string
   readonly expiresAt: number | null
-  /** In milliseconds since 1970; null: not consumed. */
-  readonly consumedAt: number | null
+  /** Null: not consumed. */
+  readonly consumedAt: EpochMs | null
   readonly grant: string | null
   readonly alias: string | null
   readonly owner: string | null

@@ -66,8 +66,8 @@ export async function start(model: Model, settings: Settings, options: StartOpti
   if (options.ownProcess || options.worker) logStrayRejections(log)
   if (options.ownProcess) for (const warning of settingsWarnings(process.env)) log.logger.warn(warning)
   if (settings.workers > 1 && options.worker === undefined) {
-    const { startBesideWorkers } = await import('./serve/beside-workers.ts')
-    return startBesideWorkers(options, { model, settings, log, open })
+    const { superviseWorkers } = await import('./serve/supervise-workers.ts')
+    return superviseWorkers(options, { model, settings, log, open })
   }
   return (await open(model, settings, log, options)).service
 }
@@ -151,7 +151,6 @@ async function openHandling(parts: ServiceParts, issuer: () => string): Promise<
   )
   const limits = createRateLimits(limitSettings(settings), cluster.counters)
   const credentials = await openCredentials({ ...parts, run, issuer })
-  await credentials.secrets.moveAll()
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const { simulation, sendToProviders } = options
   const clock = simulation?.clock ?? systemClock

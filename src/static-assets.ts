@@ -178,7 +178,7 @@ export interface PackageFile {
 }
 
 /**
- * Reads a file of a package: the built package carries it, compressed, in `assets/` beside this file, where
+ * Reads a file of a package: the built package carries it, compressed, in `assets/` next to this file, where
  * `scripts/build.mjs` puts it; a clone has it in `node_modules/`.
  */
 export function packageFile({ name, packageName, file = name, extract }: PackageFile): () => Content {

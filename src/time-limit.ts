@@ -7,7 +7,7 @@
 import { executionAsyncId } from 'node:async_hooks'
 import { Session } from 'node:inspector'
 import { Script } from 'node:vm'
-import { runUntilLateEnd } from './late-end.ts'
+import { runWithForcedTermination } from './forced-termination.ts'
 
 /** Thrown in place of a result when the code took too long. */
 export class TimeLimitError extends Error {}
@@ -152,7 +152,10 @@ function scriptBoundary(limitMs: number): void {
   const id = executionAsyncId()
   let isLate: boolean
   try {
-    isLate = runUntilLateEnd(() => script.runInThisContext({ timeout: Math.ceil(limitMs) }), limitMs + lateMs)
+    isLate = runWithForcedTermination(
+      () => script.runInThisContext({ timeout: Math.ceil(limitMs) }),
+      limitMs + lateMs,
+    )
   } catch (cause) {
     if (!isTimeout(cause)) throw cause
     if (executionAsyncId() !== id) clearAsyncStack()

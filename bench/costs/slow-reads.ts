@@ -13,7 +13,7 @@ export interface SlowReadMeasurement {
   readonly name: string
   /** Medians of the rounds, in milliseconds. */
   readonly alone: Latency
-  readonly beside: Latency
+  readonly during: Latency
 }
 
 export interface SlowReadMeasurements {
@@ -130,7 +130,7 @@ export async function measureSlowReads(
     const probes = probesOf(running, data.rows).map(probe => ({
       probe,
       alone: [] as Latency[],
-      beside: [] as Latency[],
+      during: [] as Latency[],
     }))
     const scans: number[] = []
     let scanningMs = 0
@@ -138,16 +138,16 @@ export async function measureSlowReads(
       for (const { probe, alone } of probes) alone.push(await measureProbe(probe, data.key, seconds))
       const start = performance.now()
       const durations = await whileScanning(running, data.key, async () => {
-        for (const { probe, beside } of probes) beside.push(await measureProbe(probe, data.key, seconds))
+        for (const { probe, during } of probes) during.push(await measureProbe(probe, data.key, seconds))
       })
       scanningMs += performance.now() - start
       scans.push(...durations)
     }
     return {
-      probes: probes.map(({ probe: { name }, alone, beside }) => ({
+      probes: probes.map(({ probe: { name }, alone, during }) => ({
         name,
         alone: medians(alone),
-        beside: medians(beside),
+        during: medians(during),
       })),
       scansPerSecond: scans.length / (scanningMs / 1000),
       scan: latency(scans),
@@ -163,12 +163,12 @@ export const maxFactor = 3
 
 export function slowReadsTable({ probes, scansPerSecond, scan }: SlowReadMeasurements): string {
   const ms = (value: number) => `${value.toFixed(2)} ms`
-  const rows = probes.map(({ name, alone, beside }) => {
-    const factor = (beside.p99 / alone.p99).toFixed(1)
-    return `| ${name} | ${ms(alone.p50)} | ${ms(alone.p99)} | ${ms(beside.p50)} | ${ms(beside.p99)} | ${factor} | < ${maxFactor} |`
+  const rows = probes.map(({ name, alone, during }) => {
+    const factor = (during.p99 / alone.p99).toFixed(1)
+    return `| ${name} | ${ms(alone.p50)} | ${ms(alone.p99)} | ${ms(during.p50)} | ${ms(during.p99)} | ${factor} | < ${maxFactor} |`
   })
   return [
-    `| ${probeClients} clients ask for | p50 alone | p99 alone | p50 beside scans | p99 beside scans | p99, times | to be |`,
+    `| ${probeClients} clients ask for | p50 alone | p99 alone | p50 during scans | p99 during scans | p99, times | to be |`,
     '|---|---|---|---|---|---|---|',
     ...rows,
     '',

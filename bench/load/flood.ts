@@ -35,7 +35,7 @@ const lines = Object.entries({ Host: 'localhost', ...flood.headers }).map(
 )
 const length = flood.body === undefined ? '' : `Content-Length: ${Buffer.byteLength(flood.body)}\r\n`
 const text = `${flood.method} ${flood.path} HTTP/1.1\r\n${lines.join('')}${length}\r\n${flood.body ?? ''}`
-/** Replaced by another number in the path or body of each request: equal reads would share one answer. */
+/** Replaced by another number in the path or body of each request: identical reads would share one answer. */
 const placeholder = '@@@@@@'
 const template = Buffer.from(text)
 const numberAt = text.indexOf(placeholder)

@@ -81,7 +81,7 @@ export const startLimit = (file: string) => startServer(['bench/servers/limit.mj
 export const porticoEnvironment = {
   PORTICO_MODEL: 'examples/blog/model.ts',
   PORTICO_RATE_LIMIT: '100000000',
-  // No key file beside the database, which is copied.
+  // No key file next to the database, which is copied.
   PORTICO_SECRET_KEY: Buffer.alloc(32, 'bench').toString('base64url'),
 } as const
 

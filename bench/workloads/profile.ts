@@ -1,4 +1,4 @@
-/** Profiles the server under one workload: writes the CPU profile beside the data, and returns its top functions. */
+/** Profiles the server under one workload: writes the CPU profile next to the data, and returns its top functions. */
 import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

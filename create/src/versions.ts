@@ -1,4 +1,4 @@
-/** The versions that a new project uses. The build writes them beside the compiled code. */
+/** The versions that a new project uses. The build writes them next to the compiled code. */
 import { readFileSync } from 'node:fs'
 
 export interface Versions {

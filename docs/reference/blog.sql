@@ -130,7 +130,6 @@ CREATE TABLE "oauth_apps" (
   "tos_uri" TEXT,
   "first_party" INTEGER DEFAULT 0 NOT NULL CHECK ("first_party" IN (0, 1)),
   "client_id" TEXT NOT NULL,
-  "secret_hash" TEXT,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;
 

@@ -134,7 +134,7 @@ export const logic: readonly Mutant[] = [
   ),
   ...mutantsOf('logic/runs/results', retries, [
     [
-      'a scheduled run is tried again beside the next one',
+      'a scheduled run is tried again although the next one is due',
       'this.#parts.nextOf(run.name, Date.parse(run.scheduledFor))',
       'this.#parts.nextOf(run.name, this.#parts.now())',
     ],

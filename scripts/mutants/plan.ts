@@ -38,7 +38,7 @@ export const plan: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('plan/guard/settle', guard, [
+  ...mutantsOf('plan/guard/static-checks', guard, [
     [
       'updating a missing item is FORBIDDEN',
       "decision === false && shape.kind === 'create' && isCheck",
@@ -49,10 +49,10 @@ export const plan: readonly Mutant[] = [
       "if (!self || value.kind !== 'param') return []",
       "if (value.kind !== 'param') return []",
     ],
-    ['two sets of decided checks share a shape', 'settled |= 1 << i', 'settled += i'],
+    ['two sets of decided checks share a shape', 'decided |= 1 << i', 'decided += i'],
     [
       'one decided check removes all reference checks',
-      'references: shape.references.filter(check => !settled.has(check))',
+      'references: shape.references.filter(check => !decided.has(check))',
       'references: []',
     ],
   ]),

@@ -1,7 +1,9 @@
 /** OAuth access tokens as credentials, opaque ones and our own JWTs: token → Principal. */
+
 import { hash } from 'node:crypto'
 import { type Awaitable, then } from '../awaitable.ts'
 import { Cache, CacheBound } from '../cache.ts'
+import type { EpochMs } from '../epoch-ms.ts'
 import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
 import { app, commonScopes, type Principal, scopeSet, user } from '../principal.ts'
@@ -38,8 +40,7 @@ interface BoundPrincipal {
 
 /** Valid until something that it depends on changes. */
 interface CachedAccessToken extends BoundPrincipal {
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
+  readonly expiresAt: EpochMs
   readonly stamp: number
   /** For a JWT: the claims, and the version of the keys that verified them. */
   readonly verified: VerifiedJwt | undefined

@@ -3,7 +3,9 @@
  * key or session itself would invalidate every cache of its kind, and writing a key would also be an event. All nodes
  * together write a record at most once an hour. Each node remembers when it was written, so most requests read nothing.
  */
+
 import { Cache, CacheBound } from '../cache.ts'
+import type { EpochMs } from '../epoch-ms.ts'
 import type { Records } from '../records.ts'
 
 export type LastUseKind = 'KeyUse' | 'SessionUse' | 'AppUse'
@@ -16,8 +18,7 @@ export interface ClientPlace {
 }
 
 export interface LastUse {
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
   /** Undefined if it is not known. */
   readonly place?: ClientPlace | undefined
 }
@@ -28,8 +29,8 @@ export interface Used {
   readonly id: string
   /** The id of the user. */
   readonly owner: string
-  /** Milliseconds since 1970; null: the record is kept until it is deleted. */
-  readonly expiresAt: number | null
+  /** Null: the record is kept until it is deleted. */
+  readonly expiresAt: EpochMs | null
   readonly place?: ClientPlace | undefined
 }
 
@@ -54,7 +55,7 @@ type LastUseRecords = Pick<Records, 'get' | 'add' | 'swap' | 'delete'>
 export class LastUses {
   readonly #records: LastUseRecords
   readonly #now: () => number
-  /** When each use was last written, as far as this process knows. */
+  /** When each use was last written, if this process knows. */
   readonly #writtenAt = new Cache<string, number>(new CacheBound('last_uses', maxRemembered))
   readonly #storing = new Set<Promise<void>>()
 

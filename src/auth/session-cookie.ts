@@ -1,7 +1,9 @@
 /** The cookie of a browser's session as a credential: cookie → Principal. */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { type Awaitable, then } from '../awaitable.ts'
 import { Cache, CacheBound } from '../cache.ts'
+import type { EpochMs } from '../epoch-ms.ts'
 import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
 import type { Principal } from '../principal.ts'
@@ -37,12 +39,10 @@ interface SessionCookieOptions {
 
 interface CachedSession {
   readonly principal: Principal | null
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
+  readonly expiresAt: EpochMs
   /** The argument of `onUse`; undefined if nobody is signed in. */
   readonly used?: Used | undefined
-  /** Milliseconds since 1970. */
-  usedAt?: number
+  usedAt?: EpochMs
 }
 
 export interface SessionCookieReader {
@@ -121,8 +121,8 @@ function useOf({ alias, owner, expiresAt, payload }: StoredRecord): Pick<CachedS
   return { used, usedAt: Math.max(loginTs * 1000, browser?.storedAt ?? 0) }
 }
 
-/** The user who has signed in, if any, and the time in milliseconds since 1970. */
-function signInOf({ payload }: StoredRecord): { readonly userId?: number; readonly signedInAt?: number } {
+/** The user who has signed in, if any, and the time. */
+function signInOf({ payload }: StoredRecord): { readonly userId?: number; readonly signedInAt?: EpochMs } {
   const { accountId, loginTs = 0 } = JSON.parse(payload) as StoredSession
   return accountId === undefined ? {} : { userId: Number(accountId), signedInAt: loginTs * 1000 }
 }

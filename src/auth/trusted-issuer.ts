@@ -10,6 +10,7 @@ import {
 } from 'jose'
 import type { Awaitable } from '../awaitable.ts'
 import { Cache, CacheBound } from '../cache.ts'
+import type { EpochMs } from '../epoch-ms.ts'
 import { ApiError } from '../errors.ts'
 import { isStorable } from '../model/fields/textual.ts'
 import { type Claims, type Principal, user } from '../principal.ts'
@@ -72,8 +73,7 @@ const latestDatetimeMs = Date.parse('9999-12-31T23:59:59.999Z')
 
 interface CachedPrincipal {
   readonly principal: Principal
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
+  readonly expiresAt: EpochMs
 }
 
 type KeySet = ReturnType<typeof createLocalJWKSet>

@@ -1,6 +1,6 @@
 /** Finds the command that the arguments name, parses its options, and prints help. */
 import { parseArgs } from 'node:util'
-import { didYouMean } from '../model/nearest.ts'
+import { didYouMean } from '../model/suggest.ts'
 import { printable } from '../printable.ts'
 import { Failure } from './failure.ts'
 

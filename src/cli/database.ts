@@ -44,7 +44,6 @@ export async function withDatabase(
       keys,
       database: file,
       note: text => console.error(text),
-      rewrite: () => store.rewrite(),
     })
   }
   try {

@@ -60,8 +60,6 @@ export function unlessTooLarge<T>(
 export async function readLargeDifference(large: LargeChange): Promise<Difference | null> {
   const { change, fields } = large
   const isUpdate = change.kind === 'updated' && change.type === null
-  // Nothing to compare with.
-  if (isUpdate && change.before === null) return null
   const { after = null, before = null } = await viewsOf(large, ['id'])
   if (after === null) return isUpdate && before ? { kind: 'left', changed: undefined, data: null } : null
   const changed = isUpdate ? await changedFields(large) : undefined

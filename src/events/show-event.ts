@@ -10,7 +10,6 @@ import type { Rule } from '../model/rule.ts'
 import type { CompositeAnswer, RenderedAnswer } from '../plan/answer.ts'
 import { defaultAnswerLimits, isLarger } from '../plan/answer-bound.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
-import { staticRule } from '../plan/guard.ts'
 import type { CompositeShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import type { Principal } from '../principal.ts'
@@ -22,7 +21,7 @@ import {
   type EventShapes,
 } from './event-shapes.ts'
 import { eventType, typeOf } from './event-types.ts'
-import { type Difference, readLargeDifference, unlessTooLarge, type View, type Views } from './large-event.ts'
+import { type Difference, readLargeDifference, unlessTooLarge, type Views } from './large-event.ts'
 
 /** An event as it is sent. */
 export interface ShownEvent {
@@ -62,10 +61,6 @@ export function createEventViews(
   maxBytes: number = defaultAnswerLimits.readBytes,
 ): EventViews {
   const shapesOf = createEventShapes(model)
-  const isAlwaysReadable = (collection: Collection, principal: Principal) => (name: string) => {
-    const rule = collection.fields.get(name)?.access.read
-    return rule !== undefined && staticRule(model, collection, rule, principal.access) === 'always'
-  }
   return {
     require(collection, principal, filter) {
       const { row: shape } = shapesOf(collection, principal.access, filter)
@@ -81,11 +76,7 @@ export function createEventViews(
       const args = argumentsFor(change, filter?.args ?? [])
       const read = (readShape: CompositeShape) => run.composite({ shape: readShape, args }, principal)
       const small = () =>
-        then(read(shape), answer =>
-          renderedOf(answer, change, () =>
-            differenceOf(answer, change, shapes, isAlwaysReadable(collection, principal)),
-          ),
-        )
+        then(read(shape), answer => renderedOf(answer, change, () => differenceOf(answer, change, shapes)))
       const shapesFor = (only: readonly string[]) =>
         shapesOf(collection, principal.access, filter, ruleOf(emitted), only)
       const { fields } = shapes
@@ -183,25 +174,13 @@ function differenceOf(
   answer: CompositeAnswer,
   change: LoggedChange,
   { fields }: EventShapes,
-  isAlwaysReadable: (field: string) => boolean,
 ): Difference | null {
   const { after = null, before = null, was = before }: Views = JSON.parse(answer.text)
   if (change.kind !== 'updated' || change.type !== null)
     return after && { kind: 'changed', changed: undefined, data: after }
   if (after === null) return before && { kind: 'left', changed: undefined, data: null }
-  const changed =
-    change.before === null
-      ? changedWithoutBefore(after, change, fields, isAlwaysReadable)
-      : fields.filter(name => was === null || JSON.stringify(was[name]) !== JSON.stringify(after[name]))
+  const changed = fields.filter(
+    name => was === null || JSON.stringify(was[name]) !== JSON.stringify(after[name]),
+  )
   return changed.length > 0 ? { kind: 'changed', changed, data: after } : null
-}
-
-/** For an update whose row before is unknown: the changed fields that the listener can certainly read. */
-function changedWithoutBefore(
-  after: NonNullable<View>,
-  { changed }: LoggedChange,
-  fields: readonly string[],
-  isAlwaysReadable: (field: string) => boolean,
-): readonly string[] {
-  return fields.filter(name => changed?.includes(name) && (after[name] !== null || isAlwaysReadable(name)))
 }

@@ -1,4 +1,5 @@
 /** Evaluates rules for stored and written items, in transactions that are rolled back. */
+import type { EpochMs } from '../epoch-ms.ts'
 import { ApiError } from '../errors.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { anyoneRule, type Rule } from '../model/rule.ts'
@@ -17,8 +18,8 @@ export interface ReasonParts {
   readonly guard: Guard
   readonly probes: RuleProbes
   readonly store: Pick<Store, 'transaction'>
-  /** The time for rules, in milliseconds since 1970. */
-  readonly now: () => number
+  /** The time for rules. */
+  readonly now: () => EpochMs
   readonly principal: Principal
   /** The principal who reads the explanation; undefined for the operator. */
   readonly viewer: Principal | undefined

@@ -2,6 +2,7 @@
 
 import type { Awaitable } from '../awaitable.ts'
 import type { Call, Reply } from '../call.ts'
+import type { EpochMs } from '../epoch-ms.ts'
 import { ApiError, toApiError } from '../errors.ts'
 import { parseJson } from '../json.ts'
 import type { Model } from '../model/model.ts'
@@ -37,8 +38,7 @@ export interface ExplainerParts {
   readonly store: Pick<Store, 'transaction'>
   /** The transports on a `Run` whose changes are rolled back. */
   readonly transportsOn: (run: Run, draw: Draw) => RehearsalTransports
-  /** In milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
   /** Called with an INTERNAL_ERROR, whose cause only the operator sees. */
   readonly onFault: (error: unknown) => void
 }

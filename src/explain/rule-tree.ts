@@ -2,6 +2,7 @@
  * Evaluates each part of a rule for one item and one caller. The database evaluates the same condition that the guard
  * enforces, so the explanation cannot differ from it.
  */
+import type { EpochMs } from '../epoch-ms.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { followPath, pathsOf } from '../model/rule/paths.ts'
 import { anyoneRule, type Rule } from '../model/rule.ts'
@@ -22,8 +23,7 @@ export interface TreeParts {
   readonly principal: Principal
   /** The principal who reads the explanation, without values that they cannot read. Undefined: the operator, who may read all but secrets. */
   readonly viewer: Principal | undefined
-  /** In milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
   /** Replaces a read by the viewer. */
   readonly mayShow?: ((place: ItemPlace, field: string) => ReadSteps<boolean>) | undefined
 }
@@ -70,7 +70,7 @@ function* holdsFor(
   return text !== null
 }
 
-/** Whether the rule holds, as far as it depends on the caller alone. Null: it depends on the item. */
+/** Whether the rule holds, if it depends on the caller alone. Null: it depends on the item. */
 function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
   const { access } = principal
   switch (rule.kind) {

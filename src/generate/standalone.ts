@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { DocumentError } from './errors.ts'
 
-/** The folder that they are written to, beside the file of types. */
+/** The folder that they are written to, next to the file of types. */
 export const standaloneFolder = 'portico-client'
 
 /** The types that the package infers from a model. Generated types do not need them, so this module is replaced. */

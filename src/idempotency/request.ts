@@ -19,7 +19,7 @@ function digest(parts: readonly (string | undefined)[]): string {
 
 /**
  * The request with its key; undefined without the header. A key has the same scope as the rate limit: the user and the
- * app, the app by itself, or the address of an anonymous caller. `variant`: what else the response depends on, e.g. its
+ * app, the client-credentials app, or the address of an anonymous caller. `variant`: what else the response depends on, e.g. its
  * media type. Throws BAD_REQUEST.
  */
 export function keyedRequest(

@@ -1,5 +1,6 @@
 /** Runs reactions and jobs on one node at a time. The others take over when it fails. */
 
+import type { EpochMs } from '../epoch-ms.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../events/consumer/leased-loop.ts'
 import type { Model } from '../model/model.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
@@ -87,8 +88,7 @@ const maxTries = 20
 export interface RegisterParts {
   readonly records: Pick<Records, 'get' | 'add' | 'swap'>
   readonly log: Pick<ChangeFeed, 'last'>
-  /** The time, in milliseconds since 1970. */
-  readonly now: number
+  readonly now: EpochMs
 }
 
 /**

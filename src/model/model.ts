@@ -42,7 +42,7 @@ export interface Collection {
   readonly deprecated: Deprecation | undefined
   /** The former name of the table. */
   readonly renamedFrom: string | undefined
-  /** Changes of its items are not events: they are not in the log, and nobody can subscribe to them. */
+  /** Changes of its items are not events: they are not in the log, and no caller can subscribe to them. */
   readonly unlogged: boolean
   /** The events about its items that actions emit, by type. */
   readonly emits?: ReadonlyMap<string, EmittedEvent>
@@ -61,7 +61,7 @@ export interface Field {
   readonly unique: boolean
   /** Clients cannot write it: `id`, `created_at`, `updated_at` and fields declared so. */
   readonly readOnly: boolean
-  /** Clients can write it; nobody can read it. */
+  /** Clients can write it; no caller can read it. */
   readonly writeOnly: boolean
   /** Clients can set it only when they create the item. */
   readonly immutable: boolean

@@ -106,7 +106,7 @@ export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
   return schemaOfBody(collection, mode, isWritable, schemaOfType)
 }
 
-/** The schema of a body in the OpenAPI document: without the fields that nobody may write. */
+/** The schema of a body in the OpenAPI document: without the fields that no caller can write. */
 export function openapiBodySchema(collection: Collection, mode: BodyMode, schemaOf: SchemaOf): JsonSchema {
   return schemaOfBody(collection, mode, isOffered, schemaOf)
 }

@@ -5,8 +5,8 @@ import type { JsonObject, JsonValue } from './fields/type.ts'
 import { compile } from './json-schema/compile.ts'
 import { brief, schemaFaults } from './json-schema/faults.ts'
 import type { Collection, Field } from './model.ts'
-import { didYouMean } from './nearest.ts'
 import { type BodyMode, bodySchema, isWritable, mergesObjects } from './schemas.ts'
+import { didYouMean } from './suggest.ts'
 
 export { itemSchema, openapiBodySchema, propertySchema } from './schemas.ts'
 

@@ -14,8 +14,6 @@ interface Series {
 /** A number that another module keeps, read at each scrape. */
 export interface Metric {
   readonly name: string
-  /** The name in the previous version, which is kept for one more version. */
-  readonly formerName?: string | undefined
   readonly help: string
   readonly kind: 'counter' | 'gauge'
   read(): number
@@ -116,19 +114,11 @@ function seriesLines({ labels, counts, sum }: Series): string[] {
   ]
 }
 
-function withFormerNames(metrics: readonly Metric[]): readonly Metric[] {
-  return metrics.flatMap(metric => {
-    const { name, formerName } = metric
-    if (formerName === undefined) return [metric]
-    return [metric, { ...metric, name: formerName, help: `Deprecated: the former name of ${name}.` }]
-  })
-}
-
 async function createRegistry(metrics: readonly Metric[]): Promise<Registry> {
   const { collectDefaultMetrics, Counter, Gauge, Registry } = await import('prom-client')
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })
-  for (const { name, help, kind, read } of withFormerNames(metrics)) {
+  for (const { name, help, kind, read } of metrics) {
     if (kind === 'gauge') {
       new Gauge({
         name,

@@ -18,11 +18,11 @@ export interface LoggedChange {
    * place of the stored row (`ItemRoot.event`).
    */
   readonly row: string
-  /** The row before an update, in the form of `row`. Null for other changes, and for events that an older version wrote. */
+  /** The row before an update, in the form of `row`. Null for other changes. */
   readonly before: string | null
   /**
    * What the read rules of the collection asked of other rows when the change was committed, about `row` and about `before`:
-   * see `guard/facts.ts`. Null if they asked nothing, and for events that an older version wrote.
+   * see `guard/facts.ts`. Null if they asked nothing.
    */
   readonly facts: string | null
   readonly factsBefore: string | null

@@ -13,7 +13,7 @@ import { type ModelView, viewOf } from './guard/model-view.ts'
 import { type BrandPlan, createProbes, type RuleProbes } from './guard/probe.ts'
 import { guardItem, guardList } from './guard/read.ts'
 import { requirePossible, requireReadable, requireScope } from './guard/refusals.ts'
-import { type Settle, settleWrite } from './guard/settle.ts'
+import { type StaticChecks, staticChecks } from './guard/static-checks.ts'
 import { guardCreate, guardDelete, guardUpdate } from './guard/write.ts'
 import type {
   AnyGuardedRead,
@@ -88,7 +88,7 @@ export function admit(
 /** The decision for a shape and an access class. */
 interface AccessDecision {
   readonly shape: GuardedShape
-  readonly settle: Settle<GuardedShape> | undefined
+  readonly checkStatically: StaticChecks<GuardedShape> | undefined
 }
 
 interface AccessDecisions {
@@ -123,15 +123,15 @@ export function createGuard(model: Model): Guard {
   }
 
   function guard({ shape, args }: Plan, principal: Principal): GuardedPlan {
-    const { shape: guarded, settle } = decisionFor(shape, principal.access)
-    return brand(settle ? settle(args, principal) : guarded, args, principal)
+    const { shape: guarded, checkStatically } = decisionFor(shape, principal.access)
+    return brand(checkStatically ? checkStatically(args, principal) : guarded, args, principal)
   }
   return guard as Guard
 }
 
 function toDecision(shape: GuardedShape): AccessDecision {
-  const settle = shape.kind === 'create' || shape.kind === 'update' ? settleWrite(shape) : undefined
-  return { shape, settle }
+  const checkStatically = shape.kind === 'create' || shape.kind === 'update' ? staticChecks(shape) : undefined
+  return { shape, checkStatically }
 }
 
 function guardShape(shape: Shape, view: ModelView): GuardedShape {

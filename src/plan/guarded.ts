@@ -15,7 +15,7 @@ import type {
   LoggedRow,
   PageWindow,
   Param,
-  SelectedFigure,
+  SelectedAggregate,
 } from './plan.ts'
 
 declare const guarded: unique symbol
@@ -63,7 +63,7 @@ export interface GuardedRelation {
   readonly list: GuardedSelectedList | undefined
 }
 
-/** The order, size and form of a selected list. The condition over its rows is stored beside it. */
+/** The order, size and form of a selected list. The condition over its rows is stored next to it. */
 export interface GuardedSelectedList {
   readonly sort: readonly GuardedSort[]
   readonly limit: Param
@@ -128,7 +128,7 @@ export interface GuardedAggregateRoot {
   readonly aggregation: GuardedAggregation
 }
 
-/** The groups and their measures. The condition over the rows is stored beside it. */
+/** The groups and their measures. The condition over the rows is stored next to it. */
 export interface GuardedAggregation {
   readonly groups: readonly GuardedGroupKey[]
   readonly measures: readonly GuardedMeasure[]
@@ -136,7 +136,7 @@ export interface GuardedAggregation {
   readonly sort: readonly GroupSort[]
   readonly offset: Param
   readonly limit: Param
-  readonly select: readonly SelectedFigure[]
+  readonly select: readonly SelectedAggregate[]
 }
 
 export interface GuardedGroupKey {

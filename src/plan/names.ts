@@ -4,7 +4,7 @@
  */
 import type { ApiError } from '../errors.ts'
 import type { Collection, ComputedField, Field, Relation } from '../model/model.ts'
-import { nearest } from '../model/nearest.ts'
+import { suggest } from '../model/suggest.ts'
 
 /** The fields and relations of a collection that exist for an access class. */
 export interface Names {
@@ -44,7 +44,7 @@ function unknown(
   { collection }: Names,
   known: Iterable<string>,
 ): NameFault {
-  const suggestion = nearest(name, known)
+  const suggestion = suggest(name, known)
   const hint = suggestion === undefined ? '' : ` Did you mean \`${suggestion}\`?`
   const message = `names ${quoted(name)}, which is not a ${kind} of ${collection.name}.${hint}`
   return { code: `unknown_${kind}`, message, suggestion }

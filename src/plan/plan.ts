@@ -33,7 +33,7 @@ export interface ItemShape {
   readonly select: readonly Selected[]
   /** A checked rule that must hold besides the collection's own. */
   readonly rule?: Rule
-  /** It is the output of an operation that the caller may run: only what is selected beside its own fields needs scopes. */
+  /** It is the output of an operation that the caller may run: only what is selected in addition to its own fields needs scopes. */
   readonly isOutput?: true
 }
 
@@ -68,7 +68,7 @@ export interface Aggregation {
   readonly offset: Param
   readonly limit: Param
   /** The keys of each group's object. */
-  readonly select: readonly SelectedFigure[]
+  readonly select: readonly SelectedAggregate[]
 }
 
 /** A field, or a part of a date or time in UTC. Null where the caller may not read it. */
@@ -94,7 +94,7 @@ export interface GroupSort {
 }
 
 /** One key of a group's object. `index`: in `groups` or `measures`. */
-export type SelectedFigure =
+export type SelectedAggregate =
   | {
       readonly kind: 'group' | 'measure'
       readonly key: string
@@ -102,7 +102,7 @@ export type SelectedFigure =
       readonly as?: FieldForm
     }
   | { readonly kind: 'constant'; readonly key: string; readonly value: string }
-  | { readonly kind: 'object'; readonly key: string; readonly select: readonly SelectedFigure[] }
+  | { readonly kind: 'object'; readonly key: string; readonly select: readonly SelectedAggregate[] }
 
 export type Window =
   | PageWindow

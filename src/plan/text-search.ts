@@ -23,7 +23,7 @@ function decomposed(text: string): string {
 }
 
 /** Increases with every change of the terms of a text: `migrate` then makes the search of every collection anew. */
-export const termsVersion = 2
+export const termsVersion = 1
 
 /** Scripts without spaces between words, and Hangul, whose words are often parts of longer ones. */
 const unspacedScripts = String.raw`\p{scx=Han}\p{scx=Hira}\p{scx=Kana}\p{scx=Hang}\p{scx=Thai}\p{scx=Laoo}\p{scx=Khmr}`

@@ -27,7 +27,7 @@ const rest: Destination = {
 const graphql: Destination = {
   href: '/graphql',
   title: 'GraphQL',
-  description: 'The explorer: write queries, mutations and subscriptions, with the schema beside them.',
+  description: 'The explorer: write queries, mutations and subscriptions, with the schema next to them.',
 }
 const guides: Destination = {
   href: '/docs/guides',

@@ -1,5 +1,5 @@
-/** The first request in several languages: a list that anybody may read, or the caller's own user; the first GraphQL query. */
-import { builtIn } from '../auth/accounts/own/scope-choices.ts'
+/** The first request in several languages: a list that any caller can read, or the caller's own user; the first GraphQL query. */
+import { builtIn } from '../auth/accounts/self-service/scope-choices.ts'
 import { camelCase } from '../model/check/names.ts'
 import type { Collection, Field, Model } from '../model/model.ts'
 import { staticRule } from '../plan/guard.ts'
@@ -14,7 +14,7 @@ export interface Sample {
 
 const lines = (...all: readonly (string | false)[]) => all.filter(line => line !== false).join('\n')
 
-/** The first collection of which anybody may read items. */
+/** The first collection of which any caller can read items. */
 function publicCollection(model: Model): Collection | undefined {
   const { access } = anonymous('')
   return [...model.collections.values()].find(

@@ -60,8 +60,8 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
   const accessSeconds = settings['oauth.accessTokenLife']
   const records = withGrantEnds(withDenials(encrypted, accessSeconds), run)
   const overlapSeconds = settings['oauth.secretOverlap']
-  const secrets = new AppSecrets({ run, records, overlapSeconds })
-  const apps = createApps(run, version, appId => secrets.settle(appId))
+  const secrets = new AppSecrets({ run, overlapSeconds })
+  const apps = createApps(run, version)
   const rightsOf = (clientId: string) => rightsOfApp(apps, records, clientId)
   const rightsOfGrant = grantRights({ records, rightsOfApp: rightsOf })
   const keys = apiKeyReader({

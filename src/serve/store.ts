@@ -1,4 +1,5 @@
 /** Opens the database of a service, and runs guarded plans on it. */
+
 import { writeSync } from 'node:fs'
 import { bootstrap } from '../auth/bootstrap.ts'
 import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
@@ -8,6 +9,7 @@ import type { Awaitable } from '../awaitable.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { refuseRowSecurity } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
+import type { EpochMs } from '../epoch-ms.ts'
 import { registerRuns } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -38,8 +40,8 @@ import { loggedTimeLimit } from './time-limit.ts'
 interface Serving {
   readonly log: Log
   readonly worker?: WorkerContext | undefined
-  /** The time, in milliseconds since 1970; for tests. */
-  readonly now?: (() => number) | undefined
+  /** For tests. */
+  readonly now?: (() => EpochMs) | undefined
 }
 
 /** Opens the model's database, and creates or migrates it. Commands pass no `serving`, and use no replica and no reader process. */
@@ -162,7 +164,6 @@ export function openEncrypted(store: Store, settings: Settings, { logger }: Log)
     keys,
     database,
     note: sentence => logger.warn(sentence),
-    rewrite: () => store.rewrite(),
   })
 }
 
@@ -182,8 +183,8 @@ export async function prepare(
   }
 }
 
-/** Stores where new reactions and jobs begin. `now`: for tests, in milliseconds since 1970. */
-export function registerLogic(model: Model, store: Store, now: () => number = Date.now): Promise<void> {
+/** Stores where new reactions and jobs begin. `now`: for tests. */
+export function registerLogic(model: Model, store: Store, now: () => EpochMs = Date.now): Promise<void> {
   return registerRuns(model, { records: store.records, log: store.changes, now: now() })
 }
 

@@ -102,8 +102,6 @@ class OpenStore implements Store {
     return { ...this.#parts.writer.counts, answerHits: hits, answerMisses: misses, failedCheckpoints: 0 }
   }
 
-  async rewrite(): Promise<void> {}
-
   ping(): Promise<void> {
     this.#requireOpen()
     return this.#parts.checks.poll()

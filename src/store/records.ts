@@ -1,4 +1,5 @@
 /** Records on every database: their rows, their statements, and their changes. */
+import type { EpochMs } from '../epoch-ms.ts'
 import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../records.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
@@ -16,8 +17,7 @@ interface RecordChangeResult<T> {
 /** The part of changes of records that differs between databases. */
 export interface RecordWriter<S> {
   prepare(fragment: Sql): S
-  /** The time, in milliseconds since 1970. */
-  now(): number
+  now(): EpochMs
   /** Stores the record in the slots, and replaces one with its key. Returns whether there was one. */
   put(inputs: Inputs): QuerySteps<S, boolean>
   /** See `doWork`. Work with the same key runs one after the other. */
@@ -212,8 +212,7 @@ export const recordSql = {
 const ownedRecords = sql`FROM "_records" WHERE "owner" IS NOT NULL AND ("kind", "owner") > (${slot(0)}, ${slot(1)}) ORDER BY "kind", "owner"`
 
 /**
- * Records of deleted users that were stored during the deletion, or whose users an older version deleted. One
- * step of a round over all records that have an owner.
+ * Records of deleted users that were stored during the deletion. One step of a round over all records that have an owner.
  */
 export const removeOrphans = sql`DELETE FROM "_records" WHERE ("kind", "id") IN (SELECT "kind", "id" ${ownedRecords} LIMIT ${slot(2)}) AND NOT EXISTS (SELECT 1 FROM "users" WHERE "users"."id" = CAST("_records"."owner" AS bigint)) RETURNING 1`
 

@@ -138,11 +138,6 @@ class OpenStore implements SqliteStore {
     return { ...this.#writer.counts, ...counts, answerHits: hits, answerMisses: misses }
   }
 
-  async rewrite(): Promise<void> {
-    this.#requireOpen()
-    this.#connection.rewrite()
-  }
-
   ping(): void {
     this.#requireOpen()
     this.#connection.renewSnapshot()

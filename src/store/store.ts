@@ -103,13 +103,8 @@ export interface Store {
   readonly slowReads?: (() => SlowReadCounts) | undefined
   /** The log of committed changes. */
   readonly changes: EventLog
-  /** Records that are stored beside the model's items, such as sessions and tokens. */
+  /** Records that are stored in addition to the model's items, such as sessions and tokens. */
   readonly records: Records
-  /**
-   * Rewrites the file, so that it contains no deleted or replaced values. Rejects if other processes have locked the
-   * file, or the disk is full. Does nothing on PostgreSQL, whose autovacuum reclaims space.
-   */
-  rewrite(): Promise<void>
   /** Throws when the database cannot answer. */
   ping(): Awaitable<void>
   /**

@@ -1,5 +1,7 @@
 /** JSON values as databases take them. */
+
 import type { SQLInputValue } from 'node:sqlite'
+import type { EpochMs } from '../epoch-ms.ts'
 import type { Encoding } from '../model/fields/encoding.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import { claimTypeOf } from '../model/rule.ts'
@@ -17,8 +19,8 @@ export interface Inputs {
   readonly args: readonly JsonValue[]
   readonly userId: number | null
   readonly slots: readonly SqlValue[]
-  /** The value of `now`, in milliseconds since 1970. By default, the database's own clock. */
-  readonly now?: number | undefined
+  /** The value of `now`. By default, the database's own clock. */
+  readonly now?: EpochMs | undefined
   /** The claims of the caller's token. */
   readonly claims?: Claims | undefined
   /** On whose behalf PostgreSQL's row security policies are evaluated. Without it, they show no row. */

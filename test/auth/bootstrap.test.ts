@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { bootstrap, createKey, createUser } from '../../src/auth/bootstrap.ts'
 import { EncryptedRecords } from '../../src/auth/encryption/encrypted-records.ts'
-import { isEncrypted, RecordCipher, secretKey } from '../../src/auth/encryption/record-cipher.ts'
+import { RecordCipher, secretKey } from '../../src/auth/encryption/record-cipher.ts'
 import type { FirstAdministrator } from '../../src/auth/first-administrator.ts'
 import { generateKey, keyHash } from '../../src/auth/keys/key.ts'
 import { verifyPassword } from '../../src/auth/password.ts'
@@ -23,6 +23,7 @@ import { blog, fields, parsed, withFile } from '../store/blog.ts'
 import { type DatabaseKind, databaseKinds } from '../store/databases.ts'
 import { cheapHash } from './cheap-hash.ts'
 import { crashingRecords, untilCrash } from './crashing-records.ts'
+import { isEncrypted } from './encryption/is-encrypted.ts'
 
 const settings: GivenStart = {
   adminEmail: 'admin@example.com',

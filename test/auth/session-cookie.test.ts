@@ -6,7 +6,7 @@ import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformanc
 import { stream as openStream } from '../events/listener.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { openWebSocket, until } from '../transports/service.ts'
-import { advance } from './accounts/own/own-pages.ts'
+import { advance } from './accounts/self-service/own-pages.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)

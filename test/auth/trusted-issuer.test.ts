@@ -71,7 +71,7 @@ async function setup(overrides: Partial<TrustedIssuer> = {}, { hasKid = true } =
   return { clock, published, fetched, lookUps, token, read, reader }
 }
 
-test('a token stands for the account with its address, limited to the known scopes', async () => {
+test('a token identifies the account with its address, limited to the known scopes', async () => {
   const { token, read, lookUps } = await setup()
   const principal = await read(await token())
   assert.equal(principal?.userId, 7)

@@ -1,4 +1,4 @@
-/** `portico apps`, beside a running service. */
+/** `portico apps`, while a service runs. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { post, redirectUri, withFixture } from '../conformance/oauth/server.ts'

@@ -249,7 +249,7 @@ test('two concurrent first starts create one administrator', async () => {
 })
 
 test('changes of keys and roles by another process apply immediately to a running service', async () => {
-  const environment = { DATABASE_URL: join(folder, 'beside.db') }
+  const environment = { DATABASE_URL: join(folder, 'running.db') }
   const user = ['--user', 'ann@example.com']
   await whileServing(environment, async url => {
     const created = await portico(['users', 'create', '--email', 'ann@example.com'], environment)
@@ -311,7 +311,7 @@ test('backup copies a running service, and restore brings it back', async () => 
     assert.equal((await resume(url, lastSeen)).status, 200)
     const raised = await portico(['events', 'restored'], environment)
     assert.match(raised.out, /far above all earlier ones/)
-    assert.equal((await resume(url, lastSeen)).status, 410, 'beside a running service')
+    assert.equal((await resume(url, lastSeen)).status, 410, 'while a service runs')
   })
 })
 

@@ -1,4 +1,4 @@
-/** `portico explain`, beside a running service. */
+/** `portico explain`, while a service runs. */
 import assert from 'node:assert/strict'
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'

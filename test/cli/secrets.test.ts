@@ -1,4 +1,4 @@
-/** `portico secrets`, beside a running service. */
+/** `portico secrets`, while a service runs. */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { test } from 'node:test'
@@ -9,7 +9,7 @@ function portico(words: readonly string[], environment: Environment): Promise<Co
   return command(words, { environment })
 }
 
-test('rotating the key beside a running service keeps sign-ins and API keys valid, and the old key can be removed', async () => {
+test('rotating the key while a service runs keeps sign-ins and API keys valid, and the old key can be removed', async () => {
   await withFixture({}, async ({ deployment: { database: file }, call, restart }) => {
     const environment = { DATABASE_URL: file }
     const keyFile = file.replace(/\.db$/, '.key')

@@ -24,7 +24,7 @@ const expectedResults = {
     points: 5,
     found: [[['Dig, & sow?', 'Garden']], 2],
     walked: ['Dig, & sow?', 'Task 1', 'Task 2', 'Task 3'],
-    figures: [{ urgent: false, count: 4, sum: { points: 11 } }],
+    aggregates: [{ urgent: false, count: 4, sum: { points: 11 } }],
     count: 2,
     missing: null,
     first: { title: 'Task 1', comment_count: 0 },

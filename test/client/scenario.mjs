@@ -33,14 +33,18 @@ async function items({ etagOf, ApiError }, api, project) {
   const { data, meta } = await api.tasks.list({ where, sort: ['-points'], include: ['project'], perPage: 1 })
   const walked = []
   for await (const { title } of api.tasks.all({ where: here, perPage: 2 })) walked.push(title)
-  const { data: figures } = await api.tasks.aggregate({ where: here, groupBy: ['urgent'], sum: ['points'] })
+  const { data: aggregates } = await api.tasks.aggregate({
+    where: here,
+    groupBy: ['urgent'],
+    sum: ['points'],
+  })
   const error = await api.tasks.create({ ...here, titel: 'x' }).catch(thrown => thrown)
   return {
     stale: await codeOf(api.tasks.update(task.id, { points: 7 }, { ifMatch: etagOf(task) })),
     points: changed.points,
     found: [data.map(({ title, project: { name } }) => [title, name]), meta.total],
     walked,
-    figures,
+    aggregates,
     count: await api.tasks.count({ ...here, points: { lt: 3 } }),
     missing: await api.tasks.get(999_999),
     first: await api.tasks.first({ where: here, sort: ['points'], fields: ['title', 'comment_count'] }),

@@ -28,7 +28,7 @@ export interface Client {
   close(): void
 }
 
-/** `name`: the folder beside this file. `packages`: the node_modules to use. */
+/** `name`: the folder next to this file. `packages`: the node_modules to use. */
 export function openClient(name: string, packages = join(root, 'node_modules')): Client {
   const folder = mkdtempSync(join(tmpdir(), `portico-${name}-`))
   cpSync(join(import.meta.dirname, name), folder, { recursive: true })

@@ -1,4 +1,4 @@
-/** Tools that only the client tests need, in a cache beside the sources: reinstalled when their lock file changes. */
+/** Tools that only the client tests need, in a cache next to the sources: reinstalled when their lock file changes. */
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -46,7 +46,7 @@ export async function install(tools: Tools): Promise<string> {
 
 export const limits = { timeout: 300_000, maxBuffer: 2 ** 26 }
 
-/** The node_modules of a folder beside this file that contains package.json and its lock file. */
+/** The node_modules of a folder next to this file that contains package.json and its lock file. */
 export async function npmPackages(name: string): Promise<string> {
   const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error', '--prefer-offline']
   const folder = await install({

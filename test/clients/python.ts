@@ -1,4 +1,4 @@
-/** Python and Go with packages from PyPI, installed beside the sources. */
+/** Python and Go with packages from PyPI, installed next to the sources. */
 import { execFile, spawnSync } from 'node:child_process'
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'

@@ -31,7 +31,7 @@ async function start(name: string, model: Declaration, folder: string) {
   return { name, service, running }
 }
 
-/** Runs `use` with a service of each model and a client project: `project` names its folder beside this file. */
+/** Runs `use` with a service of each model and a client project: `project` names its folder next to this file. */
 export async function withClient<Name extends string>(
   models: Readonly<Record<Name, Declaration>>,
   { project, packages }: { readonly project: string; readonly packages?: string | undefined },

@@ -108,12 +108,12 @@ test('the reference model has exactly these paths', () => {
   assert.deepEqual(methods(paths['/api/v1/posts/{id}']), ['get', 'put', 'patch', 'delete'])
 })
 
-test('an operation that nobody may use is omitted', () => {
+test('an operation that no caller can use is omitted', () => {
   const { paths } = documentOf(rich)
   assert.deepEqual(methods(paths['/api/v1/task_labels/{id}']), ['get', 'delete'])
 })
 
-test('a field that nobody may read is omitted', () => {
+test('a field that no caller can read is omitted', () => {
   const text = JSON.stringify(documentOf(rich))
   for (const hidden of ['password_hash', '"ticket"']) assert.ok(!text.includes(hidden), hidden)
   const { Contact, ContactCreate } = documentOf(rich).components.schemas
@@ -253,7 +253,7 @@ test('the sizes of the example documents are about those that docs/rest.md state
     )
 })
 
-test('request schemas omit a field that nobody may write, and item schemas have it', () => {
+test('request schemas omit a field that no caller can write, and item schemas have it', () => {
   const state = string({ default: 'new', access: { write: nobody } })
   const notes = collection({ fields: { title: string(), state }, access: { create: signedIn } })
   const { schemas } = documentOf(model({ notes })).components

@@ -45,7 +45,7 @@ export class PostgresServer {
    */
   constructor(settings: PostgresSettings = {}, primary?: PostgresServer) {
     this.#owner = ordinaryUser()
-    // The other programs are beside the real file, not necessarily beside a link to it.
+    // The other programs are next to the real file, not necessarily next to a link to it.
     this.#programFolder = dirname(realpathSync(findProgram('initdb')))
     this.folder = newFolder('pg', this.#owner)
     this.url = `postgres://portico@${encodeURIComponent(this.folder)}/postgres`

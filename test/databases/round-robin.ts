@@ -67,7 +67,6 @@ function roundRobin(nodes: readonly Node[]): Store {
     refresh: () => first.refresh(),
     version: collection => first.version(collection),
     counts: () => first.counts(),
-    rewrite: () => first.rewrite(),
     ping: () => first.ping(),
     check: () => first.check(),
     trouble: () => first.trouble(),

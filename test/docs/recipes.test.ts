@@ -1,5 +1,5 @@
 /**
- * The recipes, each in a folder of its own: their tests pass, and their commands, run beside a service on their model,
+ * The recipes, each in a folder of its own: their tests pass, and their commands, run next to a service on their model,
  * print what the pages show. `examples.test.ts` compiles their files.
  */
 import assert from 'node:assert/strict'

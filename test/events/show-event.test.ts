@@ -164,17 +164,6 @@ describe('an updated item', () => {
     assert.equal((losing.data as Row).secret, null)
   })
 
-  it('names only certain changes when the row before is unknown, and is not shown when the row is hidden', async () => {
-    const blind = { before: null }
-    const event = (await showTo(
-      updatedChange({ title: 'b', secret: null, admins: 'y' }, note, blind),
-      ada,
-    )) as Row
-    assert.deepEqual(event.changed, ['title'])
-    assert.equal(await showTo(updatedChange({ admins: 'y' }, note, blind), ada), null)
-    assert.equal(await showTo(updatedChange({ state: 'draft' }, note, blind), bob), null)
-  })
-
   it('has its own id even if an equal change follows', async () => {
     const first = (await showTo(updatedChange({ title: 'b' }), bob)) as Row
     const second = (await showTo(updatedChange({ title: 'b' }, note, { event: 1044 }), bob)) as Row

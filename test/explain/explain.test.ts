@@ -368,7 +368,7 @@ test('the log at debug has one line for each refusal, with the deciding rule and
     const { code, collection, operation, rule, request_id, reason } = lines()[0] ?? {}
     assert.deepEqual([code, collection, operation, rule], ['UNAUTHORIZED', 'users', 'read', 'signedIn'])
     assert.equal(request_id, refused.headers.get('x-request-id'))
-    assert.equal(reason, 'Nobody may read users without a credential.')
+    assert.equal(reason, 'No caller can read users without a credential.')
     await send('http://localhost/graphql', { method: 'POST', headers, body: graphqlBody })
     assert.deepEqual(
       lines()

@@ -53,7 +53,7 @@ test('restore durably removes the log of the previous database before it renames
     await openSqlite(blog, { file }).close()
     const copy = `${file}.copy`
     await backUp({ from: file, to: copy, overwrite: false })
-    // The previous log exists, as after a kill: `restore` must not leave it beside the copy.
+    // The previous log exists, as after a kill: `restore` must not leave it next to the copy.
     const { execPath } = process
     const kill = `const { DatabaseSync } = require('node:sqlite'); const d = new DatabaseSync(${JSON.stringify(file)}); d.exec('PRAGMA journal_mode = WAL; PRAGMA user_version = 1'); process.kill(process.pid, 'SIGKILL')`
     spawnSync(execPath, ['-e', kill])

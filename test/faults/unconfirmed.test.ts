@@ -105,10 +105,10 @@ interface Round {
   readonly when: string
   readonly end: NodeJS.Signals
   /** Whether another process, whose syncs work, writes to the same file. */
-  readonly beside?: boolean
+  readonly withOther?: boolean
 }
 
-async function round(file: string, { when, end, environment: more, beside }: Round): Promise<Results> {
+async function round(file: string, { when, end, environment: more, withOther }: Round): Promise<Results> {
   const environment = {
     DATABASE_URL: file,
     PORTICO_ADMIN_API_KEY: key,
@@ -121,7 +121,7 @@ async function round(file: string, { when, end, environment: more, beside }: Rou
   const inject = `inject=fsync,fdatasync:error=EIO:when=${when}`
   const traced = ['-e', 'trace=fsync,fdatasync', '-e', inject]
   const service = await startProcess({ environment, wrapper: strace(output, traced) })
-  const otherProcess = beside ? await startProcess({ environment }) : undefined
+  const otherProcess = withOther ? await startProcess({ environment }) : undefined
   const results: Results = { posts: new Map(), unconfirmed: new Set(), refused: 0, maybeStored: 0 }
   try {
     await Promise.all([load(service, results), otherProcess && load(otherProcess, results, 'other ')])
@@ -168,7 +168,7 @@ for (const [end, workers] of [
 for (const end of ['SIGTERM', 'SIGKILL'] as const) {
   test(`after permanent sync failures in one of two processes and ${end}, exactly the acknowledged writes exist`, () =>
     withFile(async file => {
-      const results = await round(file, { when: `${randomInt(2, 10)}+`, end, beside: true })
+      const results = await round(file, { when: `${randomInt(2, 10)}+`, end, withOther: true })
       assert.ok(results.refused > 0)
     }))
 }

@@ -393,7 +393,7 @@ describe('refused fields', () => {
     assert.equal(reply.data, null)
     assert.deepEqual(reply.errors, [
       {
-        message: 'Nobody may read users without a credential.',
+        message: 'No caller can read users without a credential.',
         locations: [{ line: 1, column: 3 }],
         path: ['users'],
         extensions: { code: 'UNAUTHORIZED' },

@@ -13,7 +13,7 @@ import {
 import { ApiError } from '../../src/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Model, Relation } from '../../src/model/model.ts'
-import { nearest } from '../../src/model/nearest.ts'
+import { suggest } from '../../src/model/suggest.ts'
 import { cursorsOf } from '../../src/plan/cursor.ts'
 import { type TotalOrder, totalOrder } from '../../src/plan/order.ts'
 import type { Filter, Plan, Sort, WriteShape } from '../../src/plan/plan.ts'
@@ -361,7 +361,7 @@ class Resolver {
         : [...collection.relations.values()]
             .filter(relation => this.#knows(collection, relation))
             .map(relation => relation.name)
-    const suggestion = nearest(name, names)
+    const suggestion = suggest(name, names)
     const hint = suggestion === undefined ? '' : ` Did you mean \`${suggestion}\`?`
     return new ApiError(
       'BAD_REQUEST',
@@ -377,7 +377,7 @@ class Resolver {
     }
     context.mustBePossible(collection.access.read, collection)
     if (context.errors.has('UNAUTHORIZED')) {
-      throw new ApiError('UNAUTHORIZED', `Nobody may read ${collection.name} without a credential.`)
+      throw new ApiError('UNAUTHORIZED', `No caller can read ${collection.name} without a credential.`)
     }
     if (context.errors.size === 0) return
     const byItself = `An app may not read ${collection.name} by itself: it needs a user.`

@@ -19,7 +19,7 @@ import type { JsonValue } from '../../src/model/fields/type.ts'
 import { schemaFaults } from '../../src/model/json-schema/faults.ts'
 import { formats as ownFormats } from '../../src/model/json-schema/formats.ts'
 import { publicPictureUrl, redirectUriPattern } from '../../src/model/json-schema/patterns.ts'
-import { nearest } from '../../src/model/nearest.ts'
+import { suggest } from '../../src/model/suggest.ts'
 import { bodyValidator } from '../../src/model/validate.ts'
 import { cursorsOf } from '../../src/plan/cursor.ts'
 import { orderById } from '../../src/plan/order.ts'
@@ -117,7 +117,7 @@ const queries: readonly GrowthInput[] = [
   ...rows('cursor, base64', hostile, 4500, text =>
     cursorsOf(things, orderById).decode(Buffer.from(text).toString('base64url')),
   ),
-  ...rows('did you mean', hostile, headerBound, text => nearest(text, [text.slice(1), 'title'])),
+  ...rows('did you mean', hostile, headerBound, text => suggest(text, [text.slice(1), 'title'])),
 ]
 
 const forms: readonly GrowthInput[] = [

@@ -21,7 +21,7 @@ async function enqueue({ store, model, clock }: Fixture, name: string, input: ob
   await store.records.put(record)
 }
 
-test('a scheduled run that fails after the next due time is not tried again beside the next run', async () => {
+test('a scheduled run that fails after the next due time is not tried again while the next run is due', async () => {
   const attempts: string[] = []
   const release = Promise.withResolvers<void>()
   const minutely = every('minute', async ({ scheduledFor }) => {

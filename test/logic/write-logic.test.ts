@@ -176,7 +176,7 @@ onEach('failing code refuses its write without details and does not affect other
   for (const title of faultyTitles) {
     const answers = await Promise.all([
       client.ask('POST', path, { title }),
-      client.create({ title: `Beside ${title}` }),
+      client.create({ title: `Second ${title}` }),
       client.ask('PATCH', `${path}/${id}`, { title }),
     ])
     const [create, , patch] = answers

@@ -7,7 +7,7 @@ import { Secret, TOTP } from 'otpauth'
 import { loadKeys } from '../../src/auth/server/tokens/signing-keys.ts'
 import { checkModel } from '../../src/model/check.ts'
 import { openSqlite } from '../../src/store/sqlite.ts'
-import { recordsBeside } from '../auth/encryption/other-process.ts'
+import { recordsOfOtherProcess } from '../auth/encryption/other-process.ts'
 import { Browser, type Departure, type Page } from '../conformance/oauth/browser.ts'
 import {
   authorizationUrl,
@@ -103,7 +103,7 @@ async function turnOnCodes(browser: SecretCollector, person: Person): Promise<vo
   assert.equal(codes.length, 10, confirmation.text)
   for (const code of codes) {
     browser.note('recovery code', code)
-    // An earlier version stored this hash, which can be guessed.
+    // Of so short a code, the hash could be reversed.
     browser.note('recovery hash', hash('sha256', `${person.id}:${code.replace('-', '')}`, 'base64url'))
   }
 }
@@ -176,7 +176,7 @@ async function useEverything(fixture: Fixture, secrets: Secrets): Promise<void> 
 async function privateKeys(file: string, secrets: Secrets): Promise<void> {
   const store = openSqlite(checkModel(blog), { file })
   try {
-    const records = await recordsBeside(store, { database: file, settings: {} })
+    const records = await recordsOfOtherProcess(store, { database: file, settings: {} })
     for (const { jwk } of await loadKeys(records)) {
       for (const part of ['d', 'p', 'q', 'dp', 'dq', 'qi'] as const)
         if (jwk[part] !== undefined) secrets.set(`${jwk.alg} ${part}`, jwk[part])

@@ -1,4 +1,4 @@
-/** The rows of the matrix, and a connection that reads all of them beside the service. */
+/** The rows of the matrix, and a connection that reads all of them without the service. */
 import { isDeepStrictEqual } from 'node:util'
 import { checkModel } from '../../src/model/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'

@@ -154,7 +154,7 @@ async function checkWrites(
         assert.ok(answer.status < 300, `${details}: ${answer.text}`)
         continue
       }
-      // An operation that nobody may use has no method, or is refused whether or not the item exists.
+      // An operation that no caller can use has no method, or is refused whether or not the item exists.
       if (who.length === 0)
         assert.ok([401, 403, 404, 405].includes(answer.status), `${details}: ${answer.text}`)
       // An invisible item cannot be referred to.

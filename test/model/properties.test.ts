@@ -35,8 +35,8 @@ import {
 import type { AccessRule } from '../../src/model/access.ts'
 import type { FieldDeclaration } from '../../src/model/fields/declared.ts'
 import { canonicalOf } from '../../src/model/json-schema/faults.ts'
-import { nearest } from '../../src/model/nearest.ts'
 import { bodySchema, mergesObjects } from '../../src/model/schemas.ts'
+import { suggest } from '../../src/model/suggest.ts'
 import { bodyValidator } from '../../src/model/validate.ts'
 import rich from '../models/rich.ts'
 
@@ -286,12 +286,12 @@ test('a name with one typo is corrected, and an unrelated one is not', () => {
   fc.assert(
     fc.property(fc.constantFrom(...names), fc.nat(20), (right, index) => {
       const place = index % right.length
-      assert.equal(nearest(right.slice(0, place) + right.slice(place + 1), names), right)
-      assert.equal(nearest(`${right.slice(0, place)}z${right.slice(place)}`, names), right)
+      assert.equal(suggest(right.slice(0, place) + right.slice(place + 1), names), right)
+      assert.equal(suggest(`${right.slice(0, place)}z${right.slice(place)}`, names), right)
     }),
     runs,
   )
-  assert.equal(nearest('qqqqqq', names), undefined)
-  assert.equal(nearest('titel', names), 'title')
-  assert.equal(nearest('x'.repeat(1000), ['x'.repeat(1000)]), undefined)
+  assert.equal(suggest('qqqqqq', names), undefined)
+  assert.equal(suggest('titel', names), 'title')
+  assert.equal(suggest('x'.repeat(1000), ['x'.repeat(1000)]), undefined)
 })

@@ -134,7 +134,7 @@ test('a required field may be read-only if the collection has a `prepare`', () =
   )
 })
 
-test('a required field may be one that nobody can write if the service alone creates items', () => {
+test('a required field may be one that no caller can write if the service alone creates items', () => {
   const service = { create: nobody, read: anyone }
   for (const slug of [string({ readOnly: true }), string({ access: { write: nobody } })]) {
     assert.deepEqual(faultsOf({ fields: { ...fields, slug }, access: service }), [])

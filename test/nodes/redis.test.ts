@@ -172,9 +172,9 @@ test('no request fails and no event is lost or duplicated while Redis is killed,
         // The log is written in blocks.
         await until(() => node.log.match(/Redis is available again/g)?.length === 2)
         assert.equal(node.log.match(/Redis is unavailable/g)?.length, 2, node.log)
-        assert.equal(await metric(url, 'portico_redis_losses_total'), 2)
-        assert.ok((await metric(url, 'portico_local_draws_total')) > 0)
-        assert.ok((await metric(url, 'portico_redis_wakes_received_total')) > 0)
+        assert.equal(await metric(url, 'portico_redis_disconnections_total'), 2)
+        assert.ok((await metric(url, 'portico_rate_limit_local_checks_total')) > 0)
+        assert.ok((await metric(url, 'portico_redis_notifications_received_total')) > 0)
       }
     } finally {
       for (const subscriber of subscribers) subscriber.end()

@@ -42,7 +42,7 @@ async function wakesOf(url: string, key: string): Promise<Wakes> {
   const { text } = await call(`${url}/metrics`, { key })
   const metric = (name: string): number => {
     const [, value] =
-      new RegExp(`^portico_redis_wakes_${name}_total(?:\\{.*\\})? (\\d+)$`, 'm').exec(text) ?? []
+      new RegExp(`^portico_redis_notifications_${name}_total(?:\\{.*\\})? (\\d+)$`, 'm').exec(text) ?? []
     assert.ok(value !== undefined, text)
     return Number(value)
   }

@@ -266,7 +266,7 @@ function match({ plan }: Run, ifMatch: number | undefined): void {
   }
 }
 
-/** The checks of the new item hold among all items and, as far as its id does not matter, among the items as they were. */
+/** The checks of the new item hold among all items and, where its id does not matter, among the items as they were. */
 function create(run: Run, shape: GuardedCreate): { readonly data: Data; readonly id: number } {
   const { name } = shape.collection
   const id = Math.max(0, ...run.rows(name).map(row => Number(row.id))) + 1

@@ -562,7 +562,7 @@ function create(evaluation: Evaluation, shape: CreateShape, nextId?: number): Wr
   }
   checkReferences(evaluation, shape.set, collection)
   const data = { ...evaluation.data, [collection.name]: [...evaluation.rows(collection.name), row] }
-  // The rules hold among all items and, as far as the new id does not matter, among the other items alone.
+  // The rules hold among all items and, where the new id does not matter, among the other items alone.
   const rules = [
     collection.access.create,
     ...shape.set.flatMap(({ field }) => collection.fields.get(field)?.access.write ?? []),

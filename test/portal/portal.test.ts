@@ -122,7 +122,7 @@ test('texts of the model and of the theme are escaped on every page', async () =
   )
 })
 
-test('pages leave out a collection that nobody can read or change', async () => {
+test('pages leave out a collection that no caller can read or change', async () => {
   const hidden = checkModel(
     declare({
       notes: collection({ fields: { body: text() }, access: { read: anyone } }),

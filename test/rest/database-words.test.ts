@@ -49,7 +49,7 @@ const fieldsOf = (names: readonly string[]) =>
 
 type Declaration = Parameters<typeof checkModel>[0]
 
-/** The faults of a model that declares all of the names, as far as the check gets with them. */
+/** The faults of a model that declares all of the names, up to where the check stops. */
 function faultsOf(declared: Declaration): readonly ModelFault[] {
   try {
     checkModel(declared)

@@ -14,8 +14,8 @@ import { checkModel } from '../../src/model/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { JsonSchema, JsonValue } from '../../src/model/fields/type.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
+import { exampleValue } from '../../src/rest/openapi/reference/example-values.ts'
 import { Examples } from '../../src/rest/openapi/reference/examples.ts'
-import { guess } from '../../src/rest/openapi/reference/guess.ts'
 import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
 import { literal } from '../../src/rest/openapi/reference/samples.ts'
 import { createProject } from '../docs/project.ts'
@@ -79,7 +79,8 @@ describe('examples', () => {
 })
 
 test('example values follow the names and limits of fields', () => {
-  const exampleOf = (name: string, schema: JsonSchema, owner = 'Thing') => guess({ name, owner }, schema)
+  const exampleOf = (name: string, schema: JsonSchema, owner = 'Thing') =>
+    exampleValue({ name, owner }, schema)
   const text = { type: 'string' }
   assert.equal(exampleOf('email', text), 'ada@example.com')
   assert.equal(exampleOf('name', text, 'UserCreate'), 'Ada Lovelace')

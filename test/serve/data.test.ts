@@ -48,8 +48,8 @@ test('with several workers, the starting thread has data and no handler', async 
   await withService(
     { workers: 2, model: resolve(import.meta.dirname, '../../examples/blog/model.ts') },
     async ({ service, call, key }) => {
-      const created = await service.data.posts?.create({ title: 'Beside', author_id: 1 })
-      assert.equal((await call(`/api/v1/posts/${created?.id}`)).json.title, 'Beside')
+      const created = await service.data.posts?.create({ title: 'Second', author_id: 1 })
+      assert.equal((await call(`/api/v1/posts/${created?.id}`)).json.title, 'Second')
       const { id } = (await service.data.users?.create({ name: 'Ada', email: 'ada@example.com' })) ?? {}
       const edit = (title: string) =>
         service.data.as(Number(id)).posts?.update(Number(created?.id), { title })

@@ -62,9 +62,6 @@ test('reports of several nodes are added up and limited in number, and nothing i
     const { commits } = store.counts()
     for (const node of nodes) await node.flush()
     assert.equal(store.counts().commits, commits)
-    // Of a version that called the numbers otherwise.
-    const payload = JSON.stringify({ request: 'GET /posts?sort=body', runs: 9, looked: 5000, given: 20 })
-    await store.records.put({ kind: 'SlowList', id: 'former', payload, expiresAt: null })
     for (const node of nodes) {
       waiting = [slow]
       await node.flush()

@@ -1,5 +1,5 @@
 /**
- * Slow reads run in processes beside the event loop. SIGSTOP stops those processes where a test needs a read to last:
+ * Slow reads run in processes outside the event loop. SIGSTOP stops those processes where a test needs a read to last:
  * requests that are answered meanwhile did not wait for it.
  */
 import assert from 'node:assert/strict'

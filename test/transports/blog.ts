@@ -70,7 +70,7 @@ export async function openBlog(settings: GivenSettings = {}): Promise<Blog> {
 
 type Run = import('../../src/plan/run.ts').Run
 
-/** Uses the database beside the service, as the command line does. */
+/** Uses the database at the same time as the service, as the command line does. */
 export async function withStore<T>(file: string, use: (run: Run) => Promise<T>): Promise<T> {
   const { openSqlite } = await import('../../src/store/sqlite.ts')
   const { createRun } = await import('../../src/serve/store.ts')

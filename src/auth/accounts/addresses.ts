@@ -2,6 +2,7 @@
  * The e-mail addresses that users have proven to be theirs. The record contains the address, so an address that has changed
  * since then is not confirmed, however it was changed.
  */
+import type { EpochMs } from '../../epoch-ms.ts'
 import { addressRecord, type NewRecord, type Records } from '../../records.ts'
 
 const pendingKind = 'PendingAddress'
@@ -37,8 +38,7 @@ export interface Addresses {
   dropPending(userId: number): Promise<boolean>
 }
 
-/** `now`: in milliseconds since 1970. */
-export function createAddresses(records: Records, now: () => number = Date.now): Addresses {
+export function createAddresses(records: Records, now: () => EpochMs = Date.now): Addresses {
   const find = async (userId: number): Promise<StoredAddress | undefined> => {
     const record = await records.get(addressRecord, String(userId))
     return record && JSON.parse(record.payload)

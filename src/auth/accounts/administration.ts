@@ -1,4 +1,4 @@
-/** Operations of administrators and operators on the accounts of users, also beside a running service. */
+/** Operations of administrators and operators on the accounts of users, also while a service runs. */
 import { ApiError } from '../../errors.ts'
 import type { Run } from '../../plan/run.ts'
 import { updateShape } from '../../plan/system-plans.ts'
@@ -133,7 +133,7 @@ export function revokeGrants({ records }: AdministrationParts, userId: number): 
 
 /**
  * Ends sessions, tokens, consents and API keys, as a reset does. Passkeys, identities at other providers and one-time codes
- * end only if the password is to be the only way to sign in. Notifies the user.
+ * end only if the password is to be the only sign-in method. Notifies the user.
  */
 export async function setPassword(
   parts: AdministrationParts,

@@ -1,5 +1,5 @@
 /**
- * Notifies users of new credentials and connected apps: an intruder with a minute's access to an account can create one that
+ * Notifies users of new credentials and connected apps: an attacker with a minute's access to an account can create one that
  * outlives a new password. Notices are sent by mail, in the background, and only a few a day, because programs may create many keys.
  */
 

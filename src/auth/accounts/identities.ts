@@ -2,7 +2,9 @@
  * Identities: the accounts at other providers with which users sign in here. Issuer and subject identify an account. Addresses and
  * names do not, because they change and can be reassigned to other people.
  */
+
 import { hash } from 'node:crypto'
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import { addBounded } from './bounded-records.ts'
@@ -17,8 +19,7 @@ interface StoredIdentity {
   readonly subject: string
   /** The text by which users recognise it: their address or name at the provider when it was linked. */
   readonly label: string
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** The session in which it was linked; undefined if the account was created with it. */
   readonly session?: string | undefined
 }
@@ -91,8 +92,7 @@ export function providerOfRecord({ payload }: Pick<StoredRecord, 'payload'>): st
   return (JSON.parse(payload) as StoredIdentity).provider
 }
 
-/** `now`: in milliseconds since 1970. */
-export function createIdentities(records: Records, now: () => number): Identities {
+export function createIdentities(records: Records, now: () => EpochMs): Identities {
   return {
     async list(userId) {
       const identities = (await records.byOwner(identityKind, String(userId))).map(({ id, payload }) => {

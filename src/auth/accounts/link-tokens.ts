@@ -1,4 +1,5 @@
 /** One-time tokens in links and forms. Only their hashes are stored. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { Records } from '../../records.ts'
 import { randomSecret, secretHash } from '../server/secret.ts'
 
@@ -55,8 +56,7 @@ export interface LinkTokens {
   redeem<T>(kind: TokenKind, token: string | undefined): Promise<T | undefined>
 }
 
-/** `now`: in milliseconds since 1970. */
-export function createTokens(records: Records, now: () => number = Date.now): LinkTokens {
+export function createTokens(records: Records, now: () => EpochMs = Date.now): LinkTokens {
   const find = async (kind: TokenKind, token: string | undefined) => {
     if (token === undefined || !tokenForm.test(token)) return undefined
     const record = await records.get(kind, secretHash(token))

@@ -40,7 +40,7 @@ export function notifyOfDisabling(parts: NoticeParts, user: Receiver): void {
   notify(parts, user, undefined, ['accountDisabled', {}])
 }
 
-/** The ways to sign in have changed. `provider`: the name of the provider that was linked or unlinked. */
+/** The sign-in methods have changed. `provider`: the name of the provider that was linked or unlinked. */
 export function notifyOfProtection(
   base: AccountBase,
   user: Receiver,

@@ -97,7 +97,7 @@ function inOrder(faults: ReadonlyMap<string, string>, names: readonly string[]):
 
 type WithoutPassword = Pick<NewAccount, 'name' | 'email' | 'answers'>
 
-/** The values of a new account and their faults, checked by the model. Only fields that anybody may set are read. */
+/** The values of a new account and their faults, checked by the model. Only fields that any caller can set are read. */
 export function checkedValues({ model }: AccountBase, account: WithoutPassword) {
   const { name, email, answers = new Map<string, string>() } = account
   const users = model.collections.get('users')

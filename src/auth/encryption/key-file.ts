@@ -1,4 +1,4 @@
-/** The key file beside an SQLite database: one key per line; the first one encrypts. */
+/** The key file next to an SQLite database: one key per line; the first one encrypts. */
 import { closeSync, fsyncSync, linkSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join, parse } from 'node:path'
 import { openPrivate, syncName } from '../../private-files.ts'
@@ -119,7 +119,7 @@ export function isReadableByOthers(file: string): boolean {
 /** The file is checked at most this often. */
 const recheckMs = 500
 
-/** The keys of a file, which is read again when it has changed: `portico secrets rotate` runs beside the service. */
+/** The keys of a file, which is read again when it has changed: `portico secrets rotate` runs while the service does. */
 export class KeyFile implements KeySource {
   readonly #file: string
   #keys: readonly SecretKey[]

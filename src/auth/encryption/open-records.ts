@@ -1,6 +1,5 @@
-/** Opens the records of a database: finds and checks the keys, and encrypts what versions without encryption have stored. */
+/** Opens the records of a database: finds and checks the keys, and rotates them. */
 import type { Records, StoredRecord } from '../../records.ts'
-import { recoveryRecord } from '../accounts/sign-in/recovery-codes.ts'
 import { EncryptedRecords, encryptedKinds, nameOf } from './encrypted-records.ts'
 import {
   createKeyFile,
@@ -11,31 +10,22 @@ import {
   withKeyFileLocked,
   writeKeyFile,
 } from './key-file.ts'
-import {
-  EncryptionError,
-  isEncrypted,
-  type KeySource,
-  newKeyText,
-  RecordCipher,
-  secretKey,
-} from './record-cipher.ts'
+import { EncryptionError, type KeySource, newKeyText, RecordCipher, secretKey } from './record-cipher.ts'
 
 export interface EncryptionParts {
   readonly records: Records
-  /** The setting `secretKeys`; undefined: the keys are in the file beside the database. */
+  /** The setting `secretKeys`; undefined: the keys are in the file next to the database. */
   readonly keys: readonly string[] | undefined
   readonly database: string
   /** Called with a sentence for the operator. */
   readonly note: (sentence: string) => void
-  /** See `Store.rewrite`. */
-  readonly rewrite: () => Promise<void>
 }
 
 const batchSize = 500
 
-/** Stored when every secret is encrypted. Only the right keys decrypt it. */
-const markerKey = { kind: 'Sealing', id: 'proof' } as const
-const markerText = '"sealed"'
+/** Stored by the first start, before any secret. Only the right keys decrypt it. */
+const checkKey = { kind: 'EncryptionCheck', id: 'check' } as const
+const checkText = '"encrypted"'
 
 /** Undefined for PostgreSQL: its nodes share the database, and each would create its own key. */
 function keyFileFor(database: string): string | undefined {
@@ -69,49 +59,26 @@ function sourceOf({ keys, database, note }: EncryptionParts, isNew: boolean): Ke
 /** The records with encrypted secrets. Throws an `EncryptionError` if the keys are not those of this database. */
 export async function openRecords(parts: EncryptionParts): Promise<EncryptedRecords> {
   const { records } = parts
-  const stored = await records.get(markerKey.kind, markerKey.id)
+  const stored = await records.get(checkKey.kind, checkKey.id)
   const recordCipher = new RecordCipher(sourceOf(parts, stored === undefined))
   const encrypted = new EncryptedRecords(records, recordCipher)
   if (!stored) {
-    if (await hasAny(records)) await encryptExisting(parts, encrypted, recordCipher)
-    const payload = recordCipher.encrypt(nameOf(markerKey), markerText)
-    if (await records.add({ ...markerKey, payload, expiresAt: null })) return encrypted
+    const payload = recordCipher.encrypt(nameOf(checkKey), checkText)
+    if (await records.add({ ...checkKey, payload, expiresAt: null })) return encrypted
   }
-  const marker = stored ?? (await records.get(markerKey.kind, markerKey.id))
-  requireMatchingKey(recordCipher, marker?.payload ?? '')
+  const check = stored ?? (await records.get(checkKey.kind, checkKey.id))
+  requireMatchingKey(recordCipher, check?.payload ?? '')
   return encrypted
-}
-
-async function hasAny(records: Records): Promise<boolean> {
-  for (const kind of encryptedKinds) if ((await records.after(kind, '', 1)).length > 0) return true
-  return false
-}
-
-/** For a database of a version without encryption, or one whose first start with encryption did not finish. */
-async function encryptExisting(
-  { records, note, rewrite }: EncryptionParts,
-  encrypted: EncryptedRecords,
-  recordCipher: RecordCipher,
-): Promise<void> {
-  const count = await encryptPlain(records, encrypted, recordCipher)
-  if (count > 0) {
-    note(
-      `encrypted ${count} secrets that were stored as plain text: earlier copies and backups still contain them, so run \`portico keys rotate\``,
-    )
-  }
-  await rewrite().catch(error =>
-    note(`the database file may still contain traces of them, because it could not be rewritten: ${error}`),
-  )
 }
 
 function requireMatchingKey(recordCipher: RecordCipher, payload: string): void {
   try {
-    if (recordCipher.decrypt(nameOf(markerKey), payload) === markerText) return
+    if (recordCipher.decrypt(nameOf(checkKey), payload) === checkText) return
   } catch (error) {
     if (!(error instanceof EncryptionError)) throw error
   }
   throw new EncryptionError(
-    'The database is encrypted with a key that is not among the given ones. Set the right key in PORTICO_SECRET_KEY, or restore the key file beside the database.',
+    'The database is encrypted with a key that is not among the given ones. Set the right key in PORTICO_SECRET_KEY, or restore the key file next to the database.',
   )
 }
 
@@ -140,48 +107,9 @@ async function countEach(
   return count
 }
 
-/**
- * Encrypts what a version without encryption has stored. Several processes may do so at once, and each finishes what
- * another has started. Returns how many secrets this process has encrypted.
- */
-function encryptPlain(
-  records: Records,
-  encrypted: EncryptedRecords,
-  recordCipher: RecordCipher,
-): Promise<number> {
-  return countEach(records, encryptedKinds, async record => {
-    const { kind, id, payload } = record
-    if (isEncrypted(payload)) return false
-    if (kind === 'DeviceCode') {
-      // Its alias would stay readable, and it expires within minutes.
-      await records.delete(kind, id)
-      return false
-    }
-    if (kind === 'RecoveryCode') return migrateRecoveryCode(record, records, encrypted, recordCipher)
-    return records.swap({ kind, id }, payload, recordCipher.encrypt(nameOf(record), payload))
-  })
-}
-
-/**
- * Gives a recovery code another id: the old one is a hash of so few characters that it could be guessed. The new id is the
- * same in every process.
- */
-async function migrateRecoveryCode(
-  { kind, id, owner, consumedAt }: StoredRecord,
-  records: Records,
-  encrypted: EncryptedRecords,
-  recordCipher: RecordCipher,
-): Promise<boolean> {
-  const [name] = recordCipher.pseudonyms(nameOf({ kind, id }))
-  // If the record no longer exists, another process has moved it, and the code may have been used since.
-  if (consumedAt === null && (await records.get(kind, id)))
-    await encrypted.add(recoveryRecord(Number(owner), [id], name))
-  return records.delete(kind, id)
-}
-
 /** Encrypts every secret with the newest key. Returns the number of secrets that had been encrypted with another key. */
 export function reencryptAll(records: Records, recordCipher: RecordCipher): Promise<number> {
-  return countEach(records, [...encryptedKinds, markerKey.kind], async ({ kind, id, payload }) => {
+  return countEach(records, [...encryptedKinds, checkKey.kind], async ({ kind, id, payload }) => {
     if (recordCipher.isCurrent(payload)) return false
     const name = nameOf({ kind, id })
     // A record that has changed in the meantime was encrypted with the newest key.

@@ -22,7 +22,7 @@ export class EncryptionError extends Error {
   }
 }
 
-const encryptedPayload = /^"s1\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]{38,})"$/
+const encryptedPayload = /^"e1\.([A-Za-z0-9_-]{8})\.([A-Za-z0-9_-]{38,})"$/
 const ivBytes = 12
 const tagBytes = 16
 
@@ -32,7 +32,7 @@ export function secretKey(text: string): SecretKey {
     Buffer.from(hkdfSync('sha256', text, '', `portico ${purpose}`, length))
   return {
     id: derive('key id', 6).toString('base64url'),
-    cipher: derive('sealing', 32),
+    cipher: derive('encryption', 32),
     mac: derive('names', 32),
   }
 }
@@ -40,11 +40,6 @@ export function secretKey(text: string): SecretKey {
 /** A random text for `secretKey`, with 256 random bits. */
 export function newKeyText(): string {
   return randomBytes(32).toString('base64url')
-}
-
-/** Whether a payload is encrypted, with any key. */
-export function isEncrypted(payload: string): boolean {
-  return encryptedPayload.test(payload)
 }
 
 /** Encrypts with the newest key, and decrypts with any. */
@@ -61,7 +56,7 @@ export class RecordCipher {
     const iv = randomBytes(ivBytes)
     const cipher = createCipheriv('aes-256-gcm', key, iv).setAAD(Buffer.from(name))
     const parts = [iv, cipher.update(text, 'utf8'), cipher.final(), cipher.getAuthTag()]
-    return `"s1.${id}.${Buffer.concat(parts).toString('base64url')}"`
+    return `"e1.${id}.${Buffer.concat(parts).toString('base64url')}"`
   }
 
   /** Throws an `EncryptionError` if the text is not encrypted, belongs to another record, was changed, or has an unknown key. */

@@ -2,6 +2,7 @@
 
 import { type Awaitable, then } from '../../awaitable.ts'
 import { Cache, CacheBound } from '../../cache.ts'
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../plan/system-plans.ts'
 import { allowedScopes, intersectScopes, type Principal, user } from '../../principal.ts'
@@ -63,15 +64,14 @@ function principalOf(
 /** The owner of a key. */
 interface KeyOwner {
   readonly principal: Principal | null
-  /** Milliseconds since 1970. */
-  readonly expiresAt: number
+  readonly expiresAt: EpochMs
   /** Whether the key is refused only because its user's account is disabled. */
   readonly isDisabled: boolean
   readonly keyId: number
   /** The version of the grants at which its own was found in force; undefined if it descends from none. */
   readonly grantsVersion: number | undefined
-  /** The next use is stored from this time on, in milliseconds since 1970. */
-  nextNoteAt: number
+  /** The next use is stored from this time on. */
+  nextNoteAt: EpochMs
 }
 
 interface ApiKeyOptions {

@@ -14,7 +14,7 @@ export type Facts = readonly (readonly [name: string, value: string])[]
 /** Texts are escaped, and mail programs do not turn them into links. */
 export interface MailContent {
   readonly subject: string
-  /** What mail programs show beside the subject in a list of mails. */
+  /** What mail programs show next to the subject in a list of mails. */
   readonly preview: string
   readonly heading: string
   readonly paragraphs: readonly MailParagraph[]

@@ -1,4 +1,4 @@
-/** German texts about changes of passwords and ways to sign in. */
+/** German texts about changes of passwords and sign-in methods. */
 import type { MailValues, ProtectionChange } from './values.ts'
 
 interface ChangeTexts {

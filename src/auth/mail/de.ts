@@ -1,9 +1,12 @@
 /** The mails in German. */
-import { counted, type Holdings } from '../accounts/recovery/holdings.ts'
+import { type AccessInventory, counted } from '../accounts/recovery/access-inventory.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import { changes, passwordChanges } from './de-changes.ts'
 
-function holdings({ sessions, apps, keys, passkeys, identities, codes }: Holdings, none: string): string {
+function inventoryText(
+  { sessions, apps, keys, passkeys, identities, codes }: AccessInventory,
+  none: string,
+): string {
   const texts = [
     ...counted(sessions, 'Sitzung', 'Sitzungen'),
     ...counted(apps, 'verbundene App', 'verbundene Apps'),
@@ -133,8 +136,8 @@ export const de: OwnTexts = {
     heading: 'Ihr Passwort wurde geändert',
     paragraphs: [passwordChanges[how](service)],
     facts: [
-      ['Gilt nicht mehr', holdings(ended, 'sonst nichts')],
-      ['Gilt weiterhin', holdings(left, 'nur das neue Passwort')],
+      ['Gilt nicht mehr', inventoryText(ended, 'sonst nichts')],
+      ['Gilt weiterhin', inventoryText(left, 'nur das neue Passwort')],
       ...(ownApps.length === 0
         ? []
         : [['Ihre eigenen Apps', `${ownApps.join(', ')} (ihre Client-Secrets gelten weiterhin)`] as const]),

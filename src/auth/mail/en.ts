@@ -1,10 +1,10 @@
 /** The mails in English. */
-import { type Holdings, listOf } from '../accounts/recovery/holdings.ts'
+import { type AccessInventory, listOf } from '../accounts/recovery/access-inventory.ts'
 import type { MailParagraph, OwnTexts } from './content.ts'
 import type { MailValues, ProtectionChange } from './values.ts'
 
 /** E.g. `2 sessions, 1 API key`. */
-function holdings(counts: Holdings, none: string): string {
+function inventoryText(counts: AccessInventory, none: string): string {
   return listOf(counts).join(', ') || none
 }
 
@@ -160,8 +160,8 @@ export const en: OwnTexts = {
     heading: 'Your password was changed',
     paragraphs: [passwordChanges[how](service)],
     facts: [
-      ['No longer valid', holdings(ended, 'nothing else')],
-      ['Still valid', holdings(left, 'only the new password')],
+      ['No longer valid', inventoryText(ended, 'nothing else')],
+      ['Still valid', inventoryText(left, 'only the new password')],
       ...(ownApps.length === 0
         ? []
         : [['Your own apps', `${ownApps.join(', ')}, with their secrets`] as const]),

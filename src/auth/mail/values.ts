@@ -1,5 +1,6 @@
 /** The mails that Portico sends, and the values of their templates. */
-import type { Holdings } from '../accounts/recovery/holdings.ts'
+import type { EpochMs } from '../../epoch-ms.ts'
+import type { AccessInventory } from '../accounts/recovery/access-inventory.ts'
 
 /** A link that works once, for `minutes`. */
 export interface LinkValues {
@@ -7,7 +8,7 @@ export interface LinkValues {
   readonly minutes: number
 }
 
-/** The changes of the ways to sign in. */
+/** The changes of the sign-in methods. */
 export type ProtectionChange =
   | 'passkey-added'
   | 'passkey-removed'
@@ -34,9 +35,9 @@ export interface MailValues {
     /** `reset`: by a link that was sent to the address; `administrator`: by an administrator. */
     readonly how: 'changed' | 'reset' | 'administrator'
     /** The number of each that no longer works. */
-    readonly ended: Holdings
+    readonly ended: AccessInventory
     /** The number of each that still works. */
-    readonly left: Holdings
+    readonly left: AccessInventory
     /** The names of the user's own apps, which keep their secrets. */
     readonly ownApps: readonly string[]
     readonly resetLink: string
@@ -55,7 +56,7 @@ export interface MailValues {
     readonly by: 'owner' | 'administrator'
     readonly accountLink: string
   }
-  /** An API key was created by the user, or by an intruder. */
+  /** An API key was created by the user, or by an attacker. */
   readonly keyCreated: {
     /** Its name. */
     readonly key: string
@@ -75,7 +76,7 @@ export interface MailValues {
     readonly appLink: string
     readonly resetLink: string
   }
-  /** The user, or an intruder, has connected an app, or has given a connected one lasting or account-changing rights. */
+  /** The user, or an attacker, has connected an app, or has given a connected one lasting or account-changing rights. */
   readonly appConnected: {
     /** The name of the app. */
     readonly app: string
@@ -99,10 +100,9 @@ export interface MailValues {
 
 export type MailName = keyof MailValues
 
-/** The request that has caused a mail, as far as it is known. */
+/** The request that has caused a mail, if known. */
 export interface MailRequest {
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
   /** The client's IP address. */
   readonly address?: string | undefined
   /** E.g. `Firefox, Linux`. */

@@ -1,7 +1,9 @@
 /** The interface of the authorization server for the rest of the service. `create.ts` implements it. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Awaitable } from '../../awaitable.ts'
 import type { Call, Reply } from '../../call.ts'
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { Parameters, RequestBody } from './requests/form.ts'
 
 /** An app as pages show it. */
@@ -16,8 +18,7 @@ export interface App {
   readonly tosUri?: string | undefined
   /** Whether it is one of the service's own apps; false by default. */
   readonly firstParty?: boolean
-  /** Milliseconds since 1970. */
-  readonly registeredAt?: number | undefined
+  readonly registeredAt?: EpochMs | undefined
 }
 
 /** A scope with a sentence that describes it to users. */
@@ -53,8 +54,7 @@ export interface SessionInfo {
   /** Not the cookie: safe to be shown and sent back in a form. */
   readonly id: string
   readonly userId: number
-  /** Milliseconds since 1970. */
-  readonly signedInAt: number
+  readonly signedInAt: EpochMs
   /** To the hour. */
   readonly usedAt: number
   readonly expiresAt: number
@@ -71,8 +71,8 @@ export interface SessionInfo {
 export interface ConnectedApp {
   readonly app: App
   readonly scopes: readonly ScopeSentence[]
-  /** When the user last granted it access, in milliseconds since 1970. */
-  readonly allowedAt: number
+  /** When the user last granted it access. */
+  readonly allowedAt: EpochMs
   /** When it last got an access token, to the hour; undefined if unknown. */
   readonly usedAt: number | undefined
 }
@@ -145,8 +145,7 @@ export interface ProtocolFault {
   /** Undefined unless the request names a registered app. */
   readonly app: App | undefined
   readonly requestId: string
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
 }
 
 export interface DeviceCodePage {

@@ -2,7 +2,7 @@
 import type { FieldFault } from '../../errors.ts'
 import { webhookTypes } from '../../model/builtin/webhooks.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 
 /** The events that a webhook names. */
 export interface EventSelection {

@@ -112,7 +112,7 @@ export async function endWebhooks(run: Run, grant: string): Promise<void> {
 const webhooksOfUser = listShape('webhooks', ['id', 'grant'], where('user_id'))
 
 /**
- * Pauses the webhooks of a user that were created in a browser session. For the recovery of an account: an intruder may have had
+ * Pauses the webhooks of a user that were created in a browser session. For the recovery of an account: an attacker may have had
  * the session, and these webhooks do not end with a credential.
  */
 export async function pauseSessionWebhooks(run: Run, userId: number): Promise<void> {

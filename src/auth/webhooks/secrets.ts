@@ -1,6 +1,8 @@
 /** The secrets of webhooks. An encrypted record contains all secrets of a webhook, and is deleted with it. */
+
 import { randomBytes } from 'node:crypto'
 import { type Awaitable, then } from '../../awaitable.ts'
+import type { EpochMs } from '../../epoch-ms.ts'
 import { ApiError } from '../../errors.ts'
 import { type NewRecord, type Records, recordsOfItems } from '../../records.ts'
 
@@ -22,8 +24,8 @@ interface StoredSecrets {
 
 interface PreviousSecret {
   readonly secret: string
-  /** The end of its validity, in milliseconds since 1970. */
-  readonly until: number
+  /** The end of its validity. */
+  readonly until: EpochMs
 }
 
 /** A new secret, and the record to store. */

@@ -42,8 +42,8 @@ function scopesIn(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,]+/).filter(scope => scope !== ''))]
 }
 
-function secretsOf({ run, stored: records, settings }: OpenedDatabase): AppSecrets {
-  return new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] })
+function secretsOf({ run, settings }: OpenedDatabase): AppSecrets {
+  return new AppSecrets({ run, overlapSeconds: settings['oauth.secretOverlap'] })
 }
 
 async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<string> {

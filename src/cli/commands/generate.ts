@@ -109,7 +109,7 @@ export const client: Command = {
     out: { value: 'file', sentence: 'The file to write. Default: standard output.' },
     standalone: {
       value: undefined,
-      sentence: 'Also write the client into a folder beside --out, so that the package is not needed.',
+      sentence: 'Also write the client into a folder next to --out, so that the package is not needed.',
     },
     check: { value: undefined, sentence: 'Write nothing, and fail unless --out is current.' },
   },

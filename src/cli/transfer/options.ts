@@ -1,6 +1,6 @@
 /** Options that `portico export` and `portico import` share. */
 import type { Collection, Model } from '../../model/model.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 import type { Run } from '../../plan/run.ts'
 import { type Principal, system, user } from '../../principal.ts'
 import type { Option, ParsedArgs } from '../commands.ts'

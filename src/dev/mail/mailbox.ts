@@ -1,9 +1,10 @@
 /** The mails that `portico dev` shows. The supervisor numbers and stores them; each serving process has a copy. */
+
 import type { MailMessage } from '../../auth/mail.ts'
+import type { EpochMs } from '../../epoch-ms.ts'
 
 export interface NewMail extends MailMessage {
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
   /** Whether a mail server accepted it. */
   readonly isSent: boolean
 }

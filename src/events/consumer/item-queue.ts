@@ -1,5 +1,7 @@
 /** The tasks of one item, in the order of its events. */
 
+import type { EpochMs } from '../../epoch-ms.ts'
+
 /** A unit of work: a delivery of a webhook, an event for a reaction, a run of a job. */
 export interface Task {
   readonly id: number | string
@@ -7,8 +9,7 @@ export interface Task {
   readonly itemKey: string
   /** The number of its event in the log; null if it has none. */
   readonly event: number | null
-  /** In milliseconds since 1970. */
-  readonly dueAt: number
+  readonly dueAt: EpochMs
 }
 
 export class ItemQueue<T extends Task> {

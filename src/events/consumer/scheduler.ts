@@ -2,6 +2,7 @@
  * Decides when each task is attempted. Tasks of one item keep their order; those of other items may overtake. Targets
  * (webhooks, reactions, jobs) and hosts take turns (see `lane.ts`). Tasks that are not yet due are in the timetable.
  */
+import type { EpochMs } from '../../epoch-ms.ts'
 import { ItemQueue, type Task } from './item-queue.ts'
 import { Lane, type LaneLimits } from './lane.ts'
 import { type Clock, Timetable } from './timetable.ts'
@@ -16,8 +17,8 @@ export interface Verdict<T extends Task> {
    * attempts that were not stored are repeated, and an item must not go back by more than one of them.
    */
   readonly stored?: Promise<void> | undefined
-  /** No task of the target is attempted before this time, in milliseconds since 1970. */
-  readonly holdUntil?: number | undefined
+  /** No task of the target is attempted before this time. */
+  readonly holdUntil?: EpochMs | undefined
 }
 
 /** The target of tasks, e.g. a webhook. */

@@ -1,9 +1,10 @@
 /** Scheduled calls, with one timer for all of them. */
 
+import type { EpochMs } from '../../epoch-ms.ts'
+
 /** The time, and timers. Tests pass their own clock. */
 export interface Clock {
-  /** In milliseconds since 1970. */
-  now(): number
+  now(): EpochMs
   /** Returns a function that cancels the call. */
   after(delayMs: number, run: () => void): () => void
 }
@@ -20,7 +21,7 @@ export const systemClock: Clock = {
 const maxTimerMs = 60_000
 
 interface TimetableEntry {
-  readonly dueAt: number
+  readonly dueAt: EpochMs
   readonly run: () => void
 }
 
@@ -28,15 +29,15 @@ interface TimetableEntry {
 export class Timetable {
   readonly #clock: Clock
   readonly #entries: TimetableEntry[] = []
-  #timer: { readonly dueAt: number; readonly cancel: () => void } | undefined
+  #timer: { readonly dueAt: EpochMs; readonly cancel: () => void } | undefined
   #isClosed = false
 
   constructor(clock: Clock) {
     this.#clock = clock
   }
 
-  /** Calls `run` at `dueAt`, in milliseconds since 1970, never synchronously. */
-  add(dueAt: number, run: () => void): void {
+  /** Calls `run` at `dueAt`, never synchronously. */
+  add(dueAt: EpochMs, run: () => void): void {
     if (this.#isClosed) return
     const entries = this.#entries
     let index = entries.length

@@ -1,5 +1,7 @@
 /** One attempt to send a delivery: the event as its owner may see it now, and the outcome. */
+
 import { Cache, CacheBound } from '../../cache.ts'
+import type { EpochMs } from '../../epoch-ms.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { ChangeFeed, LoggedChange } from '../../plan/change-feed.ts'
@@ -45,8 +47,7 @@ export interface DeliveryAttemptParts {
   readonly owners: Pick<WebhookOwners, 'principalOf' | 'secretsOf'>
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly userAgent: string
-  /** In milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
 }
 
 /** In characters of the rows. Changes are cached because one event goes to many webhooks. */

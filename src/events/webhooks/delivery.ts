@@ -1,5 +1,7 @@
 /** Webhooks and deliveries in the memory of the sender. */
 
+import type { EpochMs } from '../../epoch-ms.ts'
+
 export interface Webhook {
   readonly id: number
   /** The owner. */
@@ -20,8 +22,8 @@ export interface Webhook {
   readonly isLive: boolean
   /** The last event for which deliveries were created; null: it has caught up with the sender. */
   readonly position: number | null
-  /** The first failure since the last success, in milliseconds since 1970; null if the last attempt succeeded. */
-  readonly failingSince: number | null
+  /** The first failure since the last success; null if the last attempt succeeded. */
+  readonly failingSince: EpochMs | null
 }
 
 /** A pending delivery. */
@@ -39,8 +41,8 @@ export interface Delivery {
   readonly itemKey: string
   /** How many attempts were made since the owner last requested it. */
   readonly attempts: number
-  /** When the next one is due, in milliseconds since 1970. */
-  readonly dueAt: number
+  /** When the next one is due. */
+  readonly dueAt: EpochMs
   /** ISO 8601 UTC. */
   readonly createdAt: string
 }

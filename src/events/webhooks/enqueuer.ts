@@ -2,7 +2,9 @@
  * Creates deliveries from the events of the log. Webhooks that have caught up share one read of the log. A webhook that is
  * new or was paused, or whose queue is full, has a position of its own, and catches up from there.
  */
+
 import { randomBytes } from 'node:crypto'
+import type { EpochMs } from '../../epoch-ms.ts'
 import { ApiError } from '../../errors.ts'
 import type { ChangeFeed, LoggedChange } from '../../plan/change-feed.ts'
 import type { StoredPosition } from '../consumer/position.ts'
@@ -43,8 +45,7 @@ export interface EnqueuerParts {
   /** Events for a webhook were pruned before they became deliveries. */
   readonly onGap: (webhook: Webhook, from: number, to: number) => void
   readonly onFault: (error: unknown) => void
-  /** In milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
 }
 
 export class Enqueuer {

@@ -1,4 +1,5 @@
 /** Records the outcome of attempts, and decides what is retried and which webhooks are paused. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import { ApiError } from '../../errors.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
@@ -29,8 +30,7 @@ export interface DeliveryResultsParts {
   /** Called when a delivery is complete, whatever its outcome. */
   readonly onCompleted: (webhookId: number) => void
   readonly counts: AttemptCounts
-  /** In milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
   /** From 0 to below 1. */
   readonly random: () => number
 }

@@ -1,4 +1,5 @@
 /** Deletes old completed deliveries, and the oldest ones of a webhook that has very many, a few at a time. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import { Pause } from '../../pause.ts'
 import { totalOrder } from '../../plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../plan/plan.ts'
@@ -46,8 +47,7 @@ const completedOfWebhook: ListShape = {
 
 interface RetentionParts {
   readonly run: Pick<Run, 'list' | 'transaction'>
-  /** In milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
 }
 
 export class DeliveryRetention {

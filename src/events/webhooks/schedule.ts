@@ -1,4 +1,5 @@
 /** When a failed delivery is retried, and when it is given up. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import { longestBackOffMs, maxAttempts, retryDelayMs } from '../consumer/back-off.ts'
 
 const secondMs = 1000
@@ -14,21 +15,20 @@ export const failingPeriodMs = 24 * hourMs
 export interface FailedAttempt {
   /** How many attempts have failed, including this one. */
   readonly failures: number
-  /** In milliseconds since 1970. */
-  readonly now: number
+  readonly now: EpochMs
   /** The `Retry-After` of the endpoint, in milliseconds. */
   readonly retryAfterMs: number | undefined
   readonly random: number
 }
 
-/** When to retry, in milliseconds since 1970; undefined: never. */
-export function retryAt({ failures, now, retryAfterMs = 0, random }: FailedAttempt): number | undefined {
+/** When to retry; undefined: never. */
+export function retryAt({ failures, now, retryAfterMs = 0, random }: FailedAttempt): EpochMs | undefined {
   if (failures >= maxAttempts) return undefined
   return now + Math.max(retryDelayMs(failures, random), Math.min(retryAfterMs, maxRetryAfterMs))
 }
 
 /** Parses `Retry-After` (RFC 9110, 10.2.3), in milliseconds from `now`; undefined if it is invalid. */
-export function parseRetryAfter(text: string | undefined, now: number): number | undefined {
+export function parseRetryAfter(text: string | undefined, now: EpochMs): number | undefined {
   if (text === undefined) return undefined
   if (/^\d{1,10}$/.test(text)) return Number(text) * secondMs
   // `Date.parse` also accepts texts that are not HTTP dates.

@@ -1,4 +1,4 @@
-/** An aggregate field → its groups and figures: those that are selected, and those that it is ordered by. */
+/** An aggregate field → its groups and aggregates: those that are selected, and those that it is ordered by. */
 import { type GraphQLObjectType, getNamedType, isObjectType } from 'graphql'
 import type { Collection } from '../../model/model.ts'
 import {
@@ -9,7 +9,7 @@ import {
   type Measure,
   maxGroupKeys,
   type Param,
-  type SelectedFigure,
+  type SelectedAggregate,
 } from '../../plan/plan.ts'
 import { mayScan } from '../../plan/scans.ts'
 import { badRequest } from '../bad-request.ts'
@@ -40,15 +40,15 @@ export function planAggregate(
   const rowInputs = new Map([...inputs].filter(([name]) => name !== 'orderBy'))
   const { filter, search } = planRows(context, collection, rowInputs, undefined)
   const limit = limitOf('limit', inputs.get('limit'), schemaDefault(request), context.listBound)
-  const figures = new Figures(context, collection, groupsOf(inputs.get('groupBy'), context))
+  const aggregates = new Aggregates(context, collection, groupsOf(inputs.get('groupBy'), context))
   const base = replyFieldBase(request)
-  const { select, children } = figures.select(rowType(request), request, base.place)
-  const sort = figures.sort(inputs.get('orderBy'))
+  const { select, children } = aggregates.select(rowType(request), request, base.place)
+  const sort = aggregates.sort(inputs.get('orderBy'))
   const { parameters } = context
   const scan = search !== undefined || mayScan(filter, collection) ? collectionScanCost : 0
   return {
     aggregation: {
-      ...{ filter, groups: figures.groups, measures: figures.measures, sort, select },
+      ...{ filter, groups: aggregates.groups, measures: aggregates.measures, sort, select },
       offset: parameters.add(() => 0),
       limit: parameters.add(limit),
     },
@@ -93,15 +93,15 @@ type ReplyFieldBase = ReturnType<typeof replyFieldBase>
 
 interface SelectedField {
   readonly child: ReplyField
-  readonly selected: SelectedFigure
+  readonly selected: SelectedAggregate
 }
 
-interface FigureSelection {
-  readonly select: readonly SelectedFigure[]
+interface AggregateSelection {
+  readonly select: readonly SelectedAggregate[]
   readonly children: readonly ReplyField[]
 }
 
-class Figures {
+class Aggregates {
   readonly groups: readonly GroupKey[]
   readonly measures: Measure[] = []
   readonly #context: PlanContext
@@ -116,10 +116,10 @@ class Figures {
   }
 
   /** The selected fields of a group. */
-  select(parent: GraphQLObjectType, request: FieldRequest, place: string | undefined): FigureSelection {
+  select(parent: GraphQLObjectType, request: FieldRequest, place: string | undefined): AggregateSelection {
     return this.#select(parent, request, place, (name, within, base) => {
       if (name === 'count') {
-        return this.#figure(base, {
+        return this.#aggregate(base, {
           kind: 'measure',
           key: base.source,
           index: this.#measureIndex({ kind: 'count' }),
@@ -133,14 +133,14 @@ class Figures {
     })
   }
 
-  /** `kind`: `group`, or the kind of the figures. */
-  #selectWithin(kind: string, request: FieldRequest, place: string | undefined): FigureSelection {
+  /** `kind`: `group`, or the kind of the aggregates. */
+  #selectWithin(kind: string, request: FieldRequest, place: string | undefined): AggregateSelection {
     return this.#select(rowType(request), request, place, (name, within, base) =>
-      this.#figure(base, this.#leaf(kind, name, base.source, within.nodes[0])),
+      this.#aggregate(base, this.#leaf(kind, name, base.source, within.nodes[0])),
     )
   }
 
-  #figure(base: ReplyFieldBase, selected: SelectedFigure): SelectedField {
+  #aggregate(base: ReplyFieldBase, selected: SelectedAggregate): SelectedField {
     return { child: { ...base, kind: 'leaf' }, selected }
   }
 
@@ -149,8 +149,8 @@ class Figures {
     { nodes, prefix }: FieldRequest,
     place: string | undefined,
     selectField: (name: string, request: FieldRequest, base: ReplyFieldBase) => SelectedField,
-  ): FigureSelection {
-    const select: SelectedFigure[] = []
+  ): AggregateSelection {
+    const select: SelectedAggregate[] = []
     const children: ReplyField[] = []
     for (const [key, fields] of subfields(this.#context, parent, nodes)) {
       const name = fields[0].name.value
@@ -168,7 +168,7 @@ class Figures {
     return { select, children }
   }
 
-  #leaf(kind: string, name: string, key: string, node: FieldRequest['nodes'][0]): SelectedFigure {
+  #leaf(kind: string, name: string, key: string, node: FieldRequest['nodes'][0]): SelectedAggregate {
     if (kind === 'group') {
       const groupField = this.#fields.groups.get(name)
       const index = this.groups.findIndex(group => groupField && keyOf(group) === keyOf(groupField.key))
@@ -178,8 +178,8 @@ class Figures {
       return { kind: 'group', key, index, ...(as !== undefined && { as }) }
     }
     const measure = fieldMeasures.find(name => name === kind)
-    const field = measure && this.#fields.figures[measure].get(name)
-    if (!measure || !field) throw new Error(`there is no figure ${kind} of ${name}`)
+    const field = measure && this.#fields.aggregates[measure].get(name)
+    if (!measure || !field) throw new Error(`there is no aggregate ${kind} of ${name}`)
     const as = measure === 'min' || measure === 'max' ? field.type.graphql.form : undefined
     const index = this.#measureIndex({ kind: measure, field: field.name })
     return { kind: 'measure', key, index, ...(as !== undefined && { as }) }

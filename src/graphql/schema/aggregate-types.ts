@@ -1,4 +1,4 @@
-/** The types of aggregates: groups of a collection's items with their figures, and the enums that group and order them. */
+/** The types of aggregates: groups of a collection's items with their aggregates, and the enums that group and order them. */
 import {
   GraphQLEnumType,
   GraphQLFloat,
@@ -33,10 +33,10 @@ export interface AggregateFields {
   /** By the field of `group`. */
   readonly groups: ReadonlyMap<string, { readonly key: GroupKey; readonly field: Field }>
   /** By the field of `sum`, `avg`, `min` and `max`. */
-  readonly figures: Readonly<Record<FieldMeasure, ReadonlyMap<string, Field>>>
+  readonly aggregates: Readonly<Record<FieldMeasure, ReadonlyMap<string, Field>>>
 }
 
-const figureDescriptions: Readonly<Record<FieldMeasure, string>> = {
+const aggregateDescriptions: Readonly<Record<FieldMeasure, string>> = {
   sum: 'Sums, in double precision; null where no item has a value.',
   avg: 'Averages, in double precision; null where no item has a value.',
   min: 'The lowest values.',
@@ -60,14 +60,14 @@ export class AggregateTypes {
     this.fields = aggregateFields(collection)
     this.type = new GraphQLObjectType({
       name: names.reserve(this.#baseName),
-      description: 'A group of items, and its figures. Only items and values that you may read count.',
+      description: 'A group of items, and its aggregates. Only items and values that you may read count.',
       fields: {
         group: {
           type: nonNull(this.#groupType()),
           description: 'The values of the `groupBy` keys, which all items of the group share.',
         },
         count: { type: nonNull(GraphQLInt), description: 'The number of items.' },
-        ...Object.fromEntries(fieldMeasures.flatMap(kind => this.#figures(kind))),
+        ...Object.fromEntries(fieldMeasures.flatMap(kind => this.#aggregates(kind))),
       },
     })
   }
@@ -102,8 +102,8 @@ export class AggregateTypes {
     return new GraphQLObjectType({ name: this.#reserveName('Group'), fields: Object.fromEntries(fields) })
   }
 
-  #figures(kind: FieldMeasure): readonly (readonly [string, SchemaField])[] {
-    const fieldsByName = this.fields.figures[kind]
+  #aggregates(kind: FieldMeasure): readonly (readonly [string, SchemaField])[] {
+    const fieldsByName = this.fields.aggregates[kind]
     if (fieldsByName.size === 0) return []
     const isTotal = kind === 'sum' || kind === 'avg'
     const type = new GraphQLObjectType({
@@ -115,7 +115,7 @@ export class AggregateTypes {
         }),
       ),
     })
-    return [[kind, { type: nonNull(type), description: figureDescriptions[kind] }]]
+    return [[kind, { type: nonNull(type), description: aggregateDescriptions[kind] }]]
   }
 
   #groupBy(): GraphQLEnumType {
@@ -125,18 +125,18 @@ export class AggregateTypes {
     return new GraphQLEnumType({ name: this.#reserveName('GroupBy'), values: Object.fromEntries(values) })
   }
 
-  /** If a figure and a field have the same name, the figure gets it. */
+  /** If a aggregate and a field have the same name, the aggregate gets it. */
   #orderBy(): GraphQLEnumType {
     const groups = [...this.fields.groups.values()].map(
       ({ key }) => [groupName(key), { group: key }] as const,
     )
     const count = ['COUNT', { measure: { kind: 'count' } }] as const
-    const figures = fieldMeasures.flatMap(kind =>
-      [...this.fields.figures[kind].values()].map(
+    const aggregates = fieldMeasures.flatMap(kind =>
+      [...this.fields.aggregates[kind].values()].map(
         ({ name }) => [`${kind}_${name}`, { measure: { kind, field: name } }] as const,
       ),
     )
-    const values = [...groups, count, ...figures].flatMap(([name, order]) =>
+    const values = [...groups, count, ...aggregates].flatMap(([name, order]) =>
       [false, true].map(
         descending => [orderName(name, descending), { value: { ...order, descending } }] as const,
       ),
@@ -173,6 +173,6 @@ function aggregateFields(collection: Collection): AggregateFields {
       ...whole,
       ...parts.filter(([name]) => !whole.some(([fieldName]) => fieldName === name)),
     ]),
-    figures: { sum: totals, avg: totals, min: extremes, max: extremes },
+    aggregates: { sum: totals, avg: totals, min: extremes, max: extremes },
   }
 }

@@ -114,7 +114,7 @@ export class ItemTypes {
     return members
   }
 
-  /** Hides relations whose fields nobody may see. */
+  /** Hides relations whose fields no caller can see. */
   #isVisible(relation: Relation, collection: Collection): boolean {
     if (relation.kind === 'one') return isVisible(collection.fields.get(relation.field))
     if (relation.kind === 'many')

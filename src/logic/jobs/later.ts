@@ -1,8 +1,9 @@
 /** `later`: a run of a job, stored in the transaction of the action, reaction or job that starts it. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import { ApiError } from '../../errors.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import type { Collection, Job, Model } from '../../model/model.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import { collectionOfFields, withDefaults } from '../operations/input.ts'
@@ -10,8 +11,7 @@ import { jobRun, storeStep } from '../runs/run.ts'
 
 export interface LaterOptions {
   readonly model: Model
-  /** The time, in milliseconds since 1970. */
-  readonly now: number
+  readonly now: EpochMs
   /** The number of runs, each started by the one before, that led to this one. */
   readonly depth: number
 }
@@ -63,8 +63,8 @@ function inputShape(job: Job): Collection {
   return shape
 }
 
-/** The canonical input of a job, with defaults. `now`: in milliseconds since 1970. Throws VALIDATION_FAILED. */
-export function jobInputOf(job: Job, input: unknown, now: number): JsonObject {
+/** The canonical input of a job, with defaults. Throws VALIDATION_FAILED. */
+export function jobInputOf(job: Job, input: unknown, now: EpochMs): JsonObject {
   const shape = inputShape(job)
   const { values } = bodyValidator(shape).create(input)
   const completeInput = withDefaults(shape, values, new Date(now).toISOString(), null)

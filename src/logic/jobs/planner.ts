@@ -1,5 +1,6 @@
 /** Creates a run for each due time of a scheduled job. All missed due times of a job get a single run. */
 
+import type { EpochMs } from '../../epoch-ms.ts'
 import { type Schedule, scheduleOf } from '../../model/logic/schedule.ts'
 import type { Job, Model } from '../../model/model.ts'
 import type { PlannedJob, PlannedJobs } from '../runs/position.ts'
@@ -38,8 +39,8 @@ export class Planner {
     return times.length === 0 ? undefined : Math.min(...times)
   }
 
-  /** The runs that are due; `planned` then includes their due times. `now`: in milliseconds since 1970. */
-  plan(now: number): readonly JobRun[] {
+  /** The runs that are due; `planned` then includes their due times. */
+  plan(now: EpochMs): readonly JobRun[] {
     return this.#scheduled.flatMap(scheduledJob => this.#planJob(scheduledJob, now) ?? [])
   }
 

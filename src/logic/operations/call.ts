@@ -1,4 +1,5 @@
 /** Calls of actions and queries, and their dependencies. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { LogicCaller } from '../../model/logic.ts'
 import type { Action, Model, Query } from '../../model/model.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
@@ -22,8 +23,7 @@ export interface OperationParts {
   readonly hooks: CreateHooks
   readonly timeLimit: TimeLimit
   readonly limits: OperationLimits
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
 }
 
 const defaultOperationLimits: OperationLimits = {

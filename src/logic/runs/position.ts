@@ -1,4 +1,5 @@
 /** The records of the lease and of all positions. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
 import type { RecordKey } from '../../records.ts'
 
@@ -11,8 +12,8 @@ export interface PlannedJob {
   /** If either changes, the schedule restarts from the present. */
   readonly schedule: string
   readonly timeZone: string
-  /** Due times up to this one have become runs; in milliseconds since 1970. */
-  readonly until: number
+  /** Due times up to this one have become runs. */
+  readonly until: EpochMs
 }
 
 export type PlannedJobs = Readonly<Record<string, PlannedJob>>

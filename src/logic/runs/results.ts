@@ -1,4 +1,5 @@
 /** Handles the outcome of an attempt: the run is done, retried or given up. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import { maxAttempts, retryDelayMs } from '../../events/consumer/back-off.ts'
 import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'
@@ -24,8 +25,7 @@ export interface RunResultsParts {
   /** Called when a run of a job leaves memory. */
   readonly forget: (run: LogicRun) => void
   readonly push: (...args: PushArguments) => void
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
   /** A random number from 0 to below 1. */
   readonly random: () => number
   readonly counts: RunCounts

@@ -1,5 +1,7 @@
 /** One run of a reaction for an event, or of a job, and its record. */
+
 import { createHash, randomUUID } from 'node:crypto'
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
@@ -139,8 +141,8 @@ export function removeSteps(run: LogicRun): readonly RecordChange[] {
   return key === undefined ? [] : [{ kind: 'delete', key }]
 }
 
-/** The step that stores the run as a dead letter. `now`: in milliseconds since 1970. */
-export function deadLetterStep(run: LogicRun, error: string, now: number): RecordChange {
+/** The step that stores the run as a dead letter. */
+export function deadLetterStep(run: LogicRun, error: string, now: EpochMs): RecordChange {
   const record: NewRecord = {
     kind: deadKind,
     id: run.id,

@@ -1,4 +1,5 @@
 /** The dependencies of a session. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { ChangeFeed } from '../../plan/change-feed.ts'
 import type { Records } from '../../records.ts'
 import type { RunAttemptParts } from './attempt.ts'
@@ -15,8 +16,8 @@ export interface RunnerSessionParts extends RunAttemptParts {
   readonly counts: RunCounts
   /** Keeps events after this one from being pruned by age. Null: none. */
   readonly hold: (event: number | null) => Promise<void>
-  /** Called when a run has failed. `retryAt`: in milliseconds since 1970; undefined for a dead letter. */
-  readonly onFailed: (run: LogicRun, error: string, retryAt: number | undefined, thrown?: unknown) => void
+  /** Called when a run has failed. `retryAt`: undefined for a dead letter. */
+  readonly onFailed: (run: LogicRun, error: string, retryAt: EpochMs | undefined, thrown?: unknown) => void
   readonly onGap: (name: string, from: number, to: number) => void
   readonly onMissed: (job: string, from: number, to: number) => void
   /** Called when the database has the position or runs of a reaction that the model does not have. */

@@ -164,8 +164,6 @@ export function oauthAppFields(scopes: readonly string[]) {
       max: 100,
       description: 'The client id of the app at the authorization server.',
     }),
-    // Older versions store the first secret here: see `auth/server/clients/app-secrets.ts`.
-    secret_hash: string({ optional: true, internal: true }),
   } as const
 }
 

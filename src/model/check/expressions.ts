@@ -5,8 +5,8 @@ import type { CheckedExpression, CheckedPart, DatePart, Expression } from '../co
 import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import type { FieldType } from '../fields/field-type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
-import { didYouMean } from '../nearest.ts'
 import { anyoneRule, type Rule, type Scalar } from '../rule.ts'
+import { didYouMean } from '../suggest.ts'
 import {
   booleanType,
   commonType,

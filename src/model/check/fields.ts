@@ -8,8 +8,8 @@ import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import type { Deprecation, Field, FieldDefault } from '../model.ts'
-import { didYouMean } from '../nearest.ts'
 import { anyoneRule, type Rule } from '../rule.ts'
+import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 import { checkPlainName } from './names.ts'
 import type { Outline } from './outline.ts'
@@ -104,7 +104,7 @@ function checkWritable(
   if (optionsOf(declared).access?.write?.rule.kind !== 'nobody') return
   faults.add(
     place,
-    'It is required but nobody may write it, so no item could be created. Write `optional: true` or a `default`.',
+    'It is required but no caller can write it, so no item could be created. Write `optional: true` or a `default`.',
   )
 }
 

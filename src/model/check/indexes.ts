@@ -3,7 +3,7 @@ import type { IndexDeclaration } from '../declaration.ts'
 import { optionsOf } from '../fields/declared.ts'
 import { orderText } from '../indexes.ts'
 import type { Index, IndexKey } from '../model.ts'
-import { didYouMean } from '../nearest.ts'
+import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'
 

@@ -3,7 +3,7 @@
 import { isObject } from '../../json.ts'
 import type { AccessRule } from '../access.ts'
 import { type FieldDeclaration, type FieldNarrowing, isAccessRule, optionsOf } from '../fields/declared.ts'
-import { didYouMean } from '../nearest.ts'
+import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 
 const narrowing = "Write e.g. `{ access: { read: owner('id') } }`."

@@ -1,6 +1,6 @@
 /** Paths of rules: a field, or a field along to-one relations, e.g. `task.project.organization_id`. */
 import type { FieldDeclaration } from '../fields/declared.ts'
-import { didYouMean } from '../nearest.ts'
+import { didYouMean } from '../suggest.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { isRefusedRelation } from './refused-relations.ts'
 

@@ -15,7 +15,7 @@ const verbs = { read: 'see', create: 'create', update: 'change', delete: 'delete
 
 type Verb = keyof typeof verbs
 
-/** The scopes of collections and of logic. An operation that nobody may perform has none, unless an access rule names its scope. */
+/** The scopes of collections and of logic. An operation that no caller can perform has none, unless an access rule names its scope. */
 export function scopesOf(
   collections: Iterable<Scoped>,
   logic: LogicDeclaration,

@@ -2,8 +2,8 @@
 import { isObject } from '../../json.ts'
 import type { LimitDeclaration } from '../logic.ts'
 import type { Collection, Field, Limit } from '../model.ts'
-import { didYouMean } from '../nearest.ts'
 import { anyoneRule, type Rule } from '../rule.ts'
+import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
@@ -81,7 +81,7 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
   if (!dependsOnRowAlone(where)) faults.add(`${place}.where`, foreignCondition)
   for (const name of fieldsOf(where)) {
     if (fields.get(name)?.internal)
-      faults.add(`${place}.where`, `\`${name}\` is internal, so nobody could see why a write is refused.`)
+      faults.add(`${place}.where`, `\`${name}\` is internal, so no caller could see why a write is refused.`)
   }
   return { count, per, where, message: messageOf(options.message, count, per, context) }
 }

@@ -1,7 +1,7 @@
 /** The common options of all field types, and checks of options. */
 
 import { isObject } from '../../json.ts'
-import { didYouMean } from '../nearest.ts'
+import { didYouMean } from '../suggest.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { FieldType } from './field-type.ts'
 import { type MarkerName, markerNames, markerOf } from './marker.ts'
@@ -21,7 +21,7 @@ export interface FieldOptions {
   readonly unique?: boolean
   /** Clients cannot write it. */
   readonly readOnly?: boolean
-  /** Clients can write it; nobody can read it. */
+  /** Clients can write it; no caller can read it. */
   readonly writeOnly?: boolean
   /** Clients can set it only when they create the item. */
   readonly immutable?: boolean

@@ -31,7 +31,7 @@ function wholeFromText(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined
 }
 
-/** Integers and other numbers have the same name, for compatibility with databases of the first versions. */
+/** It has the name of other numbers, with which rules may compare it. */
 export const wholeEncoding: Encoding = {
   name: 'number',
   maxBytes: 20,

@@ -116,12 +116,12 @@ export function schemaFault(schema: unknown): string | undefined {
   const keyword = schemas.flatMap(subschema => Object.keys(subschema)).find(key => unmovable.has(key))
   if (keyword !== undefined) return `\`${keyword}\` cannot be used here. Write the whole schema in one place.`
   if (schemas.some(hasUnboundedPattern)) {
-    return 'Matching a `pattern` against a long text may take long. Write `maxLength` beside it, e.g. `maxLength: 1000`.'
+    return 'Matching a `pattern` against a long text may take long. Write `maxLength` next to it, e.g. `maxLength: 1000`.'
   }
   if (schemas.some(hasUnboundedNames)) {
     return (
       'Matching the patterns of `patternProperties` against a long name may take long. ' +
-      'Write `propertyNames` beside them, e.g. `propertyNames: { maxLength: 100 }`.'
+      'Write `propertyNames` next to them, e.g. `propertyNames: { maxLength: 100 }`.'
     )
   }
   const type: unknown = Reflect.get(schema, 'type')

@@ -1,6 +1,6 @@
 /** Schedules of jobs: words or cron expressions, in a time zone. */
 import { Cron } from 'croner'
-import { didYouMean } from '../nearest.ts'
+import { didYouMean } from '../suggest.ts'
 import { hourMs, nextDue } from './clock-changes.ts'
 
 /** Times are in milliseconds since 1970. */

@@ -133,7 +133,7 @@ function readRelated(condition: ConditionOfKind<'related'>, steps: Steps, readin
   return readStored(condition, steps, isDeleted, reading)
 }
 
-/** A row that is gone had such related rows, as far as the log knows, for some caller. */
+/** A row that is gone had such related rows, if the log knows, for some caller. */
 function mayHaveHad(condition: ConditionOfKind<'related'>, reading: Reading): Condition {
   return fact({ ...condition, rows: withoutCaller(condition.rows) }, { ...reading, certain: false })
 }

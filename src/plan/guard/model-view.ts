@@ -1,4 +1,4 @@
-/** The model as one access class sees it: rules, fields and relations, decided as far as possible without a row. */
+/** The model as one access class sees it: rules, fields and relations, decided without a row where possible. */
 import { ApiError } from '../../errors.ts'
 import type { Collection, CrudOperation, Field, Model, Relation } from '../../model/model.ts'
 import { followPath } from '../../model/rule/paths.ts'
@@ -53,7 +53,7 @@ export function namesFor(model: Model, collection: Collection, access: AccessCla
   return viewOf(model, access).names(collection)
 }
 
-/** What a rule means for an access class, as far as that can be decided without a row. */
+/** What a rule means for an access class, if that can be decided without a row. */
 export function staticRule(
   model: Model,
   collection: Collection,
@@ -67,7 +67,7 @@ export function staticRule(
 /** The rows for which a rule holds: all, only the caller's own, some others, or none. */
 export type Reach = 'all' | 'own' | 'some' | 'none'
 
-/** The rows for which a rule holds, as far as that can be decided without a row. */
+/** The rows for which a rule holds, if that can be decided without a row. */
 export function reachOf(model: Model, collection: Collection, rule: Rule, access: AccessClass): Reach {
   const condition = viewOf(model, access).rule(rule, collection)
   if (condition.kind === 'always') return 'all'

@@ -42,7 +42,7 @@ export function requirePossible(
 /** For a caller who may do it to no item at all. `action`: e.g. `read posts`. */
 export function refusal(access: AccessClass, action: string, refused: Refused): ApiError {
   if (isAnonymous(access)) {
-    return new ApiError('UNAUTHORIZED', `Nobody may ${action} without a credential.`, { refused })
+    return new ApiError('UNAUTHORIZED', `No caller can ${action} without a credential.`, { refused })
   }
   if (!access.signedIn) {
     return new ApiError('FORBIDDEN', `An app may not ${action} by itself: it needs a user.`, { refused })

@@ -139,7 +139,7 @@ class Batch {
     return { reply, short: resultsBody(short), items }
   }
 
-  /** Checks the operation as far as that is possible without the results of others. */
+  /** Checks what can be checked of the operation without the results of others. */
   #plan(operation: BatchOperation): PlannedOperation {
     const { path, awaits } = operation
     const { requests, principal } = this.#parts

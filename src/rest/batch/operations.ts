@@ -1,7 +1,7 @@
 /** The body of a batch → its operations. Reports all syntax faults at once. */
 import { ApiError, type FieldFault } from '../../errors.ts'
 import { brief } from '../../model/json-schema/faults.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 import { prefix } from '../routes.ts'
 import { nameForm, type Reference, referenceOf, referencesIn } from './references.ts'
 

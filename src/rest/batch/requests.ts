@@ -75,7 +75,7 @@ export class BatchRequests {
       : this.#write(this.#writable(route), call, principal)
   }
 
-  /** Throws the same errors for a write whose body is not known yet, as far as they do not depend on the body. */
+  /** Throws the same errors for a write whose body is not known yet, if they do not depend on the body. */
   check(route: BatchRoute, call: Call, principal: Principal): void {
     if ('operation' in route) return
     const writable = this.#writable(route)

@@ -5,7 +5,7 @@ import { type EventFilter, firstFilterParam } from '../../events/event-shapes.ts
 import { collectionOfPattern, typesOf } from '../../events/event-types.ts'
 import { isComputed } from '../../model/computed/fields.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 import { admit } from '../../plan/guard.ts'
 import { quoted } from '../../plan/names.ts'
 import type { Principal } from '../../principal.ts'

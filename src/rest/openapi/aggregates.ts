@@ -63,11 +63,11 @@ export const aggregateParameters: { readonly [name: string]: JsonSchema } = Obje
   Object.entries(declared).map(([name, parameter]) => [parameterName(name), parameter]),
 )
 
-const figures = schemaReference('AggregateFigures')
+const values = schemaReference('AggregateValues')
 const extremes = { type: 'object', additionalProperties: true }
 
 export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
-  AggregateFigures: {
+  AggregateValues: {
     type: 'object',
     description: 'By field. Null if no item has a value.',
     additionalProperties: { type: ['number', 'null'], format: 'double' },
@@ -77,7 +77,7 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
     description: 'A group: its keys, named as in `group_by`, and its aggregates by field.',
     properties: {
       count: { type: 'integer', minimum: 0, maximum: Number.MAX_SAFE_INTEGER },
-      ...{ sum: figures, avg: figures, min: extremes, max: extremes },
+      ...{ sum: values, avg: values, min: extremes, max: extremes },
     },
     additionalProperties: true,
   }),

@@ -232,7 +232,7 @@ function tagsIn(item: JsonSchema): unknown[] {
   )
 }
 
-/** Excludes collections that nobody can read or change. */
+/** Excludes collections that no caller can read or change. */
 function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[]): JsonSchema[] {
   const used = new Set(paths.flatMap(([, item]) => tagsIn(item)))
   const collections = [...model.collections.values()].filter(({ name }) => used.has(name))

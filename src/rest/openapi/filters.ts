@@ -59,7 +59,7 @@ function conditions(document: Document, collection: Collection, field: Field): [
   return operatorsOf(field).map((operator): [string, JsonSchema] => {
     const name = writeFilterName({ alternative: undefined, isNegated: false, field: field.name, operator })
     const schema = conditionSchema(operator, value)
-    // Some generators ignore keywords beside a reference, others refuse them.
+    // Some generators ignore keywords next to a reference, others refuse them.
     return [name, isDeprecated && schema['$ref'] === undefined ? { ...schema, deprecated: true } : schema]
   })
 }

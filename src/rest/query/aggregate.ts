@@ -10,7 +10,7 @@ import {
   lastPage,
   type Measure,
   maxGroupKeys,
-  type SelectedFigure,
+  type SelectedAggregate,
 } from '../../plan/plan.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
@@ -91,7 +91,7 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
       ),
       sort: parseSort(valueFor(parameters, 'sort'), groups, measures),
       ...{ offset: next, limit: next + 1 },
-      select: selectedFigures(groups, measures),
+      select: selectedAggregates(groups, measures),
     },
     presentation: presentationOf(view, [...groups, ...measures], values),
     values,
@@ -197,18 +197,18 @@ function placeOf(
   throw parameterFault('sort', 'not_sortable', message)
 }
 
-function selectedFigures(
+function selectedAggregates(
   groups: readonly NamedGroup[],
   measures: readonly NamedMeasure[],
-): readonly SelectedFigure[] {
-  const keys = groups.map(({ key }, index): SelectedFigure => ({ kind: 'group', key, index }))
-  const selectMeasure = (key: string, measure: NamedMeasure): SelectedFigure => {
+): readonly SelectedAggregate[] {
+  const keys = groups.map(({ key }, index): SelectedAggregate => ({ kind: 'group', key, index }))
+  const selectMeasure = (key: string, measure: NamedMeasure): SelectedAggregate => {
     return { kind: 'measure', key, index: measures.indexOf(measure) }
   }
   const counts = measures
     .filter(({ kind }) => kind === 'count')
     .map(measure => selectMeasure('count', measure))
-  const others = fieldMeasures.flatMap((kind): SelectedFigure[] => {
+  const others = fieldMeasures.flatMap((kind): SelectedAggregate[] => {
     const ofKind = measures.filter(measure => measure.kind === kind)
     if (ofKind.length === 0) return []
     return [

@@ -24,7 +24,7 @@ export interface ListTemplate {
   readonly shape: ListShape
   readonly presentation: Presentation
   readonly cursors: Cursors
-  /** For each filter, and for `q` (without a filter): its index among the parameters other than those of paging. */
+  /** For each filter, and for `q` (without a filter): its index among the parameters, excluding paging parameters. */
   readonly values: readonly { readonly index: number; readonly filter: FilterTemplate | undefined }[]
   readonly includes: boolean
 }

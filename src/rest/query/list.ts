@@ -144,7 +144,7 @@ export function makeConditions(
   return { filter: conditions.filter, search, values }
 }
 
-/** `parameters`: without those of paging. */
+/** `parameters`: excluding paging parameters. */
 function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const counter: ParamCounter = { next: scope.within ? 1 : 0 }
@@ -216,7 +216,7 @@ export function encodeParameter({ name, value }: Parameter): string {
   return `${encodeURIComponent(name).replaceAll('%5B', '[').replaceAll('%5D', ']')}=${encodeURIComponent(value)}&`
 }
 
-/** `parameters`: without those of paging. */
+/** `parameters`: excluding paging parameters. */
 export function bindValues(
   template: Pick<ListTemplate, 'values'>,
   parameters: readonly Parameter[],
@@ -227,7 +227,7 @@ export function bindValues(
   })
 }
 
-/** `parameters`: all; `others`: without those of paging. */
+/** `parameters`: all; `others`: excluding paging parameters. */
 function bindList(
   template: ListTemplate,
   parameters: readonly Parameter[],

@@ -1,6 +1,6 @@
 /** Parses query strings strictly: `application/x-www-form-urlencoded` with well-formed escapes only. */
 import { ApiError } from '../../errors.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 import { maxQuotedLength, quoted, type Refuse } from '../../plan/names.ts'
 
 export interface Parameter {

@@ -24,12 +24,12 @@ export function requestRecorder(log: Log, metrics: Metrics, routeOf: (path: stri
 
 type Read = () => number
 
-function counter(name: string, help: string, read: Read, formerName?: string): Metric {
-  return { name, help, kind: 'counter', read, formerName }
+function counter(name: string, help: string, read: Read): Metric {
+  return { name, help, kind: 'counter', read }
 }
 
-function gauge(name: string, help: string, read: Read, formerName?: string): Metric {
-  return { name, help, kind: 'gauge', read, formerName }
+function gauge(name: string, help: string, read: Read): Metric {
+  return { name, help, kind: 'gauge', read }
 }
 
 export function requestMetrics(limits: RateLimits, keys: { hits: number; misses: number }): Metric[] {
@@ -66,12 +66,7 @@ export function httpMetrics(http: HttpServer): Metric[] {
       'Requests that were refused because too many came. No other metric counts them.',
       () => shedder.counts.refused,
     ),
-    gauge(
-      'portico_queued_requests',
-      'Requests in the request queue.',
-      () => shedder.length,
-      'portico_waiting_requests',
-    ),
+    gauge('portico_queued_requests', 'Requests in the request queue.', () => shedder.length),
     gauge('portico_connections', 'Open connections.', () => connections.open),
     counter(
       'portico_refused_connections_total',
@@ -87,7 +82,6 @@ export function httpMetrics(http: HttpServer): Metric[] {
       'portico_slow_clients_disconnected_total',
       'Connections that were closed because the client did not read its answer.',
       () => slowClients.counts.disconnected,
-      'portico_slow_readers_total',
     ),
   ]
 }
@@ -276,7 +270,6 @@ export function replicaMetrics({ replicas }: Store): Metric[] {
       'portico_replica_fallbacks_total',
       'Reads that the primary answered because the replica that was tried first was behind, ahead or unavailable.',
       count('unfit'),
-      'portico_replica_unfit_total',
     ),
   ]
 }
@@ -294,7 +287,6 @@ export function clusterMetrics(cluster: Cluster): Metric[] {
       'portico_redis_disconnections_total',
       'How often the connection to Redis was lost.',
       count('disconnections'),
-      'portico_redis_losses_total',
     ),
     counter(
       'portico_redis_round_trips_total',
@@ -305,19 +297,16 @@ export function clusterMetrics(cluster: Cluster): Metric[] {
       'portico_rate_limit_local_checks_total',
       'Rate-limit checks that this node made without Redis.',
       count('localChecks'),
-      'portico_local_draws_total',
     ),
     counter(
       'portico_redis_notifications_sent_total',
       'Notifications of commits that were sent to other nodes.',
       count('notificationsSent'),
-      'portico_redis_wakes_sent_total',
     ),
     counter(
       'portico_redis_notifications_received_total',
       'Notifications of commits that were received from other nodes.',
       count('notificationsReceived'),
-      'portico_redis_wakes_received_total',
     ),
   ]
 }

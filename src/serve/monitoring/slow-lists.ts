@@ -1,5 +1,7 @@
 /** Slow lists: each is logged once, and stored in the database for `portico explain-queries`. */
+
 import { hash } from 'node:crypto'
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { NewRecord, Records, StoredRecord } from '../../records.ts'
 import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-lists.ts'
@@ -33,19 +35,15 @@ export function logSlowList(logger: Logger): (slow: SlowList) => void {
 /** The stored lists, the most expensive first. */
 export async function storedLists(records: Pick<Records, 'all'>): Promise<readonly StoredList[]> {
   const stored = await records.all(recordKind)
-  return stored.flatMap(({ payload }) => parseList(payload) ?? []).sort((a, b) => costOf(b) - costOf(a))
+  return stored.map(({ payload }) => listIn(payload)).sort((a, b) => costOf(b) - costOf(a))
 }
 
 function costOf({ runs, scannedRows }: Pick<StoredList, 'runs' | 'scannedRows'>): number {
   return runs * scannedRows
 }
 
-/** Undefined for a record of another version. */
-function parseList(payload: string): StoredList | undefined {
-  const value: Partial<StoredList> = JSON.parse(payload)
-  const { request, runs, scannedRows } = value
-  const isKnown = typeof request === 'string' && typeof runs === 'number' && typeof scannedRows === 'number'
-  return isKnown ? (value as StoredList) : undefined
+function listIn(payload: string): StoredList {
+  return JSON.parse(payload)
 }
 
 type SlowListRecords = Pick<Records, 'get' | 'add' | 'swap' | 'put' | 'all' | 'delete'>
@@ -53,8 +51,7 @@ type SlowListRecords = Pick<Records, 'get' | 'add' | 'swap' | 'put' | 'all' | 'd
 interface RecorderParts {
   readonly insight: QueryInsight
   readonly records: SlowListRecords
-  /** The time, in milliseconds since 1970. */
-  readonly now?: () => number
+  readonly now?: () => EpochMs
 }
 
 /** Stores slow lists once a minute and at the end, if there are any. */
@@ -101,7 +98,7 @@ export class SlowListRecorder {
       ...stored.map(({ id, payload }) => ({
         id,
         slow: undefined,
-        cost: costOf(parseList(payload) ?? noRuns),
+        cost: costOf(listIn(payload)),
       })),
       ...fresh.map(slow => ({ id: idOf(slow), slow, cost: costOf(slow) })),
     ].sort((a, b) => b.cost - a.cost)
@@ -123,10 +120,9 @@ export class SlowListRecorder {
   }
 
   async #addTo(stored: StoredRecord, slow: SlowRuns, time: string): Promise<boolean> {
-    const before = parseList(stored.payload)
-    const list = mergeRuns(before ?? { ...slow, runs: 0, firstAt: time, lastAt: time }, slow, time)
+    const list = mergeRuns(listIn(stored.payload), slow, time)
     // A swap does not extend the expiry.
-    if (before === undefined || Number(stored.expiresAt) - this.#now() < retentionMs / 2) {
+    if (Number(stored.expiresAt) - this.#now() < retentionMs / 2) {
       await this.#records.put(this.#record(stored.id, list))
       return true
     }
@@ -137,9 +133,6 @@ export class SlowListRecorder {
     return { kind: recordKind, id, payload: JSON.stringify(list), expiresAt: this.#now() + retentionMs }
   }
 }
-
-/** Stands for a record that cannot be parsed. */
-const noRuns = { runs: 0, scannedRows: 0 }
 
 function idOf({ request, index }: SlowList): string {
   return hash('sha256', `${request} ${index ?? ''}`, 'base64url')

@@ -106,7 +106,7 @@ function rehearsalTransports(parts: ExplainParts, rehearsal: Run, draw: Draw): R
 function rehearsalCollections({ model, store, settings }: ExplainParts, run: Run, records: Records) {
   return ownCollections({
     ...{ run, records, maxKeysPerUser: settings.maxKeysPerUser, serviceName: settings['theme.name'] },
-    secrets: new AppSecrets({ run, records, overlapSeconds: settings['oauth.secretOverlap'] }),
+    secrets: new AppSecrets({ run, overlapSeconds: settings['oauth.secretOverlap'] }),
     // Sends no mail, uses no allowance, and stores no address to be confirmed.
     async writeAddress(plan, principal, within) {
       const { addressChanges } = await import('../../auth/accounts/addresses/address-changes.ts')

@@ -1,5 +1,5 @@
 /**
- * Indexes for the counts of limits and computed fields. These run beside lists and within writes, so the plans of lists do not
+ * Indexes for the counts of limits and computed fields. These run together with lists and within writes, so the plans of lists do not
  * show what they scan.
  */
 import type { CheckedExpression } from '../../model/computed.ts'

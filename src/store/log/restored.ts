@@ -3,6 +3,8 @@
  * so the log continues above every number that may ever have been drawn: see `decisions/restored-logs.md`.
  */
 
+import type { EpochMs } from '../../epoch-ms.ts'
+
 /** On average over its life, no log draws more numbers per millisecond: so the clock gives a bound for all of them. */
 const numbersPerMs = 64
 /** Added instead where the clock is obviously wrong. */
@@ -10,8 +12,8 @@ const stepNumbers = 2 ** 32
 /** The numbers must fit in 48 bits (see `postgres/log/event-log.ts`). The clock reaches this bound in the year 2100. */
 const maxByClock = 2 ** 48 - 2 ** 44
 
-/** The number above which a restored log continues. `drawn`: its last number; `now`: in milliseconds since 1970. */
-export function baseAbove(drawn: number, now: number): number {
+/** The number above which a restored log continues. `drawn`: its last number. */
+export function baseAbove(drawn: number, now: EpochMs): number {
   const byClock = Math.ceil(now) * numbersPerMs
   return byClock > drawn && byClock < maxByClock ? byClock : drawn + stepNumbers
 }

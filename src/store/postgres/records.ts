@@ -1,4 +1,5 @@
 /** Records on PostgreSQL. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { Records, StoredRecord } from '../../records.ts'
 import { RecordChanges, recordOf, recordSql, versionName } from '../records.ts'
 import { sql } from '../sql/writer.ts'
@@ -13,8 +14,7 @@ interface RecordsParts {
   readonly pool: Pool
   readonly writer: Writer
   readonly versions: Versions
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
 }
 
 export class PostgresRecords extends RecordChanges<Statement> implements Records {

@@ -1,5 +1,6 @@
 /** The part of reads that differs between databases. `Q`: a statement of the database with its values. */
 import type { Awaitable } from '../../awaitable.ts'
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { Principal } from '../../principal.ts'
@@ -24,8 +25,8 @@ export interface ReadDatabase {
   readonly isPersonal: boolean
   /** Begins a snapshot and makes the versions count its commits, where reads are synchronous. */
   hold(): void
-  /** The value of `now` in rules, in milliseconds since 1970; undefined: the database's own clock. */
-  now(): number | undefined
+  /** The value of `now` in rules; undefined: the database's own clock. */
+  now(): EpochMs | undefined
   actor(principal: Principal): Actor | undefined
   runOf(shape: GuardedReadShape): RunRead
 }

@@ -1,4 +1,4 @@
-/** Reads in progress: an equal read with the same stamp shares the answer instead of querying the database again. */
+/** Reads in progress: an identical read with the same stamp shares the answer instead of querying the database again. */
 import type { Answer, AnswerKey } from './answers.ts'
 import type { WaitingCallers } from './waiting-callers.ts'
 
@@ -28,14 +28,14 @@ interface RunningReads {
 export class ReadsByCaller implements ReadsInFlight {
   readonly #reads = new Map<AnswerKey, RunningReads>()
 
-  /** The answer to an equal read of the same caller. */
+  /** The answer to an identical read of the same caller. */
   get(key: AnswerKey, stamp: number, caller: string): Promise<Answer> | undefined {
     const reads = this.#reads.get(key)
     return reads?.stamp === stamp ? reads.byCaller.get(caller) : undefined
   }
 
   /**
-   * An equal read of another caller may be queued behind many reads of that caller. So this read is sent to the database
+   * An identical read of another caller may be queued behind many reads of that caller. So this read is sent to the database
    * as well, and the first answer serves both.
    */
   add(key: AnswerKey, stamp: number, caller: string, query: AnswerQuery): Promise<Answer> {

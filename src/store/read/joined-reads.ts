@@ -1,4 +1,4 @@
-/** Reads in progress: equal reads with the same stamp share one query, whoever sends them. */
+/** Reads in progress: identical reads with the same stamp share one query, whoever sends them. */
 import type { Answer, AnswerKey } from './answers.ts'
 import type { AnswerQuery, ReadsInFlight } from './in-flight.ts'
 import { WaitingCallers } from './waiting-callers.ts'

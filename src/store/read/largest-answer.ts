@@ -10,7 +10,7 @@ import type {
   GuardedSelected,
   GuardedSelectedList,
 } from '../../plan/guarded.ts'
-import type { Param, SelectedFigure } from '../../plan/plan.ts'
+import type { Param, SelectedAggregate } from '../../plan/plan.ts'
 import type { GuardedReadShape } from './answers.ts'
 
 /** In bytes. */
@@ -82,14 +82,14 @@ function selectedListPart({ limit, sort, connection }: GuardedSelectedList, row:
 }
 
 function aggregatePart({ select, limit, groups }: GuardedAggregation): Part {
-  const figure = (selected: SelectedFigure): Part => {
+  const aggregate = (selected: SelectedAggregate): Part => {
     if (selected.kind === 'constant') return keyed(selected.key, ofBytes(selected.value.length))
-    if (selected.kind === 'object') return keyed(selected.key, sum(selected.select.map(figure)))
+    if (selected.kind === 'object') return keyed(selected.key, sum(selected.select.map(aggregate)))
     const group = selected.kind === 'group' ? groups[selected.index] : undefined
     const isWhole = group !== undefined && group.part === undefined
     return keyed(selected.key, ofBytes(isWhole ? textBytes(group.field.field.type) : shortBytes))
   }
-  return listPart(limit, sum(select.map(figure)))
+  return listPart(limit, sum(select.map(aggregate)))
 }
 
 /** Of a number, or of a part of a date. */

@@ -17,7 +17,7 @@ export interface Table {
   readonly indexes: readonly TableIndex[]
   /** The columns that are searched; empty: no search. */
   readonly search: readonly string[]
-  /** The `termsVersion` of the terms by which they are found. Undefined: no search, or an earlier version made it. */
+  /** The `termsVersion` of the terms by which they are found. Undefined: no search. */
   readonly termsVersion?: number
   readonly renamedFrom: string | null
 }
@@ -35,8 +35,8 @@ export interface Column {
   /** The only values that the column may hold; null: any. */
   readonly values: readonly JsonValue[] | null
   /**
-   * The schema that every value fulfils. Undefined: an earlier version created the table, or Portico itself writes the
-   * values, whose schema may contain the names of other collections.
+   * The schema that every value fulfils. Undefined: Portico itself writes the values, whose schema may contain the names of
+   * other collections.
    */
   readonly accepts?: JsonSchema
   /** The value of existing rows when the column is added. */
@@ -52,13 +52,10 @@ export type Initial =
 
 export interface TableIndex {
   readonly name: string
-  /** The columns that the model names. Earlier versions, which do not know `order`, compare these. */
+  /** The columns that the model names. */
   readonly columns: readonly string[]
   readonly unique: boolean
-  /**
-   * The order of the rows, which ends in the id. Undefined: the index is unique, or an earlier version created it; then its
-   * columns ascend, and no other follows.
-   */
+  /** The order of the rows, which ends in the id. Undefined: the index is unique. */
   readonly order?: readonly OrderedColumn[]
 }
 
@@ -79,7 +76,7 @@ export function schemaText({ tables }: Schema): string {
   })
 }
 
-/** Reads a result of `schemaText`, perhaps of an earlier or a newer version. */
+/** Reads a result of `schemaText`, perhaps of another version. */
 export function schemaFrom(text: string): Schema {
   const { tables }: StoredSchema = JSON.parse(text)
   const columnOf = (stored: StoredColumn): Column => ({
@@ -169,11 +166,4 @@ function orderedIndex({ name, fields }: Collection, keys: readonly IndexKey[]): 
     unique: false,
     order,
   }
-}
-
-/** Whether a stored schema has `accepts` for its columns: the schema of an earlier version does not. */
-export function hasValueSchemas({ tables }: Schema): boolean {
-  return tables.every(
-    table => managedCollections.has(table.name) || table.columns.every(column => column.accepts),
-  )
 }

@@ -9,7 +9,7 @@ import type {
   GuardedList,
   GuardedMeasure,
 } from '../../plan/guarded.ts'
-import type { FieldForm, GroupSort, SelectedFigure } from '../../plan/plan.ts'
+import type { FieldForm, GroupSort, SelectedAggregate } from '../../plan/plan.ts'
 import { type RelatedForm, visibleSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { conditionsOf } from './read.ts'
@@ -24,7 +24,7 @@ export function aggregateSql(shape: GuardedAggregate, dialect: Dialect, form?: R
   const row = new RowAlias(dialect, shape.collection.name)
   const limit = sql`${dialect.limit(arg(aggregation.limit))} + 1`
   const groups = groupsSql(shape, aggregation, row, { limit, form })
-  const text = dialect.text(figuresSql(aggregation.select, aggregation, row))
+  const text = dialect.text(membersSql(aggregation.select, aggregation, row))
   return sql`SELECT ${text} FROM ${row.of(groups)}`
 }
 
@@ -36,7 +36,7 @@ export function aggregateRootSql(
 ): Sql {
   const limit = row.dialect.limit(arg(aggregation.limit))
   const groups = groupsSql(rows, aggregation, row, { limit })
-  const array = row.dialect.array(figuresSql(aggregation.select, aggregation, row))
+  const array = row.dialect.array(membersSql(aggregation.select, aggregation, row))
   return sql`(SELECT ${array} FROM ${row.of(groups)})`
 }
 
@@ -94,15 +94,19 @@ function average(sum: Sql, value: Sql): Sql {
   return sql`CASE WHEN abs(${sum}) < 1e-290 THEN 0 ELSE ${sum} / nullif(count(${value}), 0) END`
 }
 
-function figuresSql(select: readonly SelectedFigure[], aggregation: GuardedAggregation, row: RowAlias): Sql {
+function membersSql(
+  select: readonly SelectedAggregate[],
+  aggregation: GuardedAggregation,
+  row: RowAlias,
+): Sql {
   return row.dialect.object(
-    select.map(selected => [selected.key, figureSql(selected, aggregation, row)] as const),
+    select.map(selected => [selected.key, memberSql(selected, aggregation, row)] as const),
   )
 }
 
-function figureSql(selected: SelectedFigure, aggregation: GuardedAggregation, row: RowAlias): Sql {
+function memberSql(selected: SelectedAggregate, aggregation: GuardedAggregation, row: RowAlias): Sql {
   if (selected.kind === 'constant') return row.dialect.constant(selected.value)
-  if (selected.kind === 'object') return figuresSql(selected.select, aggregation, row)
+  if (selected.kind === 'object') return membersSql(selected.select, aggregation, row)
   const { kind, index, as } = selected
   const column = sql`${name(row.alias)}.${columnOf(kind, index)}`
   if (kind === 'measure') return measureJson(column, aggregation.measures[index], as, row)

@@ -43,7 +43,7 @@ function searchedIn(collection: string, field: Field, terms: Bind, { id, lowest 
 export const budgetFunction = '_within_budget'
 
 /**
- * Calls the function for every 61st id, which costs little beside the rest of the work on a row. A prime number, since the
+ * Calls the function for every 61st id, which costs little compared with the rest of the work on a row. A prime number, since the
  * ids of imported rows may all be odd, or multiples of ten.
  */
 function budgetCheck(id: Sql): Sql {

@@ -160,7 +160,7 @@ function assignedValueSql(
   return sql`CASE WHEN ${conditionSql(when, stored)} THEN ${slot(index)} ELSE ${stored.column(field.name)} END`
 }
 
-/** Whether the assignment of a slot changes the stored row, as far as the caller may know. */
+/** Whether the assignment of a slot changes the stored row, if the caller may know. */
 export function changesSql(
   { field, when, readableWhen }: GuardedAssignment,
   index: number,

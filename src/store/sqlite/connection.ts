@@ -237,17 +237,6 @@ export class Connection {
     this.#database.exec(`PRAGMA defer_foreign_keys = ${isDeferred ? 'ON' : 'OFF'}`)
   }
 
-  /** Only outside a transaction. VACUUM needs a temporary copy of the database, which may not fit in memory. */
-  rewrite(): void {
-    this.release()
-    this.#database.exec('PRAGMA temp_store = FILE')
-    try {
-      this.#database.exec('VACUUM; PRAGMA wal_checkpoint(TRUNCATE)')
-    } finally {
-      this.#database.exec('PRAGMA temp_store = MEMORY')
-    }
-  }
-
   rollback(): void {
     if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
   }

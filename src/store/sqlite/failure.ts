@@ -78,7 +78,7 @@ export function isSyncFailure(cause: unknown): boolean {
   return resultCode(cause) === 1034
 }
 
-/** Whether the file, or one beside it, cannot be written or created (SQLITE_READONLY, SQLITE_CANTOPEN). */
+/** Whether the file, or one next to it, cannot be written or created (SQLITE_READONLY, SQLITE_CANTOPEN). */
 export function isUnwritable(cause: unknown): boolean {
   const code = (resultCode(cause) ?? 0) & 0xff
   return code === READONLY || code === CANTOPEN

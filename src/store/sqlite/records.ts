@@ -1,4 +1,5 @@
 /** Records on SQLite. */
+import type { EpochMs } from '../../epoch-ms.ts'
 import type { Records, StoredRecord } from '../../records.ts'
 import { RecordChanges, recordOf, recordSql, versionName } from '../records.ts'
 import type { Sql } from '../sql/writer.ts'
@@ -13,8 +14,7 @@ interface RecordsParts {
   readonly connection: Connection
   readonly writer: Writer
   readonly versions: Versions
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
 }
 
 export class SqliteRecords extends RecordChanges<Statement> implements Records {

@@ -1,5 +1,7 @@
 /** The options of a store on SQLite, and their defaults. */
+
 import { resolve } from 'node:path'
+import type { EpochMs } from '../../epoch-ms.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import { createTimeLimit, type TimeLimit } from '../../time-limit.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
@@ -40,8 +42,7 @@ export interface SqliteOptions {
   readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
-  /** The time, in milliseconds since 1970. */
-  readonly now?: () => number
+  readonly now?: () => EpochMs
   /** How to record the cost of reads. Omitted: it is not recorded. */
   readonly queries?: StatisticsOptions | undefined
 }

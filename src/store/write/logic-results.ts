@@ -5,7 +5,7 @@ import { userFields } from '../../model/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { canonicalOf } from '../../model/json-schema/faults.ts'
 import type { Collection, Field } from '../../model/model.ts'
-import { didYouMean } from '../../model/nearest.ts'
+import { didYouMean } from '../../model/suggest.ts'
 import { validationError } from '../../model/validate.ts'
 
 /** A fault of the model's own code, for the operator: it begins with the code's place in the model. */

@@ -44,7 +44,7 @@ export function proposedChecks<S>(
   }
 }
 
-/** The check as far as it can be decided before the new item has an id. */
+/** The part of the check that can be decided before the new item has an id. */
 export function checkBeforeId(check: Check, { name }: Collection): Check {
   return { ...check, condition: possibly(check.condition, name, true) }
 }

@@ -14,7 +14,7 @@ import {
 } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'
 import type { Deployment } from '../../setups/setup.ts'
-import { recordsBeside } from '../encryption/other-process.ts'
+import { recordsOfOtherProcess } from '../encryption/other-process.ts'
 import type { Received } from '../smtp.ts'
 import { addressees, formWithField, newestLink, open, page, withMail } from './mail-fixture.ts'
 
@@ -200,11 +200,11 @@ test('links contain the service’s base URL, whatever host the request names', 
   })
 })
 
-/** Turns on one-time codes beside the running service, as another process would. */
+/** Turns on one-time codes while the service runs, as another process would. */
 async function turnOnCodes(deployment: Deployment, userId: number): Promise<string> {
   const store = await deployment.openStore(checkModel(blog))
   try {
-    const codes = createOneTimeCodes(await recordsBeside(store, deployment))
+    const codes = createOneTimeCodes(await recordsOfOtherProcess(store, deployment))
     const { secret } = await codes.start(userId, 'ann@example.com', 'Example')
     const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
     assert.ok(await codes.confirm(userId, code))

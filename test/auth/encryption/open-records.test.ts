@@ -14,18 +14,16 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { after, test } from 'node:test'
-import { createOneTimeCodes } from '../../../src/auth/accounts/sign-in/one-time-codes.ts'
-import { recoveryHash } from '../../../src/auth/accounts/sign-in/recovery-codes.ts'
 import { KeyFile, readKeyFile, writeKeyFile } from '../../../src/auth/encryption/key-file.ts'
 import { forgetSecrets, openRecords, rotateSecrets } from '../../../src/auth/encryption/open-records.ts'
-import { isEncrypted, newKeyText } from '../../../src/auth/encryption/record-cipher.ts'
-import { loadKeys } from '../../../src/auth/server/tokens/signing-keys.ts'
+import { newKeyText } from '../../../src/auth/encryption/record-cipher.ts'
 import { checkModel } from '../../../src/model/check.ts'
-import type { Records } from '../../../src/records.ts'
+import { forwarding, type Records } from '../../../src/records.ts'
 import { openSqlite } from '../../../src/store/sqlite.ts'
 import { ordinaryUser } from '../../databases/programs.ts'
 import blog from '../../models/blog.ts'
 import { createUsers } from '../../store/blog.ts'
+import { isEncrypted } from './is-encrypted.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-encryption-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -57,7 +55,6 @@ async function withBase(use: (base: Base) => Promise<void>): Promise<void> {
           keys,
           database: `${name}.db`,
           note: text => notes.push(text),
-          rewrite: () => store.rewrite(),
         }),
     })
   } finally {
@@ -135,8 +132,7 @@ test('without the key, or with a wrong or damaged one, the start fails and says 
 
 test('a PostgreSQL database needs the key in a setting, and the error says so', async () => {
   await withBase(async ({ stored }) => {
-    const rewrite = async () => {}
-    const parts = { records: stored, database: 'postgres://u@h/db', note: () => undefined, rewrite }
+    const parts = { records: stored, database: 'postgres://u@h/db', note: () => undefined }
     await assert.rejects(
       openRecords({ ...parts, keys: undefined }),
       /PORTICO_SECRET_KEY must be set.+every node/,
@@ -151,33 +147,7 @@ test('a PostgreSQL database needs the key in a setting, and the error says so', 
   })
 })
 
-test('plain-text records are encrypted at the start, and still work', async () => {
-  await withBase(async ({ stored, open }) => {
-    const keys = await loadKeys(stored)
-    await stored.put(totp)
-    await stored.put(session)
-    await stored.consume('Session', 's')
-    const plain = { kind: 'RecoveryCode', payload: '{}', expiresAt: null, owner: '7' }
-    await stored.add({ ...plain, id: recoveryHash(7, 'abcde-fghjk') })
-    await stored.add({ ...plain, id: recoveryHash(7, 'mnpqr-stuvw') })
-    await stored.consume('RecoveryCode', recoveryHash(7, 'mnpqr-stuvw'))
-    const records = await open()
-    for (const kind of ['SigningKeys', 'Totp', 'Session', 'RecoveryCode']) {
-      const found = await stored.all(kind)
-      assert.ok(found.length > 0 && found.every(({ payload }) => isEncrypted(payload)), kind)
-    }
-    assert.deepEqual(await loadKeys(records), keys)
-    assert.equal((await records.byAlias('Session', 'uid'))?.payload, session.payload)
-    assert.notEqual((await records.get('Session', 's'))?.consumedAt, null)
-    const after = createOneTimeCodes(records)
-    assert.equal(await after.recoveryCodesLeft(7), 1)
-    assert.equal(await after.check(7, 'mnpqr-stuvw'), false)
-    assert.equal(await after.check(7, 'ABCDE fghjk'), true)
-    assert.equal(await after.check(7, 'abcde-fghjk'), false)
-  })
-})
-
-test('once everything is encrypted, plain payloads and payloads of other records are refused', async () => {
+test('plain payloads and payloads of other records are refused', async () => {
   await withBase(async ({ stored, open }) => {
     const records = await open()
     await stored.put(totp)
@@ -212,7 +182,7 @@ test('a swap replaces the payload unless it has changed', async () => {
   })
 })
 
-test('rotation beside a running service re-encrypts everything, and then the old key can be removed', async () => {
+test('a rotation while a service runs re-encrypts everything, and then the old key can be removed', async () => {
   await withBase(async ({ database, keyFile, stored, open }) => {
     const running = await open()
     await running.put(totp)
@@ -242,6 +212,28 @@ test('a record that is written with the old key after a rotation is re-encrypted
     await slow.put(totp)
     assert.equal(await forgetSecrets(parts), 1)
     assert.equal((await (await open()).get('Totp', '7'))?.payload, totp.payload)
+  })
+})
+
+test('a rotation reads the records in batches, and re-encrypts all of them', async () => {
+  await withBase(async ({ database, stored, open }) => {
+    const running = await open()
+    const ids = Array.from({ length: 1200 }, (_, at) => `session-${at}`)
+    await Promise.all(ids.map(id => running.put({ ...session, id, alias: id })))
+    let largestBatch = 0
+    const records: Records = {
+      ...forwarding(stored),
+      all: () => assert.fail('all at once'),
+      after(kind, id, limit) {
+        largestBatch = Math.max(largestBatch, limit)
+        return stored.after(kind, id, limit)
+      },
+    }
+    const parts = { records, keys: undefined, database, wait: async () => undefined }
+    assert.equal(await rotateSecrets(parts), ids.length + 1)
+    assert.ok(largestBatch > 0 && largestBatch <= 500)
+    assert.equal(await forgetSecrets(parts), 1)
+    assert.equal((await (await open()).all('Session')).length, ids.length)
   })
 })
 

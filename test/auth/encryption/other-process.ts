@@ -4,8 +4,8 @@ import type { Records } from '../../../src/records.ts'
 import type { Store } from '../../../src/store/store.ts'
 import type { Deployment } from '../../setups/setup.ts'
 
-export function recordsBeside(
-  store: Pick<Store, 'records' | 'rewrite'>,
+export function recordsOfOtherProcess(
+  store: Pick<Store, 'records'>,
   { database, settings }: Pick<Deployment, 'database' | 'settings'>,
 ): Promise<Records> {
   return openRecords({
@@ -13,6 +13,5 @@ export function recordsBeside(
     keys: settings.secretKeys,
     database,
     note: () => undefined,
-    rewrite: () => store.rewrite(),
   })
 }

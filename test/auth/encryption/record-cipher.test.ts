@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import {
   EncryptionError,
-  isEncrypted,
   newKeyText,
   RecordCipher,
   secretKey,
 } from '../../../src/auth/encryption/record-cipher.ts'
+import { isEncrypted } from './is-encrypted.ts'
 
 function cipherOf(...texts: readonly string[]): RecordCipher {
   const keys = texts.map(secretKey)

@@ -305,7 +305,7 @@ export default model({
     assert.equal(Number(events?.n), 40_000)
   })
 
-  scenario('imports run beside a service, which notifies its subscribers', async project => {
+  scenario('imports run while a service runs, which notifies its subscribers', async project => {
     const { portico, write, folder, environment } = project
     const service = await startProcess({ folder, environment })
     try {

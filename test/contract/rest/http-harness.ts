@@ -1,4 +1,4 @@
-/** A whole service behind a port. The store beside it seeds and reads the database as another process would. */
+/** A whole service behind a port. A second store seeds and reads the database as another process would. */
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { generateKey, keyHash, keyPrefix } from '../../../src/auth/keys/key.ts'

@@ -261,7 +261,10 @@ for (const kind of chosen([...databaseKinds, rowSecurityPostgres])) {
       assert.equal((await get('/queries/open_tasks', ann)).status, 400)
       const refused = await get(`/queries/open_tasks?project=${id}`, anonymous('192.0.2.1'))
       assert.equal(refused.status, 401)
-      assert.equal(refused.body.error.message, 'Nobody may call the query open_tasks without a credential.')
+      assert.equal(
+        refused.body.error.message,
+        'No caller can call the query open_tasks without a credential.',
+      )
       assert.equal((await get(`/queries/open_tasks?project=${id}&a=1`, ann)).status, 400)
       assert.equal((await get('/queries/writes', ann)).status, 500)
       assert.equal((await post('/queries/writes', {}, ann)).status, 405)

@@ -1,4 +1,4 @@
-/** The scope of an action allows what the action does, and not what the client selects beside it. */
+/** The scope of an action allows what the action does, and not what the client selects in addition. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

@@ -168,7 +168,7 @@ async function fastOnceFollowed(database: TestDatabase): Promise<void> {
   await store.close()
 }
 
-/** A range beside an equality: an index on the range alone would also read the rows with other values of the equality. */
+/** A range and an equality: an index on the range alone would also read the rows with other values of the equality. */
 async function advisesOnRanges(database: TestDatabase): Promise<void> {
   const range = '/posts?status=open&score[gte]=100000'
   const reason = 'because one index cannot return a range in the order of ids.'
@@ -356,7 +356,7 @@ testOfOthers('PostgreSQL with row security: a list that would visit more rows th
   }),
 )
 
-/** A rule that reads the caller's own fields, beside one that an index serves. */
+/** A rule that reads the caller's own fields, and one that an index serves. */
 const addressed = checkModel(
   declareModel({
     users: users({}),

@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { baseAbove, withBase } from '../../../src/store/log/restored.ts'
@@ -102,7 +101,7 @@ test('SQLite: a backup that is opened raises its event ids once, and its source 
     await store.close()
   }))
 
-test('SQLite: repeated restores of one backup reuse no event id, even if an earlier version made the backup', () =>
+test('SQLite: repeated restores of one backup reuse no event id', () =>
   withFile(async file => {
     const to = join(dirname(file), 'backup.db')
     const clock = { ms: begin }
@@ -111,9 +110,6 @@ test('SQLite: repeated restores of one backup reuse no event id, even if an earl
     await fill(store, 3)
     await backUp({ from: file, to, overwrite: false })
     await store.close()
-    const database = new DatabaseSync(to)
-    database.exec(`DELETE FROM _portico WHERE key LIKE 'events.%'`)
-    database.close()
     const drawn = new Set<number>([1, 2, 3])
     for (let times = 0; times < 3; times++) {
       await restore({ from: to, to: file, overwrite: true })

@@ -175,22 +175,6 @@ for (const { name, within } of databaseKinds) {
         })
       }),
     ))
-
-  test(`${name}: a log of the previous version, which did not store its pruned bound, gets its bounds at the start`, () =>
-    within(async database => {
-      await inBlog(database, {}, ({ client }) => posts(client, 4))
-      const forget = `DELETE FROM _portico WHERE "key" = 'events.pruned'`
-      await database.run('DELETE FROM _events WHERE id <= 2')
-      await database.run(forget)
-      const first = await database.open(blog)
-      assert.deepEqual(await boundsOf(first), { pruned: 2, drawn: 5 })
-      await first.close()
-      await database.run('DELETE FROM _events')
-      await database.run(forget)
-      const second = await database.open(blog)
-      assert.deepEqual(await boundsOf(second), { pruned: 5, drawn: 5 })
-      await second.close()
-    }))
 }
 
 testOfOthers('PostgreSQL: while another node prunes, neither writes nor pruning on this node wait', () =>

@@ -1,4 +1,4 @@
-/** Equal reads in progress: which of them share a query. */
+/** Identical reads in progress: which of them share a query. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Answer } from '../../../src/store/read/answers.ts'

@@ -360,40 +360,6 @@ for (const database of migrationDatabases) {
         assert.match(step?.faults?.[0] ?? '', /^things\.a, b: 2 items .*, e\.g\. items 1 and 5\./)
       }))
 
-    test('a start with autoMigrate and the command record the constraints of a database of an earlier version', () =>
-      database.withEmpty(async location => {
-        const testCase = {
-          ...cases[0],
-          from: string({ max: 20 }),
-          values: ['longer than ten'],
-        } as unknown as MigrationCase
-        const narrow = modelOf(string({ max: 10 }))
-        await fill(database, location, testCase)
-        const [[stored] = []] = await database.rows(
-          location,
-          `SELECT value FROM _portico WHERE key = 'schema'`,
-        )
-        const forget = async () => {
-          const old = JSON.parse(String(stored), (key, value) => (key === 'accepts' ? undefined : value))
-          await database.run(
-            location,
-            `UPDATE _portico SET value = '${JSON.stringify(old)}' WHERE key = 'schema'`,
-          )
-          assert.deepEqual(await database.plan(location, narrow), [])
-        }
-        await forget()
-        await (await database.open(location, modelOf(testCase.from), false)).close()
-        assert.deepEqual(await database.plan(location, narrow), [])
-        await (await database.open(location, modelOf(testCase.from))).close()
-        await assert.rejects(database.open(location, narrow), /at most 10 characters/)
-        await forget()
-        await database.apply(location, modelOf(testCase.from), { allowDestructive: false })
-        await assert.rejects(
-          database.apply(location, narrow, { allowDestructive: true }),
-          /at most 10 characters/,
-        )
-      }))
-
     test('a start is not refused for bounds that widen or that every item satisfies', () =>
       database.withEmpty(async location => {
         const testCase = {

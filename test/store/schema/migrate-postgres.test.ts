@@ -26,7 +26,7 @@ async function fill(url: string, count: number): Promise<void> {
 }
 
 /** Runs `use` while another transaction that has read the table stays open. */
-async function besideReader<T>(url: string, use: (end: () => Promise<void>) => Promise<T>): Promise<T> {
+async function withReader<T>(url: string, use: (end: () => Promise<void>) => Promise<T>): Promise<T> {
   const reader = new pg.Client({ connectionString: url })
   await reader.connect()
   try {
@@ -153,7 +153,7 @@ test('a migration that waits for a lock does not block later statements for long
   withPostgres(async url => {
     await createTables(url)
     await fill(url, 10)
-    await besideReader(url, async end => {
+    await withReader(url, async end => {
       const migration = applyPostgres(url, more, { allowDestructive: false })
       let longest = 0
       const until = performance.now() + 2500

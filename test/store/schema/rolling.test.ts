@@ -91,7 +91,7 @@ for (const database of migrationDatabases) {
     test('a node of the older model writes before, during and after an additive migration', () =>
       database.withEmpty(location => testRolling(database, location)))
 
-    test('an older model starts beside new fields with defaults, and its items get the defaults', () =>
+    test('an older model starts with new fields with defaults, and its items get the defaults', () =>
       database.withEmpty(async location => {
         await (await database.open(location, newerUnsearched)).close()
         const store = await database.open(location, older, false)
@@ -128,7 +128,7 @@ for (const database of migrationDatabases) {
         await database.assertConsistent(location)
       }))
 
-    test('an older model does not start beside a required field whose default exists only in the model', () =>
+    test('an older model does not start with a required field whose default exists only in the model', () =>
       database.withEmpty(async location => {
         const required = { fields: { title, code: string() } }
         await (await database.open(location, books(required))).close()

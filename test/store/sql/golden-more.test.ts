@@ -298,7 +298,7 @@ test('pages by id, items of a parent and referencing items are found by index', 
   assert.match(referring, /SEARCH note_tags USING COVERING INDEX/)
 })
 
-test('a reference has its own index beside one that begins with it, so its items are in id order', () => {
+test('a reference has its own index even if another begins with it, so its items are in id order', () => {
   const [, slice] = afterPosition([])
   const within = guardListOf({ within: { collection: 'folders', relation: 'notes', id: 2 } })
   const plan = queryPlan(listSql(within, { ...slice, after: undefined }, sqlite))

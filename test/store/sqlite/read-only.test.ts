@@ -43,7 +43,7 @@ async function start(file: string): Promise<{ readonly code: number | null; read
   return { code, output }
 }
 
-/** Removes the files beside the database, so that they must be created again. */
+/** Removes the files next to the database, so that they must be created again. */
 function removeWal(file: string): void {
   for (const end of ['-wal', '-shm']) rmSync(file + end, { force: true })
 }

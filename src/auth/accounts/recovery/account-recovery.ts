@@ -1,6 +1,6 @@
 /**
  * Counts everything that gives access to an account, and revokes it when the owner recovers the account. One commit stores the
- * new password and revokes what an intruder could have left behind: passkeys, keys, consents, tokens, links.
+ * new password and revokes what an attacker could have left behind: passkeys, keys, consents, tokens, links.
  */
 import type { Run } from '../../../plan/run.ts'
 import { listShape, where } from '../../../plan/system-plans.ts'
@@ -13,14 +13,14 @@ import { pauseSessionWebhooks } from '../../webhooks/grants.ts'
 import type { AccountBase } from '../accounts.ts'
 import { identityKind } from '../identities.ts'
 import { passwordHashSteps, type UserRow } from '../users.ts'
-import type { Holdings } from './holdings.ts'
+import type { AccessInventory } from './access-inventory.ts'
 
 export type RecoveryParts = Pick<AccountBase, 'records' | 'run' | 'revokeAll' | 'now' | 'codes'>
 
 /** The number of revoked and of remaining credentials. */
 export interface RecoveryOutcome {
-  readonly ended: Holdings
-  readonly left: Holdings
+  readonly ended: AccessInventory
+  readonly left: AccessInventory
   /** The names of the user's own apps. They keep their secrets. */
   readonly ownApps: readonly string[]
 }
@@ -38,7 +38,10 @@ async function count(records: Records, kind: string, userId: number): Promise<nu
   return (await records.byOwner(kind, String(userId))).length
 }
 
-async function countHoldings({ records, run, codes }: RecoveryParts, userId: number): Promise<Holdings> {
+async function takeAccessInventory(
+  { records, run, codes }: RecoveryParts,
+  userId: number,
+): Promise<AccessInventory> {
   const [sessions, apps, passkeys, identities] = await Promise.all(
     ['Session', 'Consent', 'Passkey', identityKind].map(kind => count(records, kind, userId)),
   )
@@ -53,7 +56,7 @@ async function countHoldings({ records, run, codes }: RecoveryParts, userId: num
 }
 
 /** The number of each that was revoked in between. */
-function difference(before: Holdings, after: Holdings): Holdings {
+function difference(before: AccessInventory, after: AccessInventory): AccessInventory {
   return {
     sessions: before.sessions - after.sessions,
     apps: before.apps - after.apps,
@@ -64,7 +67,7 @@ function difference(before: Holdings, after: Holdings): Holdings {
   }
 }
 
-/** Known devices, links and unfinished sign-ins that an intruder may have started. */
+/** Known devices, links and unfinished sign-ins that an attacker may have started. */
 const unfinishedKinds = [
   'KnownDevice',
   'PasswordReset',
@@ -82,7 +85,7 @@ export interface Extent {
   /** The session that stays. */
   readonly exceptSession?: string
   readonly keys: boolean
-  /** Passkeys and identities at other providers: an intruder could have added either. */
+  /** Passkeys and identities at other providers: an attacker could have added either. */
   readonly passkeys: boolean
   readonly codes: boolean
 }
@@ -129,7 +132,7 @@ export async function beginReplacement(
     ...(extent.passkeys ? ['Passkey', identityKind] : []),
     ...(extent.codes ? codeKinds : []),
   ]
-  const before = await countHoldings(base, userId)
+  const before = await takeAccessInventory(base, userId)
   await revokeAll(userId, extent.exceptSession)
   const end = await accountEndRecord(records, userId, now(), extent.exceptSession)
   const revokeSteps = function* (): ProgramSteps<void> {
@@ -146,7 +149,7 @@ export async function beginReplacement(
       await revokeAll(userId, extent.exceptSession)
       await records.deleteOwned(owner, kinds)
       if (extent.keys) await removeKeysAndWebhooks(run, userId)
-      const after = await countHoldings(base, userId)
+      const after = await takeAccessInventory(base, userId)
       return { ended: difference(before, after), left: after, ownApps: await readOwnApps(run, userId) }
     },
   }

@@ -77,7 +77,7 @@ export async function canReset({ tokens }: AccountBase, token: string): Promise<
 
 const dayMs = 24 * 60 * 60 * 1000
 /**
- * One-time codes that were turned on within this time before a reset may be an intruder's. Older ones stay, so that access to
+ * One-time codes that were turned on within this time before a reset may be an attacker's. Older ones stay, so that access to
  * the user's mail alone does not suffice to sign in.
  */
 const suspectCodesAgeMs = 7 * dayMs

@@ -9,7 +9,7 @@ import type { SessionInfo } from '../../server/server.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { readQuery } from './form-body.ts'
 import { accountState, createdAt } from './overview.ts'
-import { postedForm } from './own.ts'
+import { postedForm } from './self-service.ts'
 
 /** The notes after a change. The query of the page names one of them, so that links of strangers cannot show other text. */
 const notes: ReadonlyMap<string, string> = new Map([

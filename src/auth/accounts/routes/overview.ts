@@ -1,8 +1,9 @@
 /** The state of an account in numbers, for its first page. All reads are bounded. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { itemShape, listShape, readItem, where } from '../../../plan/system-plans.ts'
 import { type AccountState, maxCounted } from '../../pages/account/account.ts'
 import type { RouteParts, Viewer } from './context.ts'
-import { ownItems } from './own.ts'
+import { ownItems } from './self-service.ts'
 
 const ownShapes = {
   keys: listShape('api_keys', ['id'], where('user_id')),
@@ -40,8 +41,8 @@ export async function accountState(parts: RouteParts, viewer: Viewer): Promise<A
   }
 }
 
-/** When the account was created, in milliseconds since 1970. */
-export async function createdAt({ base }: RouteParts, { user }: Viewer): Promise<number | undefined> {
+/** When the account was created. */
+export async function createdAt({ base }: RouteParts, { user }: Viewer): Promise<EpochMs | undefined> {
   const row = await readItem<{ readonly created_at: string }>(base.run, createdById, user.id)
   return row && Date.parse(row.created_at)
 }

@@ -1,4 +1,4 @@
-/** The browser that has caused a mail, as far as its request identifies it. */
+/** The browser that has caused a mail, if its request identifies it. */
 import { isIP } from 'node:net'
 import type { Requester } from '../../mail/mailer.ts'
 import { browserName } from '../../pages/components/device-name.ts'

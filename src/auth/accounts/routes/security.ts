@@ -12,7 +12,7 @@ import { notifyOfProtection } from '../notifications.ts'
 import { changePassword, setFirstPassword } from '../recovery/reset.ts'
 import type { Enrolment } from '../sign-in/one-time-codes.ts'
 import { passkeyKind } from '../sign-in/passkeys.ts'
-import { removeWay } from '../sign-in/ways-to-sign-in.ts'
+import { removeSignInMethod } from '../sign-in/sign-in-methods.ts'
 import { passkeyOptions } from '../sign-in.ts'
 import { noteOf } from './account.ts'
 import {
@@ -24,8 +24,8 @@ import {
   type Viewer,
   type Visit,
 } from './context.ts'
-import { changeIn, type FormRoute, hasRecentSignIn, postedForm } from './own.ts'
 import { requesterOf } from './requester.ts'
+import { changeIn, type FormRoute, hasRecentSignIn, postedForm } from './self-service.ts'
 import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 
@@ -100,13 +100,13 @@ const addPasskey: FormRoute = async (parts, visit, viewer, form) => {
   return show(parts, visit, viewer, new Map([['form', 'The passkey was not added. Try again.']]))
 }
 
-const lastWay = 'This is your only way to sign in. Set a password or add another way first.'
+const lastMethod = 'This is your only way to sign in. Set a password or add another way first.'
 
 const removePasskey: FormRoute = async (parts, visit, viewer, form) => {
   const { id: userId } = viewer.user
   const id = form.text('passkey')
-  const outcome = await removeWay(parts, userId, { kind: passkeyKind, id })
-  if (outcome === 'last') return show(parts, visit, viewer, new Map([['form', lastWay]]))
+  const outcome = await removeSignInMethod(parts, userId, { kind: passkeyKind, id })
+  if (outcome === 'last') return show(parts, visit, viewer, new Map([['form', lastMethod]]))
   if (outcome === 'missing') throw new ApiError('NOT_FOUND', 'The passkey does not exist.')
   notifyOfProtection(parts.base, viewer.user, 'passkey-removed', requesterOf(visit))
   return redirect(`${path}?done=passkey-removed`)
@@ -171,8 +171,8 @@ const unlinkProvider: FormRoute = async (parts, visit, viewer, form) => {
   const id = form.text('identity')
   const identity = (await base.identities.list(userId)).find(linked => linked.id === id)
   if (!identity) throw new ApiError('NOT_FOUND', 'The linked account does not exist.')
-  const outcome = await removeWay(parts, userId, { kind: identityKind, id })
-  if (outcome === 'last') return show(parts, visit, viewer, new Map([['form', lastWay]]))
+  const outcome = await removeSignInMethod(parts, userId, { kind: identityKind, id })
+  if (outcome === 'last') return show(parts, visit, viewer, new Map([['form', lastMethod]]))
   const name = providers.get(identity.provider)?.name ?? identity.provider
   if (outcome === 'removed')
     notifyOfProtection(base, viewer.user, 'provider-unlinked', requesterOf(visit), name)

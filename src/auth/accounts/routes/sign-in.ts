@@ -30,8 +30,8 @@ import {
   type Visit,
 } from './context.ts'
 import { type FormBody, readQuery } from './form-body.ts'
-import { postedForm } from './own.ts'
 import { requesterOf } from './requester.ts'
+import { postedForm } from './self-service.ts'
 import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { linkPath, peekOffer } from './sign-in/provider-flow.ts'
 

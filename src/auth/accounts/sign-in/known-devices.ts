@@ -2,7 +2,9 @@
  * Browsers in which a user has signed in before. Each has its own budget of attempts for that account, so that failed attempts of
  * strangers do not lock the owner out.
  */
+
 import { hash } from 'node:crypto'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import { isRandomSecret, randomSecret } from '../../server/secret.ts'
 
@@ -16,8 +18,7 @@ const maxDevices = 20
 const maxSecrets = 5
 
 interface StoredDevice {
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
 }
 
 export interface Devices {
@@ -39,8 +40,7 @@ function idOf(secret: string): string {
   return hash('sha256', `device:${secret}`, 'base64url')
 }
 
-/** `now`: in milliseconds since 1970. */
-export function createDevices(records: Records, now: () => number = Date.now): Devices {
+export function createDevices(records: Records, now: () => EpochMs = Date.now): Devices {
   const findRecords = async (secrets: readonly string[]): Promise<readonly StoredRecord[]> => {
     const devices = await Promise.all(secrets.map(secret => records.get(recordKind, idOf(secret))))
     return devices.filter(device => device !== undefined)

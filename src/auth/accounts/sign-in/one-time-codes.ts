@@ -1,6 +1,7 @@
 /** Time-based one-time passwords (RFC 6238), and recovery codes for users who have lost their device. */
 
 import type { Awaitable } from '../../../awaitable.ts'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError } from '../../../errors.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 import { countRecoveryCodes, recoveryKind, replaceRecoveryCodes, useRecoveryCode } from './recovery-codes.ts'
@@ -17,8 +18,7 @@ interface StoredSecret {
   readonly secret: string
   /** Whether a first code has proven that the device has the secret. */
   readonly confirmed: boolean
-  /** Milliseconds since 1970; missing in records of older versions. */
-  readonly createdAt?: number
+  readonly createdAt: EpochMs
   /** The session in which codes were turned on. */
   readonly session?: string | undefined
 }
@@ -101,8 +101,8 @@ async function useCode(
   return records.add({ kind: usedKind, id: `${userId}:${counter}`, payload: '{}', expiresAt, owner })
 }
 
-/** One-time codes by RFC 6238. `now`: in milliseconds since 1970. */
-export function createOneTimeCodes(records: Records, now: () => number = Date.now): OneTimeCodes {
+/** One-time codes by RFC 6238. */
+export function createOneTimeCodes(records: Records, now: () => EpochMs = Date.now): OneTimeCodes {
   const find = async (userId: number): Promise<StoredSecret | undefined> => {
     const record = await findRecord(records, userId)
     return record && secretIn(record)

@@ -1,6 +1,8 @@
 /** Passkeys (Web Authentication Level 3), verified by a library and stored as records. */
+
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { NewRecord, Records } from '../../../records.ts'
 import { addBounded } from '../bounded-records.ts'
 import type { LinkTokens } from '../link-tokens.ts'
@@ -14,14 +16,12 @@ const algorithms = [-8, -7, -257]
 interface StoredPasskey {
   readonly userId: number
   readonly name: string
-  /** Missing in records of older versions. */
-  readonly credentialId?: string
+  readonly credentialId: string
   /** Base64url. */
   readonly publicKey: string
   readonly counter: number
   readonly transports: readonly string[]
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** The session in which it was created. */
   readonly session?: string
 }
@@ -30,8 +30,7 @@ export interface Passkey {
   /** A hash of the credential's id, which forms may contain. */
   readonly id: string
   readonly name: string
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
 }
 
 export interface PasskeyProof {
@@ -59,7 +58,7 @@ export interface PasskeyCreator {
 
 export interface Passkeys {
   list(userId: number): Promise<readonly Passkey[]>
-  /** Deletes a passkey, even the last way to sign in: see `removeWay`. */
+  /** Deletes a passkey, even the last sign-in method: see `removeSignInMethod`. */
   remove(id: string): Promise<void>
   /** The options for `navigator.credentials.create()`. */
   creationOptions(owner: PasskeyOwner): Promise<object>
@@ -179,7 +178,7 @@ async function creationOptions(context: PasskeyContext, owner: PasskeyOwner): Pr
     supportedAlgorithmIDs: algorithms,
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
     // An authenticator stores one passkey per account: a second one would replace the first.
-    excludeCredentials: existing.flatMap(({ credentialId: id }) => (id === undefined ? [] : [{ id }])),
+    excludeCredentials: existing.map(({ credentialId: id }) => ({ id })),
   })
   await tokens.issue('PasskeyChallenge', { userId }, { owner: String(userId), token: options.challenge })
   return options

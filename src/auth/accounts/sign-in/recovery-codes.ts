@@ -1,6 +1,6 @@
 /** Recovery codes: each replaces a one-time code once, for users who do not have their device. */
 import { hash, randomInt } from 'node:crypto'
-import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import type { Records, StoredRecord } from '../../../records.ts'
 import { isSame } from '../../server/secret.ts'
 
 export const recoveryKind = 'RecoveryCode'
@@ -13,50 +13,32 @@ function newCode(): string {
   return `${part()}-${part()}`
 }
 
-/** The hash of a code. It is stored encrypted, because codes are so short that their hashes could be reversed: see `recoveryRecord`. */
-export function recoveryHash(userId: number, code: string): string {
+/** The hash of a code. It is stored encrypted, because codes are so short that their hashes could be reversed. */
+function recoveryHash(userId: number, code: string): string {
   const normalized = code.toLowerCase().replace(/[^a-z0-9]/g, '')
   return hash('sha256', `${userId}:${normalized}`, 'base64url')
 }
 
-/**
- * The record of codes that replace each other together: with one record each, two concurrent replacements would both be valid.
- * `codeHashes`: see `recoveryHash`. `id`: reveals nothing of the codes.
- */
-export function recoveryRecord(
-  userId: number,
-  codeHashes: readonly string[],
-  id = String(userId),
-): NewRecord & { readonly owner: string } {
-  return { kind: recoveryKind, id, payload: payloadOf(codeHashes), expiresAt: null, owner: String(userId) }
-}
-
+/** The hashes of the unused codes: in one record, because with one each, two concurrent replacements would both be valid. */
 function payloadOf(hashes: readonly string[]): string {
   return JSON.stringify({ hashes })
 }
 
-/** The hashes of the unused codes. Earlier versions stored a record for each code, and consumed it. */
-function hashesIn({ payload, consumedAt }: StoredRecord): readonly string[] {
-  if (consumedAt !== null) return []
-  const { hashes, hash: single }: { readonly hashes?: readonly string[]; readonly hash?: string } =
-    JSON.parse(payload)
-  return hashes ?? (single === undefined ? [] : [single])
+function hashesIn({ payload }: StoredRecord): readonly string[] {
+  return (JSON.parse(payload) as { readonly hashes: readonly string[] }).hashes
 }
 
 export async function countRecoveryCodes(records: Records, userId: number): Promise<number> {
-  return (await records.byOwner(recoveryKind, String(userId))).flatMap(hashesIn).length
+  const record = await records.get(recoveryKind, String(userId))
+  return record ? hashesIn(record).length : 0
 }
 
 /** Of concurrent calls, the codes of the last one are valid, and no others. */
 export async function replaceRecoveryCodes(records: Records, userId: number): Promise<readonly string[]> {
   const codes = Array.from({ length: recoveryCodeCount }, newCode)
-  const current = recoveryRecord(
-    userId,
-    codes.map(code => recoveryHash(userId, code)),
-  )
-  await records.put(current)
-  for (const { id } of await records.byOwner(recoveryKind, current.owner))
-    if (id !== current.id) await records.delete(recoveryKind, id)
+  const payload = payloadOf(codes.map(code => recoveryHash(userId, code)))
+  const owner = String(userId)
+  await records.put({ kind: recoveryKind, id: owner, payload, expiresAt: null, owner })
   return codes
 }
 
@@ -64,14 +46,13 @@ export async function replaceRecoveryCodes(records: Records, userId: number): Pr
 export async function useRecoveryCode(records: Records, userId: number, code: string): Promise<boolean> {
   const enteredHash = recoveryHash(userId, code)
   for (;;) {
-    const stored = await records.byOwner(recoveryKind, String(userId))
+    const stored = await records.get(recoveryKind, String(userId))
+    if (!stored) return false
+    const hashes = hashesIn(stored)
     // Compares all codes, so that timing does not reveal which one matches.
-    const [match] = stored.filter(
-      record => hashesIn(record).filter(hash => isSame(hash, enteredHash)).length > 0,
-    )
-    if (match === undefined) return false
-    const remaining = hashesIn(match).filter(hash => !isSame(hash, enteredHash))
+    const remaining = hashes.filter(hash => !isSame(hash, enteredHash))
+    if (remaining.length === hashes.length) return false
     // Otherwise another code was used, or all were replaced, in the meantime.
-    if (await records.swap(match, match.payload, payloadOf(remaining))) return true
+    if (await records.swap(stored, stored.payload, payloadOf(remaining))) return true
   }
 }

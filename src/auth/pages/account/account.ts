@@ -1,4 +1,5 @@
 /** The first page of an account: the user, and an overview of everything. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { button, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../components/html.ts'
 import { type Icon, icon } from '../components/icons.ts'
@@ -25,8 +26,8 @@ export const maxCounted = 100
 export interface AccountPage {
   readonly menu: Menu
   readonly verified: boolean
-  /** When the account was created, in milliseconds since 1970; undefined if it is not known. */
-  readonly since: number | undefined
+  /** When the account was created; undefined if it is not known. */
+  readonly since: EpochMs | undefined
   /** The address that the account gets once it is confirmed. */
   readonly waiting: string | undefined
   readonly state: AccountState

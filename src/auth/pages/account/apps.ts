@@ -1,4 +1,5 @@
 /** The apps to which a user has granted access, with a button to revoke it. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { ScopeGroup } from '../../server/consent/choices.ts'
 import type { ConnectedApp } from '../../server/server.ts'
 import { button, form } from '../components/form.ts'
@@ -13,8 +14,7 @@ export interface AppsPage {
   readonly menu: Menu
   readonly apps: readonly ShownApp[]
   readonly note: string | undefined
-  /** Milliseconds since 1970. */
-  readonly now: number
+  readonly now: EpochMs
 }
 
 export interface ShownApp extends ConnectedApp {

@@ -1,4 +1,5 @@
 /** A user's OAuth apps: the list, an app with its secrets and first requests, and confirmations before something ends. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { App } from '../../server/server.ts'
 import { duration } from '../components/duration.ts'
 import { button, form } from '../components/form.ts'
@@ -21,8 +22,7 @@ export interface OwnApp extends App {
   /** Undefined: the default of the service. */
   readonly tokenFormat: 'opaque' | 'jwt' | undefined
   readonly separator: ',' | ' ' | undefined
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
 }
 
 const path = '/account/developer'
@@ -69,8 +69,7 @@ export interface OwnSecret {
   readonly id: number
   /** Its first characters. */
   readonly prefix: string
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** Undefined: not before there is a newer one. */
   readonly endsAt: number | undefined
   readonly ended: boolean
@@ -81,7 +80,7 @@ export interface AppPage {
   readonly app: OwnApp
   /** The newest first. */
   readonly secrets: readonly OwnSecret[]
-  /** How long an older secret works beside a newer one, in seconds. */
+  /** How long an older secret works together with a newer one, in seconds. */
   readonly overlapSeconds: number
   /** The new secret, which is shown this once. */
   readonly revealed: string | undefined

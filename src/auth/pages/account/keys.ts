@@ -1,5 +1,6 @@
 /** A user's API keys: the list, the form for a new key, the key itself, and the confirmation before one is revoked. */
-import type { ChosenScopes, ScopeChoices } from '../../accounts/own/scope-choices.ts'
+import type { EpochMs } from '../../../epoch-ms.ts'
+import type { ChosenScopes, ScopeChoices } from '../../accounts/self-service/scope-choices.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { type Html, html, named } from '../components/html.ts'
 import {
@@ -24,13 +25,12 @@ export interface ShownKey {
   readonly prefix: string
   /** In plain words; undefined: everything that its owner may do. */
   readonly may: readonly string[] | undefined
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** Undefined: never. */
   readonly expiresAt: number | undefined
   readonly expired: boolean
-  /** Milliseconds since 1970; undefined: no use is known. */
-  readonly usedAt: number | undefined
+  /** Undefined: no use is known. */
+  readonly usedAt: EpochMs | undefined
   /** Undefined: its owner, or an operator. */
   readonly creator?: ShownCreator | undefined
 }
@@ -105,8 +105,8 @@ export interface NewKeyPage {
   readonly faults: FormFaults
   readonly entered: KeyForm
   readonly choices: ScopeChoices
-  /** The number of days of each choice, and when it ends, in milliseconds since 1970. */
-  readonly ends: ReadonlyMap<string, number>
+  /** The number of days of each choice, and when it ends. */
+  readonly ends: ReadonlyMap<string, EpochMs>
   readonly maxNameCharacters: number
 }
 

@@ -29,7 +29,7 @@ export interface SecurityPage {
 
 const action = '/account/security'
 
-/** Ticked by default: users who suspect an intruder might forget their keys. */
+/** Ticked by default: users who suspect an attacker might forget their keys. */
 function keysChoice(keys: number): Html {
   const label = keys === 1 ? 'Revoke my API key too' : `Revoke my ${keys} API keys too`
   return html`<div class="choice">${checkbox({ id: 'keys', label, checked: true })}</div>`

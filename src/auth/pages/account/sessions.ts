@@ -1,4 +1,5 @@
 /** The browsers in which a user is signed in. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { SessionInfo } from '../../server/server.ts'
 import { browserName, deviceIcon } from '../components/device-name.ts'
 import { button, form } from '../components/form.ts'
@@ -14,8 +15,7 @@ export interface SessionsPage {
   /** The current session first, then the others by their last use. */
   readonly sessions: readonly SessionInfo[]
   readonly note: string | undefined
-  /** Milliseconds since 1970. */
-  readonly now: number
+  readonly now: EpochMs
 }
 
 const path = '/account/sessions'

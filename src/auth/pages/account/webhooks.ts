@@ -1,4 +1,5 @@
 /** A user's webhooks: the list, a webhook with its deliveries, and the confirmation before one is deleted. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { duration } from '../components/duration.ts'
 import { button, type FormFaults, form } from '../components/form.ts'
 import { type Html, html, type Part } from '../components/html.ts'
@@ -15,8 +16,8 @@ export interface ShownWebhook {
   /** Null: all. */
   readonly collections: readonly string[] | null
   readonly enabled: boolean
-  /** Milliseconds since 1970; undefined: it is not paused. */
-  readonly pausedAt: number | undefined
+  /** Undefined: it is not paused. */
+  readonly pausedAt: EpochMs | undefined
   readonly pauseReason: string | null
   readonly createdAt: number
   /** Whether it belongs to an app, and sends events of the app's users. */
@@ -85,8 +86,7 @@ export interface ShownDelivery {
   readonly durationMs: number | null
   readonly excerpt: string | null
   readonly error: string | null
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** The time of the next attempt. */
   readonly dueAt: number | undefined
   /** Whether it delivers an event, which can be sent again, and not a test. */
@@ -100,7 +100,7 @@ export interface WebhookPage {
   readonly deliveries: readonly ShownDelivery[]
   /** The new secret, which is shown this once. */
   readonly revealed: string | undefined
-  /** How long a secret signs beside the one that replaces it, in seconds. */
+  /** How long a secret signs together with the one that replaces it, in seconds. */
   readonly overlapSeconds: number
   readonly note: string | undefined
   readonly faults: FormFaults
@@ -155,7 +155,7 @@ function secretSection(page: WebhookPage): Html {
   const overlap =
     overlapSeconds === 0
       ? 'Only the new one signs from then on.'
-      : `For ${duration(overlapSeconds)} the old one signs beside it: change it at the receiver within that time.`
+      : `For ${duration(overlapSeconds)} the old one signs too: change it at the receiver within that time.`
   return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">Signing secret</h2>
 <p>The signature proves to the receiver that a delivery comes from here. A new secret is shown once. ${overlap}</p>
 ${actionForm(page, 'rotate', 'New secret')}</section>`

@@ -40,7 +40,7 @@ function nameIn(userAgent: string, known: Known): string | undefined {
   return known.find(([mark]) => userAgent.includes(mark))?.[1]
 }
 
-/** E.g. `Firefox on Linux`, as far as the header says so. */
+/** E.g. `Firefox on Linux`, if the header says so. */
 export function browserName(userAgent: string): string {
   const browser = nameIn(userAgent, browsers) ?? nameIn(userAgent, programs) ?? 'A browser'
   const system = nameIn(userAgent, systems)

@@ -1,4 +1,4 @@
-/** Decorative icons beside words. */
+/** Decorative icons next to words. */
 import { type Html, rendered } from './html.ts'
 
 /** The content of each icon, in a box of 20 by 20. */

@@ -34,7 +34,7 @@ function isMarked(kind: string): kind is MarkedKind {
   return Object.hasOwn(drawings, kind)
 }
 
-/** The mark of a provider, or its initial. Decorative: its name stands beside it. */
+/** The mark of a provider, or its initial. Decorative: its name stands next to it. */
 export function providerMark({
   kind,
   id,

@@ -5,7 +5,7 @@ import {
   type Level,
   levelField,
   type ScopeChoices,
-} from '../../accounts/own/scope-choices.ts'
+} from '../../accounts/self-service/scope-choices.ts'
 import { type Html, html, type Part } from './html.ts'
 import { checkbox } from './parts.ts'
 

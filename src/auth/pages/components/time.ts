@@ -1,25 +1,26 @@
 /** Dates and times on pages. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { type Html, html } from './html.ts'
 
 const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 
 const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
 
-/** A day in UTC, as plain text. `at`: milliseconds since 1970. */
-export function dayText(at: number): string {
+/** A day in UTC, as plain text. */
+export function dayText(at: EpochMs): string {
   return dayFormat.format(at)
 }
 
-/** A day in UTC. `at`: milliseconds since 1970. */
-export function day(at: number): Html {
+/** A day in UTC. */
+export function day(at: EpochMs): Html {
   return html`<time datetime="${new Date(at).toISOString()}">${dayText(at)}</time>`
 }
 
 const hourMs = 60 * 60 * 1000
 const relative = new Intl.RelativeTimeFormat('en-GB', { numeric: 'always' })
 
-/** How long ago it was, in hours or days; after a month, the date. Both arguments are milliseconds since 1970. */
-export function ago(at: number, now: number): Html {
+/** How long ago it was, in hours or days; after a month, the date. */
+export function ago(at: EpochMs, now: EpochMs): Html {
   const hours = Math.floor((now - at) / hourMs)
   if (hours < 1) return marked(at, html`within the last hour`)
   if (hours < 24) return marked(at, html`${relative.format(-hours, 'hour')}`)
@@ -27,13 +28,12 @@ export function ago(at: number, now: number): Html {
   return html`on ${day(at)}`
 }
 
-function marked(at: number, words: Html): Html {
+function marked(at: EpochMs, words: Html): Html {
   const date = new Date(at)
   return html`<time datetime="${date.toISOString()}" title="${format.format(date)} UTC">${words}</time>`
 }
 
-/** `at`: milliseconds since 1970. */
-export function time(at: number): Html {
+export function time(at: EpochMs): Html {
   const date = new Date(at)
   return html`<time datetime="${date.toISOString()}">${format.format(date)} UTC</time>`
 }

@@ -77,7 +77,7 @@ function chip({ name, email }: Menu): Html {
   return html`<p class="chip">${personTile(name, email)}<span><strong><bdi>${name}</bdi></strong><span class="faint"><span class="hidden">Signed in as </span>${email}</span></span></p>`
 }
 
-/** Beside the content, or a popover in narrow windows, which needs no script. */
+/** Next to the content, or a popover in narrow windows, which needs no script. */
 function navigation(menu: Menu): Html {
   const lists = groups.map(
     ({ name, entries }, index) => html`<h2 id="menu-${index}">${name}</h2>

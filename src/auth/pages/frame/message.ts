@@ -1,4 +1,5 @@
 /** Pages with a message only, and error pages. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { button, form } from '../components/form.ts'
 import { attributes, type Html, html, type Part } from '../components/html.ts'
 import { type Icon, icon } from '../components/icons.ts'
@@ -40,8 +41,7 @@ export interface FaultDetails {
   readonly code: string
   readonly message?: string | undefined
   readonly requestId: string
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
 }
 
 export interface FaultPage {

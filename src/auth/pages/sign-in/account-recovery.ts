@@ -1,6 +1,7 @@
 /** What a new password has ended, and what remains. */
+
+import { listOf } from '../../accounts/recovery/access-inventory.ts'
 import type { RecoveryOutcome } from '../../accounts/recovery/account-recovery.ts'
-import { listOf } from '../../accounts/recovery/holdings.ts'
 import { type Html, html } from '../components/html.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 

@@ -22,7 +22,7 @@ export interface ProviderButtons {
   readonly hidden: Readonly<Record<string, string | undefined>>
 }
 
-/** Separates two ways to sign in. */
+/** Separates two sign-in methods. */
 export const or = html`<p class="or">or</p>`
 
 /** A form for each provider. Nothing is sent to a provider before its button is pressed. */

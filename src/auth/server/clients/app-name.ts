@@ -96,7 +96,7 @@ export function requireName(name: JsonValue | undefined, serviceName: string): v
   )
 }
 
-/** A name as pages show it. Names stored by older versions may contain invisible characters. */
+/** A name as pages show it, whoever stored it: without invisible characters. */
 export function shownName(name: string): string {
   return name.replace(invisibleCharacters, '').trim()
 }

@@ -1,37 +1,23 @@
 /**
  * The secrets of apps, each a row of `oauth_app_secrets`. Creating a secret stores when the older ones expire. Deleting a
- * secret ends it at once, and makes no other one valid again. Older versions of Portico kept an app's first secret in the column `secret_hash`, and
- * computed when secrets expire; these secrets are migrated when the app is first read.
+ * secret ends it at once, and makes no other one valid again.
  */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError } from '../../../errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
 import type { CardinalityLimit } from '../../../plan/plan.ts'
 import type { Run } from '../../../plan/run.ts'
-import {
-  createPlan,
-  deleteShape,
-  itemShape,
-  listShape,
-  readItem,
-  updateShape,
-  where,
-} from '../../../plan/system-plans.ts'
+import { createPlan, deleteShape, itemShape, readItem, updateShape } from '../../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
-import type { Records } from '../../../records.ts'
-import { createBySystem } from '../../bootstrap.ts'
 import { newClientSecret, secretHash, secretPrefix } from '../secret.ts'
 import { type AppRow, type AppSecretRow, appById, maxSecrets } from './apps.ts'
 
 /** A secret of an app, for comparison. */
 export interface SecretHash {
   readonly hash: string
-  /** Milliseconds since 1970; undefined: never. */
-  readonly expiresAt: number | undefined
+  /** Undefined: never. */
+  readonly expiresAt: EpochMs | undefined
 }
-
-/** The known prefix of a secret that was migrated from the column. */
-const migratedPrefix = 'ps_'
 
 export const secretsPerAppLimit: CardinalityLimit = {
   field: 'app_id',
@@ -39,20 +25,12 @@ export const secretsPerAppLimit: CardinalityLimit = {
   refusal: `An app may have at most ${maxSecrets} secrets, including expired ones: delete one first.`,
 }
 
-const endedSecretKind = 'EndedSecret'
-/** How long the note of a deleted secret is kept: longer than a node takes from reading the column to storing the row. */
-const endedNoteMs = 24 * 60 * 60 * 1000
+/** Undefined: never. */
+type Expiry = EpochMs | undefined
 
-/** Milliseconds since 1970; undefined: never. */
-type Expiry = number | undefined
-
-function isMigrated({ prefix }: AppSecretRow): boolean {
-  return prefix === migratedPrefix
-}
-
-/** Ordered by id, since the clocks of nodes differ. Migrated secrets are older than all others. */
+/** By id, since the clocks of nodes differ. */
 function isNewer(one: AppSecretRow, other: AppSecretRow): boolean {
-  return isMigrated(one) === isMigrated(other) ? one.id > other.id : isMigrated(other)
+  return one.id > other.id
 }
 
 function earliest(ends: readonly Expiry[]): Expiry {
@@ -66,21 +44,13 @@ function endedBy(newer: readonly AppSecretRow[], overlapSeconds: number): Expiry
 }
 
 /**
- * When a secret expires, in milliseconds since 1970: as stored, or else computed from the newer secrets, so that a rotation
- * takes effect before the expiries are stored.
+ * When a secret expires: as stored, or else computed from the newer secrets, so that a rotation takes effect before the
+ * expiries are stored.
  */
 function endOf(secret: AppSecretRow, all: readonly AppSecretRow[], overlapSeconds: number): Expiry {
   if (secret.expires_at !== null) return Date.parse(secret.expires_at)
   return endedBy(
     all.filter(one => isNewer(one, secret)),
-    overlapSeconds,
-  )
-}
-
-/** When the secret in the column expires. Migrated secrets are not newer than it. */
-function endOfFirst(secrets: readonly AppSecretRow[], overlapSeconds: number): Expiry {
-  return endedBy(
-    secrets.filter(one => !isMigrated(one)),
     overlapSeconds,
   )
 }
@@ -96,39 +66,26 @@ function endToStore(secret: AppSecretRow, all: readonly AppSecretRow[], overlapS
  * is created, if its expiry is not stored yet.
  */
 export function secretHashes(
-  { secrets, secret_hash: first }: Pick<AppRow, 'secrets' | 'secret_hash'>,
+  { secrets }: Pick<AppRow, 'secrets'>,
   overlapSeconds: number,
 ): readonly SecretHash[] {
-  const hashes = secrets.map(secret => ({
+  return secrets.map(secret => ({
     hash: secret.hash,
     expiresAt: endOf(secret, secrets, overlapSeconds),
   }))
-  // If the secret has a row, the row decides.
-  if (first === null || secrets.some(({ hash }) => hash === first)) return hashes
-  return [...hashes, { hash: first, expiresAt: endOfFirst(secrets, overlapSeconds) }]
 }
 
 const setEnd = updateShape('oauth_app_secrets', ['expires_at'])
-const setColumn = updateShape('oauth_apps', ['secret_hash'])
 const removal = deleteShape('oauth_app_secrets')
 
-/** Own argument: false. */
-const unmigratedApps = listShape('oauth_apps', ['id'], where('secret_hash', 'null'))
+const secretById = itemShape('oauth_app_secrets', ['app_id'])
 
-const secretById = itemShape('oauth_app_secrets', ['app_id', 'hash', 'prefix'])
-
-/** How many apps are migrated in parallel: their writes share commits. */
-const migrationBatchSize = 50
-
-/** The row already exists, or its target or parent no longer does. */
-const refusals: ReadonlySet<string> = new Set(['CONFLICT', 'NOT_FOUND', 'VALIDATION_FAILED'])
-
-async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
+/** The row may have been deleted in the meantime. */
+async function unlessMissing(write: Promise<unknown>): Promise<void> {
   try {
-    return await write
+    await write
   } catch (error) {
-    if (error instanceof ApiError && refusals.has(error.code)) return undefined
-    throw error
+    if (!(error instanceof ApiError && error.code === 'NOT_FOUND')) throw error
   }
 }
 
@@ -150,12 +107,11 @@ export function* addFirst(appId: number, { computed }: NewSecret): ProgramSteps<
 
 export interface AppSecretsParts {
   readonly run: Run
-  readonly records: Records
   /** How long a secret remains valid after a newer one is created. */
   readonly overlapSeconds: number
 }
 
-/** Creates, ends and migrates the secrets of apps. */
+/** Creates and ends the secrets of apps. */
 export class AppSecrets {
   readonly #parts: AppSecretsParts
 
@@ -178,22 +134,13 @@ export class AppSecrets {
     await this.#parts.run.write({ shape: removal, args: [id] }, system)
   }
 
-  /** Stores the expiries of the other secrets, which the deletion must not change, and that this one was deleted. */
+  /** Stores the expiries of the other secrets, which the deletion must not change. */
   async beforeDelete(id: number): Promise<void> {
-    const { run, records } = this.#parts
-    const secret = await readItem<AppSecretRow & { readonly app_id: number }>(run, secretById, id)
-    if (!secret) return
-    await this.settle(secret.app_id)
-    if (!isMigrated(secret)) return
-    await records.put({
-      kind: endedSecretKind,
-      id: secret.hash,
-      payload: '{}',
-      expiresAt: Date.now() + endedNoteMs,
-    })
+    const secret = await readItem<{ readonly app_id: number }>(this.#parts.run, secretById, id)
+    if (secret) await this.settle(secret.app_id)
   }
 
-  /** Stores when the secrets of an app expire, and migrates the one in its column. Idempotent. */
+  /** Stores when the secrets of an app expire. Idempotent. */
   async settle(appId: number): Promise<void> {
     const { run, overlapSeconds } = this.#parts
     const app = await appById(run, appId)
@@ -204,42 +151,8 @@ export class AppSecrets {
       if (end === undefined || (secret.expires_at !== null && end === Date.parse(secret.expires_at)))
         return []
       const args = [secret.id, new Date(end).toISOString()]
-      return [unlessRefused(run.write({ shape: setEnd, args }, system))]
+      return [unlessMissing(run.write({ shape: setEnd, args }, system))]
     })
     await Promise.all(writes)
-    if (app.secret_hash !== null) await this.#migrate(app, app.secret_hash)
-  }
-
-  /** Migrates the secrets of all apps that have one in their column. */
-  async moveAll(): Promise<void> {
-    const { run } = this.#parts
-    const seen = new Set<number>()
-    for (;;) {
-      const { text } = await run.list({ shape: unmigratedApps, args: [0, migrationBatchSize, false] }, system)
-      const ids = (JSON.parse(text ?? '[]') as { readonly id: number }[]).map(({ id }) => id)
-      // Apps that cannot be migrated are found again each time.
-      if (ids.every(id => seen.has(id))) return
-      await Promise.all(ids.map(id => this.settle(id)))
-      for (const id of ids) seen.add(id)
-    }
-  }
-
-  /** The row first: if the process dies in between, the next one finds the secret in the column. */
-  async #migrate(app: AppRow, hash: string): Promise<void> {
-    const { run, records, overlapSeconds } = this.#parts
-    const end = endOfFirst(app.secrets, overlapSeconds)
-    const isOver = end !== undefined && end <= Date.now()
-    if (!isOver && app.secrets.every(one => one.hash !== hash)) {
-      const computed: Record<string, JsonValue> = { app_id: app.id, hash, prefix: migratedPrefix }
-      if (end !== undefined) computed.expires_at = new Date(end).toISOString()
-      // For nodes of older versions the row with the highest id is the newest, and its time ends the others.
-      if (app.secrets.length === 0) computed.created_at = app.created_at
-      const createdId = await unlessRefused(createBySystem(run, 'oauth_app_secrets', {}, computed))
-      // Another node migrated the secret first, and it has been deleted since.
-      if (createdId !== undefined && (await records.get(endedSecretKind, hash))) {
-        await unlessRefused(run.write({ shape: removal, args: [createdId] }, system))
-      }
-    }
-    await unlessRefused(run.write({ shape: setColumn, args: [app.id, null] }, system))
   }
 }

@@ -63,18 +63,12 @@ export const appFields: readonly (keyof AppItem)[] = [
 
 /** An app with its secrets. */
 export interface AppRow extends AppItem {
-  /** The first secret, as older versions of Portico store it. */
-  readonly secret_hash: string | null
   /** The newest first. */
   readonly secrets: readonly AppSecretRow[]
 }
 
-const fields = [...appFields, 'secret_hash']
-
 /** How many secrets an app may have, including expired ones. */
 export const maxSecrets = 50
-/** Migrating the secret of an older version adds one row. */
-const maxReadSecrets = maxSecrets + 1
 
 /** Own arguments: the value compared, and the maximum number of secrets. */
 function appsWhere(field: string): ListShape {
@@ -85,14 +79,14 @@ function appsWhere(field: string): ListShape {
     select: selected(['id', 'hash', 'prefix', 'created_at', 'expires_at']),
     list: { filter: undefined, sort: reversed(orderById), limit: 3 },
   }
-  return listShape('oauth_apps', [...fields, secrets], where(field))
+  return listShape('oauth_apps', [...appFields, secrets], where(field))
 }
 
 const byClientId = appsWhere('client_id')
 const byId = appsWhere('id')
 
 function findBy(run: Run, shape: ListShape, value: JsonValue): Awaitable<AppRow | undefined> {
-  return readFirst(run, shape, value, maxReadSecrets)
+  return readFirst(run, shape, value, maxSecrets)
 }
 
 /** By the id of its row. */
@@ -112,15 +106,8 @@ const maxCachedApps = 10_000
 /** RFC 6749, A.1; PostgreSQL refuses a text with U+0000. */
 const clientIdPattern = /^[\x20-\x7e]{1,100}$/
 
-/**
- * Apps, cached while no app and no secret has changed. `version`: see `Store.version`; `settle`: see `AppSecrets`, for
- * apps that an older version of Portico has stored.
- */
-export function createApps(
-  run: Run,
-  version: (collection: string) => number,
-  settle: (appId: number) => Promise<void> = async () => {},
-): Apps {
+/** Apps, cached while no app and no secret has changed. `version`: see `Store.version`. */
+export function createApps(run: Run, version: (collection: string) => number): Apps {
   const cached = new Cache<string, AppRow>(new CacheBound('apps', maxCachedApps))
   const currentVersion = () => version('oauth_apps') + version('oauth_app_secrets')
   return {
@@ -130,13 +117,7 @@ export function createApps(
       const cachedApp = cached.get(clientId, stamp)
       if (cachedApp !== undefined) return cachedApp
       if (!clientIdPattern.test(clientId)) return undefined
-      const reading = then(findBy(run, byClientId, clientId), app => {
-        if (!app || app.secret_hash === null) return app
-        // If nothing can be written now, the app is used as it is stored.
-        const settled = settle(app.id).catch(() => undefined)
-        return settled.then(() => findBy(run, byClientId, clientId))
-      })
-      return then(reading, app => {
+      return then(findBy(run, byClientId, clientId), app => {
         if (app) cached.set(clientId, app, 1, stamp)
         return app
       })

@@ -1,6 +1,8 @@
 /** Consents: the scopes that users have allowed apps, stored so that users are not asked again. */
+
 import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
 import { hasScope } from '../../../principal.ts'
 import type { Records } from '../../../records.ts'
@@ -21,8 +23,7 @@ interface ConsentTarget {
 export interface Consent {
   readonly clientId: string
   readonly scopes: readonly string[]
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
 }
 
 interface StoredConsent extends Consent {

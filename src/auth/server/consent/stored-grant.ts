@@ -10,7 +10,7 @@ export interface StoredGrant {
   readonly scopes: ReadonlySet<string>
 }
 
-/** oidc-provider's payload of a grant, as far as it is used here. */
+/** oidc-provider's payload of a grant: the members that are used here. */
 interface GrantPayload {
   readonly clientId?: string
   readonly accountId?: string

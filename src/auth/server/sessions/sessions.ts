@@ -1,7 +1,9 @@
 /** The browser sessions of users. oidc-provider stores them. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
 import type { Session } from 'oidc-provider'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError } from '../../../errors.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
@@ -9,7 +11,7 @@ import { type ClientPlace, type LastUse, LastUses, lastUsesOf, useStepMs } from 
 import type { SessionInfo, SignIn } from '../server.ts'
 import { noteEnd } from './session-ends.ts'
 
-/** oidc-provider’s payload of a session, as far as it is used here. */
+/** oidc-provider’s payload of a session: the members that are used here. */
 export interface StoredSession {
   readonly uid: string
   /** Undefined until somebody has signed in. */
@@ -20,8 +22,7 @@ export interface StoredSession {
     readonly userAgent?: string
     readonly address?: string
     readonly country?: string
-    /** Milliseconds since 1970; undefined if an older version of Portico stored the session. */
-    readonly storedAt?: number
+    readonly storedAt: EpochMs
   }
 }
 

@@ -2,6 +2,7 @@
  * How often a device may poll the token endpoint (RFC 8628, 3.2 and 3.5). Polls are stored as records, so that all nodes
  * count them together.
  */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { Records } from '../../../records.ts'
 import { secretHash } from '../secret.ts'
 
@@ -14,8 +15,7 @@ export const pollIntervalSeconds = 5
 const leewayMs = 500
 
 interface Poll {
-  /** Milliseconds since 1970. */
-  readonly at: number
+  readonly at: EpochMs
   /** The interval that the device must wait after it. */
   readonly intervalMs: number
 }

@@ -2,8 +2,10 @@
  * Signing keys. The newest key of each algorithm signs. Older ones remain published and trusted until every token that
  * they have signed has expired.
  */
+
 import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { Records, StoredRecord } from '../../../records.ts'
 
 const generate = promisify(generateKeyPair)
@@ -16,11 +18,10 @@ const marginMs = 60 * 60 * 1000
 export interface SigningKey {
   /** Private, with `kid`, `alg` and `use` (RFC 7517, 4). */
   readonly jwk: webcrypto.JsonWebKey & { readonly kid: string; readonly alg: 'ES256' | 'RS256' }
-  /** Milliseconds since 1970. */
-  readonly createdAt: number
+  readonly createdAt: EpochMs
   /** When it stopped signing; null while it signs. */
   readonly retiredAt: number | null
-  /** When it stops being trusted; set on retirement, and missing in keys that older versions of Portico retired. */
+  /** When it stops being trusted; set on retirement. */
   readonly endsAt?: number
 }
 
@@ -64,8 +65,7 @@ export async function loadKeys(records: Records, now = Date.now()): Promise<read
 
 /** The key in retirement. A key that was retired before keeps its end. `trustMs`: how long it is still trusted. */
 function retired(key: SigningKey, now: number, trustMs: number): SigningKey {
-  const retiredAt = key.retiredAt ?? now
-  return { ...key, retiredAt, endsAt: key.endsAt ?? retiredAt + trustMs }
+  return key.retiredAt === null ? { ...key, retiredAt: now, endsAt: now + trustMs } : key
 }
 
 /** Whether signatures of the key are still accepted. */

@@ -3,7 +3,7 @@
 import { catalogue } from '../../../errors.ts'
 import { isObject } from '../../../json.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
-import { guess, type NamedValue } from './guess.ts'
+import { exampleValue, type NamedValue } from './example-values.ts'
 
 /** Optional members that only some requests get. */
 const conditional: ReadonlySet<string> = new Set(['total_is_estimate', 'next_cursor'])
@@ -43,7 +43,7 @@ export class Examples {
     if (isObject(schema['properties'])) return this.#object(schema, schema['properties'], named, depth)
     if (types.includes('array')) return this.#array(schema, named, depth)
     // Any JSON has no type.
-    return types.includes('object') || schema['type'] === undefined ? {} : guess(named, schema)
+    return types.includes('object') || schema['type'] === undefined ? {} : exampleValue(named, schema)
   }
 
   #referred(reference: string, named: NamedValue, depth: number): JsonValue | undefined {

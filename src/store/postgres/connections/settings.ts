@@ -1,5 +1,6 @@
 /** The options of a store on PostgreSQL, and their defaults. */
 
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../../plan/answer-bound.ts'
 import { createTimeLimit, type TimeLimit } from '../../../time-limit.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
@@ -38,8 +39,8 @@ export interface PostgresOptions {
   readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly timeLimit?: TimeLimit | undefined
-  /** The time, in milliseconds since 1970. Omitted: the process's clock, and in access rules the database's. */
-  readonly now?: () => number
+  /** Omitted: the process's clock, and in access rules the database's. */
+  readonly now?: () => EpochMs
   /** How to record the cost of reads. Omitted: it is not recorded. */
   readonly queries?: StatisticsOptions | undefined
 }

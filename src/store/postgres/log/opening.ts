@@ -118,10 +118,10 @@ function logStateIn(
   }
 }
 
-/** Stores the bounds if an earlier version did not, and locks them against other nodes that open or prune the log. */
+/** Stores the bounds of a new log, and locks them against other nodes that open or prune the log. */
 async function lockBounds(client: pg.Client): Promise<void> {
   await client.query(
-    `INSERT INTO "_portico" ("key", "value") SELECT $1, coalesce((SELECT min("id") - 1 FROM "_events"), ${drawnText})::text ON CONFLICT ("key") DO NOTHING`,
+    `INSERT INTO "_portico" ("key", "value") VALUES ($1, '0') ON CONFLICT ("key") DO NOTHING`,
     [prunedKey],
   )
   await client.query('SELECT 1 FROM "_portico" WHERE "key" = $1 FOR UPDATE', [prunedKey])

@@ -10,8 +10,7 @@ import type { Pool } from '../connections/pool.ts'
 import { type BoundStatement, statementOf } from '../connections/statement.ts'
 import type { Writer } from '../write/writer.ts'
 
-/** The key is that of earlier versions. */
-const storedName = sql`(SELECT "value" FROM "_portico" WHERE "key" = 'lineage')`
+const storedName = sql`(SELECT "value" FROM "_portico" WHERE "key" = 'timeline')`
 
 /** Unique to each cluster and each promotion. */
 const readTimeline = statementOf(
@@ -19,7 +18,7 @@ const readTimeline = statementOf(
 )
 
 const storeName = statementOf(
-  sql`INSERT INTO "_portico" AS "p" ("key", "value") VALUES ('lineage', ${slot(0)}) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" WHERE NOT starts_with("p"."value", ${slot(1)})`,
+  sql`INSERT INTO "_portico" AS "p" ("key", "value") VALUES ('timeline', ${slot(0)}) ON CONFLICT ("key") DO UPDATE SET "value" = excluded."value" WHERE NOT starts_with("p"."value", ${slot(1)})`,
 )
 
 /** The position up to which a standby has replayed the timeline of that name; null on any other server. To be sent before the snapshot. */

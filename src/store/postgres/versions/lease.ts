@@ -30,7 +30,7 @@ interface Renewal {
 }
 
 export class CacheLease {
-  /** Beside the process id, which another server may give to another node's session. */
+  /** In addition to the process id, which another server may give to another node's session. */
   readonly #node = randomInt(1, 2 ** 31)
   /** The connections of this node that may write, or are about to, by their process ids. */
   readonly #own = new Map<number, Connection>()

@@ -1,5 +1,6 @@
 /** A group of writes as one transaction: each succeeds or fails as a whole, and is answered only after the COMMIT. */
 
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError, databaseFault } from '../../../errors.ts'
 import { unconfirmedWriteError } from '../../refusals.ts'
 import { sql } from '../../sql/writer.ts'
@@ -70,8 +71,7 @@ const lastTableLockMs = 400
 const minLockWaitMs = 100
 
 export interface GroupCommitOptions<T> {
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
   /** The value of `now` in rules; undefined: the database's own clock. */
   readonly clock?: (() => number) | undefined
   /** How long the writes of a group may run one after the other, in milliseconds. Then the remaining ones are refused. */

@@ -17,7 +17,7 @@ interface OrderedWrite {
   readonly job: WriteOrder
 }
 
-/** All groups lock rows in the same order, as far as it is known beforehand, so that deadlocks are rare. */
+/** All groups lock rows in the same order, if it is known beforehand, so that deadlocks are rare. */
 export function inLockOrder<W extends OrderedWrite>(group: readonly W[]): readonly W[] {
   const keyed = group.filter(({ job }) => job.key !== undefined && !job.runsAlone)
   const alone = group.filter(({ job }) => job.runsAlone)

@@ -1,5 +1,6 @@
 /** Runs guarded writes: queues them for the next commit, with their events and the names that they changed. */
 
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError } from '../../../errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
@@ -44,8 +45,7 @@ export interface WriterOptions {
   readonly health: WriteHealth
   readonly answerLimits: AnswerLimits
   readonly cascades: CascadeOptions | undefined
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
   /** See `GroupCommit`. */
   readonly clock?: (() => number) | undefined
   readonly betweenGroups: (connection: Connection) => Promise<void>

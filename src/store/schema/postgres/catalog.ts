@@ -6,6 +6,7 @@ import { ident } from '../quoted.ts'
 import type { Schema } from '../tables.ts'
 import {
   addConstraint,
+  addedColumns,
   createIndexConcurrently,
   ownStatements,
   ownTables,
@@ -63,9 +64,10 @@ export async function readCatalog(client: ClientBase): Promise<Catalog> {
 }
 
 export function hasOwnTables({ tables }: Catalog): boolean {
-  return Object.entries(ownTables).every(
-    ([name, { added = {} }]) =>
-      tables.has(name) && Object.keys(added).every(column => tables.get(name)?.has(column)),
+  return Object.keys(ownTables).every(
+    name =>
+      tables.has(name) &&
+      Object.keys(addedColumns[name] ?? {}).every(column => tables.get(name)?.has(column)),
   )
 }
 

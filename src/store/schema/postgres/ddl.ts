@@ -27,8 +27,6 @@ const text = 'text COLLATE "C"'
 
 interface OwnTable {
   readonly table: string
-  /** The types of columns that databases of earlier versions lack, by name. */
-  readonly added?: Readonly<Record<string, string>>
   /** By name. */
   readonly indexes?: Readonly<Record<string, string>>
 }
@@ -64,15 +62,6 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "facts" text,
   "facts_before" text
 )`,
-    added: {
-      before: 'text',
-      user_id: 'bigint',
-      app_id: 'bigint',
-      type: text,
-      depth: 'integer',
-      facts: 'text',
-      facts_before: 'text',
-    },
   },
   // The names that each transaction has changed, for the caches of all nodes.
   _touched: {
@@ -100,6 +89,12 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   },
 }
 
+/**
+ * The types of columns that later versions add to Portico's own tables, by table and name: databases of earlier versions lack
+ * them. None so far.
+ */
+export const addedColumns: Record<string, Readonly<Record<string, string>>> = {}
+
 /** The trigger's function: deletes the search terms of deleted rows. The trigger names their table. */
 const unsearchFunction = `CREATE OR REPLACE FUNCTION "_unsearch"() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -116,19 +111,17 @@ export function ownStatements(
   exists: (name: string) => boolean,
   columnsOf: (table: string) => ReadonlySet<string> | undefined,
 ): readonly string[] {
-  const missing = Object.entries(ownTables).flatMap(([name, { table, added = {}, indexes = {} }]) => [
-    ...(exists(name) ? addColumns(name, added, columnsOf(name)) : [table]),
+  const missing = Object.entries(ownTables).flatMap(([name, { table, indexes = {} }]) => [
+    ...(exists(name) ? addColumns(name, columnsOf(name)) : [table]),
     ...Object.entries(indexes).flatMap(([index, text]) => (exists(index) ? [] : [text])),
   ])
   return [...missing, unsearchFunction]
 }
 
-function addColumns(
-  table: string,
-  added: Readonly<Record<string, string>>,
-  existingColumns: ReadonlySet<string> | undefined,
-): readonly string[] {
-  const missing = Object.entries(added).filter(([column]) => !existingColumns?.has(column))
+function addColumns(table: string, existingColumns: ReadonlySet<string> | undefined): readonly string[] {
+  const missing = Object.entries(addedColumns[table] ?? {}).filter(
+    ([column]) => !existingColumns?.has(column),
+  )
   const additions = missing.map(([column, type]) => `ADD COLUMN IF NOT EXISTS ${ident(column)} ${type}`)
   return additions.length === 0 ? [] : [`ALTER TABLE ${ident(table)} ${additions.join(', ')}`]
 }

@@ -12,7 +12,7 @@ import {
   MigrationError,
 } from '../refusal.ts'
 import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
-import { hasValueSchemas, type Schema, schemaOf, schemaText } from '../tables.ts'
+import { type Schema, schemaOf, schemaText } from '../tables.ts'
 import {
   cleanupStatements,
   missingOwnStatements,
@@ -120,8 +120,6 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
 function isPrepared(state: DatabaseState, aim: MigrationTarget, start: Start): boolean {
   return falseIfRefused(() => {
     const plan = planFor(state, aim)
-    const { stored } = state
-    if (start.autoMigrate && stored !== undefined && !hasValueSchemas(stored)) return false
     return (
       isUpToDate(state, { unfinished: [], steps: [] }) &&
       mayStartWithoutSteps([...plan.unfinished.map(unfinishedStep), ...plan.steps], start)
@@ -140,7 +138,7 @@ async function migrate(
   const state = await stateOf(client)
   const plan = planFor(state, aim)
   const { unfinished, steps } = plan
-  const isNeeded = !isUpToDate(state, plan) || (state.stored !== undefined && !hasValueSchemas(state.stored))
+  const isNeeded = !isUpToDate(state, plan)
   if (isNeeded) check([...unfinished.map(unfinishedStep), ...steps], state.stored === undefined)
   await clean(client)
   // Another process has migrated the database in the meantime.

@@ -38,18 +38,11 @@ export const ownTables: readonly string[] = [
   ...Object.values(recordIndexes),
 ]
 
-/** Columns of Portico's own tables that databases of earlier versions lack, by table. */
-export const addedColumns: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  _events: {
-    before: 'TEXT',
-    user_id: 'INTEGER',
-    app_id: 'INTEGER',
-    type: 'TEXT',
-    depth: 'INTEGER',
-    facts: 'TEXT',
-    facts_before: 'TEXT',
-  },
-}
+/**
+ * The types of columns that later versions add to Portico's own tables, by table and name: databases of earlier versions lack
+ * them. None so far.
+ */
+export const addedColumns: Record<string, Readonly<Record<string, string>>> = {}
 
 /** Everything that an empty database needs for a schema. */
 export function createSchema(schema: Schema): string[] {

@@ -21,15 +21,7 @@ import {
   unfinishedCopyError,
 } from '../refusal.ts'
 import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
-import {
-  type Column,
-  hasValueSchemas,
-  type Schema,
-  schemaFrom,
-  schemaOf,
-  schemaText,
-  type Table,
-} from '../tables.ts'
+import { type Column, type Schema, schemaFrom, schemaOf, schemaText, type Table } from '../tables.ts'
 import { dataFaults } from './data.ts'
 import { addedColumns, createSchema, ownTables } from './ddl.ts'
 import { sqliteSteps } from './steps.ts'
@@ -52,7 +44,7 @@ export function planMigration(file: string, model: Model): readonly MigrationSte
     )
   const database = openDatabase({ file, busyTimeoutMs: 5000 })
   try {
-    // One snapshot, beside other processes that migrate.
+    // One snapshot, because other processes may migrate.
     database.exec('BEGIN')
     return stepsFor(database, model).map(step => {
       const faults = dataFaults(database, model, checksIn([step]))
@@ -104,9 +96,7 @@ export function prepareDatabase(database: DatabaseSync, model: Model, start: Sta
 
 /** Whether no step is needed. */
 function isPrepared(database: DatabaseSync, model: Model, start: Start): boolean {
-  const stored = storedSchema(database)
-  if (stored === undefined || (start.autoMigrate && !hasValueSchemas(stored)) || !hasOwnTables(database))
-    return false
+  if (storedSchema(database) === undefined || !hasOwnTables(database)) return false
   return falseIfRefused(() => mayStartWithoutSteps(stepsFor(database, model), start))
 }
 

@@ -14,7 +14,7 @@ import {
   indexedColumns,
 } from './ddl.ts'
 
-/** `fillsDefault`: tables that an earlier version created have no defaults. */
+/** `fillsDefault`: SQLite cannot add a default to a column that exists. */
 export function sqliteSteps(
   fillsDefault: MigrationDialect<readonly string[]>['fillsDefault'],
 ): MigrationDialect<readonly string[]> {

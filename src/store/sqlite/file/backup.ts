@@ -79,7 +79,7 @@ export async function restore({ from, to, overwrite }: RestoreOptions): Promise<
     if (existsSync(to)) requireUnused(to)
     // SQLite would apply the log of the replaced database to this one.
     for (const suffix of ['-wal', '-shm']) rmSync(to + suffix, { force: true })
-    // Otherwise a power failure could leave the old log beside the new file.
+    // Otherwise a power failure could leave the old log next to the new file.
     syncName(to)
     putInPlace(partial, to, overwrite)
   })
@@ -98,7 +98,7 @@ function requireTarget(from: string, to: string, overwrite: boolean): void {
   }
 }
 
-/** Calls `make` with an empty file beside `path`, and deletes the file afterwards. */
+/** Calls `make` with an empty file next to `path`, and deletes the file afterwards. */
 async function withPartial<T>(path: string, make: (partial: string) => Promise<T>): Promise<T> {
   const partial = `${path}.${process.pid}.partial`
   const remove = () => {
@@ -129,7 +129,7 @@ function asBackupError(error: unknown, path: string): unknown {
 
 /**
  * Checks every page, index and reference, and that it is a database of Portico's. Marks the copy, so that its event numbers
- * will differ from those of the original. Leaves no log beside it.
+ * will differ from those of the original. Leaves no log next to it.
  */
 function checkCopy(file: string): void {
   const database = new DatabaseSync(file, { timeout: 5000 })

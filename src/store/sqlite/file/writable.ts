@@ -21,7 +21,7 @@ export function openWritable(options: ConnectionOptions): DatabaseSync {
     database?.close()
     if (!isUnwritable(cause)) throw cause
     throw new MigrationError(
-      `The database ${file} cannot be written: ${(cause as Error).message}. The user who runs the service must be able to write the file, what SQLite keeps beside it (-wal, -shm), and their folder, on a file system that is not mounted read-only.`,
+      `The database ${file} cannot be written: ${(cause as Error).message}. The user who runs the service must be able to write the file, what SQLite keeps next to it (-wal, -shm), and their folder, on a file system that is not mounted read-only.`,
       { cause },
     )
   }

@@ -11,29 +11,19 @@ export function openLog(database: DatabaseSync, now: () => number): void {
   if (storedValue(database, prunedKey) !== undefined && storedValue(database, restoredKey) === undefined)
     return
   transact(database, () => {
-    requireBounds(database)
     if (storedValue(database, restoredKey) !== undefined) raise(database, now())
+    else if (storedValue(database, prunedKey) === undefined) storeValue(database, prunedKey, '0')
   })
 }
 
 /** The log continues far above its present numbers, and no reader may resume from one of them. */
 export function raiseLog(database: DatabaseSync, now: () => number): void {
-  transact(database, () => {
-    requireBounds(database)
-    raise(database, now())
-  })
+  transact(database, () => raise(database, now()))
 }
 
 /** Marks a copy: when it is opened, its log continues far above its present numbers. */
 export function markRestored(database: DatabaseSync): void {
   storeValue(database, restoredKey, 'copy')
-}
-
-/** Stores the pruned number if an earlier version did not. */
-function requireBounds(database: DatabaseSync): void {
-  if (storedValue(database, prunedKey) !== undefined) return
-  const oldest = oldestOf(database)
-  storeValue(database, prunedKey, String(oldest === undefined ? lastDrawn(database) : oldest - 1))
 }
 
 function raise(database: DatabaseSync, now: number): void {

@@ -1,4 +1,5 @@
 /** Reads on SQLite: on the event loop, or in a reader process if they may be slow. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import { isPortico, type Principal } from '../../../principal.ts'
 import type { Answer, Answers, GuardedReadShape } from '../../read/answers.ts'
@@ -29,8 +30,7 @@ export interface SqliteReadsParts extends InlineContext {
   readonly answerSize: AnswerSize
   readonly lists: ListCacheOptions
   readonly slow?: SlowReads | undefined
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
 }
 
 export class SqliteReads implements ReadDatabase {

@@ -1,4 +1,5 @@
 /** Runs guarded writes: queues them for the next commit. */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import { ApiError } from '../../../errors.ts'
 import type { Model } from '../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
@@ -34,8 +35,7 @@ export interface WriterOptions {
   readonly maxWaiting: number
   readonly lockWaitMs: number
   readonly lock: OtherThreads['lock']
-  /** The time, in milliseconds since 1970. */
-  readonly now: () => number
+  readonly now: () => EpochMs
   readonly onCommit: (written: WriteResult) => void
   readonly afterCommit: () => void
   readonly health: WriteHealth

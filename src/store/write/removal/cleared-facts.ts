@@ -1,6 +1,6 @@
 /**
  * The facts about rows that lose references in a deletion: before any row was changed, and after all were. In between, the
- * rows are as nobody could read them, so a row that loses two references is withheld between its two events.
+ * rows are as no caller could read them, so a row that loses two references is withheld between its two events.
  */
 import type { ResultRows, SqlValue } from '../../values.ts'
 import type { ItemChange } from '../event.ts'

@@ -11,7 +11,7 @@ import blog from '../../../models/blog.ts'
 import { setups } from '../../../setups/setups.ts'
 import type { Received } from '../../smtp.ts'
 import { addressees, formWithField, newestLink, open, page, withMail } from '../mail-fixture.ts'
-import { advance, formTo } from '../own/own-pages.ts'
+import { advance, formTo } from '../self-service/own-pages.ts'
 
 const stolen = 'mallory@example.com'
 

@@ -26,7 +26,7 @@ export interface ResponseChanges {
   readonly signature?: 'none' | 'hs256' | 'foreign'
   /** The whole response of the token endpoint. */
   readonly answer?: Partial<ProviderResponse>
-  /** Members of the token response beside the token. */
+  /** Members of the token response other than the token. */
   readonly grant?: Readonly<Record<string, string>>
   readonly userinfo?: Partial<ProviderResponse>
   /** GitHub’s `/user/emails`. */

@@ -72,7 +72,7 @@ async function account(options?: Parameters<Fixture['user']>[1]) {
   return { email, id: await fixture.user(email, options) }
 }
 
-/** The victim has an account, and the attacker’s provider asserts these claims beside the victim’s address. */
+/** The victim has an account, and the attacker’s provider asserts these claims in addition to the victim’s address. */
 async function asVictim(claims: Values, provider = 'google', options?: Parameters<Fixture['user']>[1]) {
   const { email } = await account(options)
   return by(provider, { ...verifiedClaims(email), ...claims })
@@ -997,7 +997,7 @@ const attempts: readonly Attempt[] = [
     expected: /Your account/,
   },
   {
-    name: 'a reset unlinks the identity that an intruder linked',
+    name: 'a reset unlinks the identity that an attacker linked',
     attempt: async () => {
       const { browser, email } = await signedInBrowser()
       const claims = verifiedClaims(fixture.email())

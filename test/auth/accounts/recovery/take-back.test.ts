@@ -1,4 +1,4 @@
-/** When an owner takes an account back, everything that an intruder created there stops working. */
+/** When an owner takes an account back, everything that an attacker created there stops working. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
@@ -35,8 +35,8 @@ function requestOf({ url }: Fixture, { client_id }: App, scope = usual): URL {
   return authorizationUrl(url, { response_type: 'code', client_id, redirect_uri, scope })
 }
 
-/** The apps of an intruder, of both token formats, with consents and tokens. */
-async function intruderApps(fixture: Fixture) {
+/** The apps of an attacker, of both token formats, with consents and tokens. */
+async function attackerApps(fixture: Fixture) {
   const { ann } = fixture
   const attacker = fixture.browser()
   const apps: { readonly app: App; readonly tokens: Readonly<Record<string, string>> }[] = []
@@ -54,8 +54,8 @@ async function intruderApps(fixture: Fixture) {
   return { attacker, apps }
 }
 
-/** The intruder’s credentials that still work. */
-async function workingCredentials(fixture: Fixture, { apps }: Awaited<ReturnType<typeof intruderApps>>) {
+/** The attacker’s credentials that still work. */
+async function workingCredentials(fixture: Fixture, { apps }: Awaited<ReturnType<typeof attackerApps>>) {
   const found: string[] = []
   for (const { app, tokens } of apps) {
     for (const url of fixture.urls) {
@@ -88,7 +88,7 @@ for (const setup of setups) {
   test(`${setup.name}: after a reset no earlier credential works, and every app asks for consent again`, async () => {
     await withMail(
       async (fixture, received) => {
-        const left = await intruderApps(fixture)
+        const left = await attackerApps(fixture)
         const done = await reset(fixture, received)
         assert.match(done.text, /Your password is set/)
         assert.match(done.text, /2 connected apps/)
@@ -112,7 +112,7 @@ for (const setup of setups) {
 test('a password change ends the other sessions, the tokens and the consents, and lists what is left', async () => {
   await withMail(async (fixture, received) => {
     const { ann } = fixture
-    const left = await intruderApps(fixture)
+    const left = await attackerApps(fixture)
     const owner = await signedInBrowser(fixture, ann)
     const change = formWithField(await open(owner, '/account/security'), 'new_password')
     const done = page(

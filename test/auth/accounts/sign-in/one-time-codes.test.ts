@@ -3,7 +3,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { createOneTimeCodes } from '../../../../src/auth/accounts/sign-in/one-time-codes.ts'
-import { recoveryHash } from '../../../../src/auth/accounts/sign-in/recovery-codes.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import { forwarding } from '../../../../src/records.ts'
 import { openSqlite } from '../../../../src/store/sqlite.ts'
@@ -140,28 +139,6 @@ test('of concurrent requests for new recovery codes, the codes of exactly one ar
     for (const code of rest) assert.equal(await codes.check(1, code), true)
     assert.equal(await codes.recoveryCodesLeft(1), 0)
   }))
-
-test('codes of an earlier version, one record each, work once until they are replaced', async () => {
-  const store = openSqlite(checkModel(blog), { file: ':memory:', now: () => start })
-  await createUsers(store, 1)
-  const codes = createOneTimeCodes(store.records, () => start)
-  await turnedOn(codes, 1, start)
-  await store.records.deleteOwned('1', ['RecoveryCode'])
-  const former = ['abcde-fghjk', 'mnpqr-stuvw', 'xyz23-45678']
-  for (const [index, code] of former.entries()) {
-    const payload = JSON.stringify({ hash: recoveryHash(1, code) })
-    await store.records.add({ kind: 'RecoveryCode', id: `1:${index}`, payload, expiresAt: null, owner: '1' })
-  }
-  const [used = '', first = '', second = ''] = former
-  await store.records.consume('RecoveryCode', '1:0')
-  assert.equal(await codes.recoveryCodesLeft(1), 2)
-  assert.equal(await codes.check(1, used), false)
-  assert.deepEqual([await codes.check(1, first), await codes.check(1, first)], [true, false])
-  assert.equal((await codes.newRecoveryCodes(1)).length, 10)
-  assert.equal(await codes.check(1, second), false)
-  assert.equal(await codes.recoveryCodesLeft(1), 10)
-  await store.close()
-})
 
 test('turning codes off removes everything', () =>
   withCodes(async (codes, time) => {

@@ -25,7 +25,7 @@ export function softPasskey(issuer: string, userId: number, createdAt: number): 
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const credential = Buffer.from(randomUUID()).toString('base64url')
   const payload = JSON.stringify({
-    ...{ userId, name: 'My phone', counter: 1, transports: [], createdAt },
+    ...{ userId, name: 'My phone', credentialId: credential, counter: 1, transports: [], createdAt },
     publicKey: coseKey(publicKey).toString('base64url'),
   })
   const id = sha256(credential).toString('base64url')

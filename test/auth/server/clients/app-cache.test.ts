@@ -12,7 +12,7 @@ function open() {
   const run = {
     list() {
       state.lookUps++
-      const rows = state.name === undefined ? [] : [{ id: 1, name: state.name, secret_hash: null }]
+      const rows = state.name === undefined ? [] : [{ id: 1, name: state.name }]
       const answer = { kind: 'list', text: JSON.stringify(rows), total: undefined, next: undefined }
       if (!state.later) return answer
       return new Promise(resolve => waiting.push(() => resolve(answer)))

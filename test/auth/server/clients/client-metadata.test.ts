@@ -28,8 +28,15 @@ const app = {
   tos_uri: null,
   first_party: false,
   client_id: 'app_x',
-  secret_hash: secretHash('first'),
-  secrets: [],
+  secrets: [
+    {
+      id: 1,
+      hash: secretHash('first'),
+      prefix: 'ps_first',
+      created_at: '2026-01-01T00:00:00.000Z',
+      expires_at: null,
+    },
+  ],
   created_at: '2026-01-01T00:00:00.000Z',
 } as AppRow
 

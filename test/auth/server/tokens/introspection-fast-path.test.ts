@@ -12,7 +12,6 @@ const secret = `ps_${'s'.repeat(43)}`
 const app = {
   client_id: id,
   type: 'confidential',
-  secret_hash: null,
   secrets: [
     { id: 1, hash: secretHash(secret), prefix: 'ps_', created_at: '2026-01-01T00:00:00Z', expires_at: null },
   ],

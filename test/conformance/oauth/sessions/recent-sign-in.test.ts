@@ -1,7 +1,7 @@
 /** An old session cannot grant an app lasting or account-changing rights: that takes a sign-in within 15 minutes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { advance } from '../../../auth/accounts/own/own-pages.ts'
+import { advance } from '../../../auth/accounts/self-service/own-pages.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 import type { Browser, Departure, Page } from '../browser.ts'
 import {

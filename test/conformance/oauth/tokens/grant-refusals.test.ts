@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../../../../src/auth/keys/key.ts'
 import type { StoredRecord } from '../../../../src/records.ts'
-import { recordsBeside } from '../../../auth/encryption/other-process.ts'
+import { recordsOfOtherProcess } from '../../../auth/encryption/other-process.ts'
 import { startProcess } from '../../../processes/portico.ts'
 import { call } from '../../../serve/service.ts'
 import {
@@ -37,7 +37,7 @@ function assertRefused({ status, json, text }: TokenAnswer, error: string, reaso
 /** Makes every record of a kind expire a second ago. */
 function expire(fixture: Fixture, kind: string): Promise<void> {
   return inOtherProcess(fixture, async (_run, store) => {
-    const records = await recordsBeside(store, fixture.deployment)
+    const records = await recordsOfOtherProcess(store, fixture.deployment)
     for (const record of await records.all(kind)) {
       const payload = { ...JSON.parse(record.payload), exp: Math.floor(Date.now() / 1000) - 1 }
       const { grant, alias, owner, ...rest }: StoredRecord = record

@@ -51,7 +51,7 @@ function open(security: Security = noSecurity) {
   return { read, questions, allWaiting, changed: () => versions.bump(['posts']), counts: reader.counts }
 }
 
-test('equal reads share one query until the collection changes', async () => {
+test('identical reads share one query until the collection changes', async () => {
   const { read, questions, changed } = open()
   const [first, second] = [read(), read()]
   questions[0]?.('first')
@@ -63,7 +63,7 @@ test('equal reads share one query until the collection changes', async () => {
   assert.equal(await other, 'second')
 })
 
-test('an equal read of another caller shares the query, and does not wait for others of the first caller', async () => {
+test('an identical read of another caller shares the query, and does not wait for others of the first caller', async () => {
   const { read, questions, allWaiting } = open()
   const reads = [read(ann), read(ben), read(ann)]
   assert.deepEqual(

@@ -94,7 +94,7 @@ test('a read that sorts or counts a large table runs in a process; fast reads an
         assert.equal(
           readList(store, shape, args, reader),
           answer,
-          `${name}: an equal read meanwhile shares its promise`,
+          `${name}: an identical read meanwhile shares its promise`,
         )
         assert.deepEqual(await answer, readList(plain, shape, args, reader), name)
         assert.deepEqual(readList(store, shape, args, reader), await answer, `${name}: the answer is cached`)

@@ -11,7 +11,7 @@ import { interactionPrefix } from '../../paths.ts'
 import { findUser, type UserRow } from '../../users.ts'
 import { type RouteParts, redirect, type Visit } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
-import { postedForm } from '../own.ts'
+import { postedForm } from '../self-service.ts'
 import {
   handleSignIn,
   handleSignUp,

@@ -7,9 +7,9 @@ import { notifyOfProtection } from '../../notifications.ts'
 import { interactionPrefix } from '../../paths.ts'
 import { accountWithAddress } from '../../sign-up/provider-sign-up.ts'
 import { findViewer, type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
-import { hasRecentSignIn, postedForm } from '../own.ts'
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
+import { hasRecentSignIn, postedForm } from '../self-service.ts'
 import {
   linkPath,
   messageReply,

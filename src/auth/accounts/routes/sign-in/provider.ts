@@ -20,8 +20,8 @@ import {
 import { signUpIsOff } from '../../sign-up.ts'
 import { methodNotAllowed, type RouteParts, redirect, safeNext, tooMany, type Visit } from '../context.ts'
 import { readForm, readQuery } from '../form-body.ts'
-import { postedForm } from '../own.ts'
 import { requesterOf } from '../requester.ts'
+import { postedForm } from '../self-service.ts'
 import {
   accountContext,
   answersIn,
@@ -117,7 +117,7 @@ const maxParameterCharacters = 2000
 
 /**
  * Apple's response is a POST from its own site, so the browser sends no cookies with it (`SameSite=Lax`). After a redirect to
- * the same address with a query, it does. Anybody may post here, because nothing is changed.
+ * the same address with a query, it does. Any caller can post here, because nothing is changed.
  */
 function postedCallback(visit: Visit): Reply {
   const form = readForm(visit)

@@ -23,8 +23,8 @@ import {
   type Visit,
 } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
-import { hasRecentSignIn, postedForm } from '../own.ts'
 import { requesterOf } from '../requester.ts'
+import { hasRecentSignIn, postedForm } from '../self-service.ts'
 import { blankFields } from '../sign-in.ts'
 import { attemptOrigin, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'

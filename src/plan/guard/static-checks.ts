@@ -10,7 +10,7 @@ import type { Check, GuardedCreate, GuardedUpdate, ReferenceCheck } from '../gua
 import { mayNotSet } from './refusals.ts'
 
 /** Returns the shape to run for these values. Throws FORBIDDEN when the values alone show that the write is not allowed. */
-export type Settle<S> = (args: readonly JsonValue[], principal: Principal) => S
+export type StaticChecks<S> = (args: readonly JsonValue[], principal: Principal) => S
 
 interface DecidableCheck {
   readonly item: Check | ReferenceCheck
@@ -21,7 +21,7 @@ interface DecidableCheck {
 const maxDecidedChecks = 5
 
 /** Undefined if no check can be decided from the values: the shape itself runs. */
-export function settleWrite<S extends GuardedCreate | GuardedUpdate>(shape: S): Settle<S> | undefined {
+export function staticChecks<S extends GuardedCreate | GuardedUpdate>(shape: S): StaticChecks<S> | undefined {
   // `prepare` may change the values.
   const after = shape.collection.prepare === undefined ? shape.after : []
   const checks = [
@@ -32,22 +32,22 @@ export function settleWrite<S extends GuardedCreate | GuardedUpdate>(shape: S): 
   if (decidable.length === 0) return undefined
   const variants: S[] = []
   return (args, principal) => {
-    let settled = 0
+    let decided = 0
     for (let i = 0; i < decidable.length; i++) {
       const check = decidable[i] as DecidableCheck
       const decision = check.decide(args, principal.userId)
-      if (decision === true) settled |= 1 << i
+      if (decision === true) decided |= 1 << i
       // An update of an item that does not exist is NOT_FOUND, so only a create can be refused here.
       else if (decision === false && shape.kind === 'create' && isCheck(check.item))
         throw refusal(check.item, shape)
     }
-    const cached = variants[settled]
+    const cached = variants[decided]
     if (cached) return cached
     const variant = without(
       shape,
-      new Set(decidable.filter((_, i) => settled & (1 << i)).map(check => check.item)),
+      new Set(decidable.filter((_, i) => decided & (1 << i)).map(check => check.item)),
     )
-    variants[settled] = variant
+    variants[decided] = variant
     return variant
   }
 }
@@ -64,13 +64,13 @@ function decidableReference(item: ReferenceCheck): DecidableCheck[] {
 
 function without<S extends GuardedCreate | GuardedUpdate>(
   shape: S,
-  settled: ReadonlySet<DecidableCheck['item']>,
+  decided: ReadonlySet<DecidableCheck['item']>,
 ): S {
-  if (settled.size === 0) return shape
+  if (decided.size === 0) return shape
   return {
     ...shape,
-    after: shape.after.filter(check => !settled.has(check)),
-    references: shape.references.filter(check => !settled.has(check)),
+    after: shape.after.filter(check => !decided.has(check)),
+    references: shape.references.filter(check => !decided.has(check)),
   }
 }
 

@@ -139,7 +139,7 @@ export function scopesIn({ levels, others }: ChosenScopes): readonly string[] {
   return [...others, ...[...levels].map(([type, level]) => `${level}:${type}`)]
 }
 
-/** One sentence for each scope. Writing includes reading, so a read scope beside its write scope has no sentence. */
+/** One sentence for each scope. Writing includes reading, so a read scope has no sentence if its write scope has one. */
 export function sentencesOf(
   { scopes: modelScopes }: Pick<Model, 'scopes'>,
   scopes: readonly string[],

@@ -1,5 +1,5 @@
-/** Everything that gives access to an account: the number of each. */
-export interface Holdings {
+/** What gives access to an account: the number of each. */
+export interface AccessInventory {
   readonly sessions: number
   /** Third-party apps that the user has granted access. */
   readonly apps: number
@@ -17,7 +17,14 @@ export function counted(count: number, singular: string, plural = `${singular}s`
 }
 
 /** A text for each in English, e.g. `2 sessions`; empty if there is nothing. */
-export function listOf({ sessions, apps, keys, passkeys, identities, codes }: Holdings): readonly string[] {
+export function listOf({
+  sessions,
+  apps,
+  keys,
+  passkeys,
+  identities,
+  codes,
+}: AccessInventory): readonly string[] {
   return [
     ...counted(sessions, 'session'),
     ...counted(apps, 'connected app'),

@@ -6,18 +6,18 @@ import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import type { AppItem } from '../../../server/clients/apps.ts'
 import { withCovered } from '../../../server/consent/scopes.ts'
-import { bodyFaults, faultsOf } from '../../own/own-items.ts'
-import { lineFaults, linesOf } from '../../own/redirect-uri-lines.ts'
+import { bodyFaults, faultsOf } from '../../self-service/own-items.ts'
+import { lineFaults, linesOf } from '../../self-service/redirect-uri-lines.ts'
 import {
   appScopeChoices,
   noScopes,
   readChosenScopes,
   scopesIn,
   toChosenScopes,
-} from '../../own/scope-choices.ts'
+} from '../../self-service/scope-choices.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, protectedForm } from '../own.ts'
+import { createAndShow, ownItems, protectedForm } from '../self-service.ts'
 import { appRow } from './developer.ts'
 
 const collection = 'oauth_apps'

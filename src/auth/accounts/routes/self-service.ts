@@ -4,7 +4,7 @@ import { ApiError } from '../../../errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import { recentSignInMs } from '../../../plan/recent-sign-in.ts'
 import { sessionPrincipal } from '../../session-principal.ts'
-import { type CreatedItem, OwnItems } from '../own/own-items.ts'
+import { type CreatedItem, OwnItems } from '../self-service/own-items.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { type FormBody, readForm } from './form-body.ts'
 
@@ -64,7 +64,7 @@ export function changeIn<Change>(form: FormBody, changes: ReadonlyMap<string, Ch
 }
 
 /**
- * Calls `undo` and throws UNAUTHORIZED if the session has ended: nothing that an intruder creates while the owner recovers the
+ * Calls `undo` and throws UNAUTHORIZED if the session has ended: nothing that an attacker creates while the owner recovers the
  * account may outlive the recovery.
  */
 export async function requireSession(

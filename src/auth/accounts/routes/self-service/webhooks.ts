@@ -13,11 +13,11 @@ import {
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
-import { faultsOf } from '../../own/own-items.ts'
+import { faultsOf } from '../../self-service/own-items.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { changeIn, ownItems, postedForm, showOnce, signInRedirect } from '../own.ts'
+import { changeIn, ownItems, postedForm, showOnce, signInRedirect } from '../self-service.ts'
 
 const collection = 'webhooks'
 const path = '/account/webhooks'
@@ -85,7 +85,7 @@ interface OwnDelivery {
   readonly created_at: string
 }
 
-/** Throws NOT_FOUND for webhooks of other users, which nobody can read. */
+/** Throws NOT_FOUND for webhooks of other users, which no caller can read. */
 export function webhookRow(parts: RouteParts, viewer: Viewer, id: number): Promise<OwnWebhook> {
   return ownItems(parts, viewer).item<OwnWebhook>(byId, id)
 }

@@ -2,27 +2,27 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check.ts'
-import { besideWorkers } from '../../src/serve/beside-workers.ts'
 import type { OpenService } from '../../src/serve/service.ts'
+import { supervisedService } from '../../src/serve/supervise-workers.ts'
 import blog from '../models/blog.ts'
 
 const model = checkModel(blog)
 
 /** A service whose workers record their closing; `open`: what happens at each attempt to open the database. */
-function beside(open: () => Promise<unknown>) {
+function supervised(open: () => Promise<unknown>) {
   const closed: string[] = []
   const workers = {
     url: 'http://localhost:3000',
     firstAdministrator: undefined,
     close: async () => void closed.push('workers'),
   }
-  const service = besideWorkers(workers, model, open as () => Promise<OpenService>)
+  const service = supervisedService(workers, model, open as () => Promise<OpenService>)
   return { service, closed }
 }
 
 test('a database that cannot be opened is retried, and does not prevent the workers from closing', async () => {
   let tries = 0
-  const { service, closed } = beside(async () => {
+  const { service, closed } = supervised(async () => {
     tries++
     throw new Error('away')
   })
@@ -41,14 +41,14 @@ test('the workers are closed even if the database of this thread cannot be', asy
     data: { posts: { count: async () => 3 } },
     close: async () => Promise.reject(new Error('stuck')),
   }
-  const { service, closed } = beside(async () => ({ service: own }))
+  const { service, closed } = supervised(async () => ({ service: own }))
   assert.equal(await service.data.posts?.count(), 3)
   await assert.rejects(service.close(), /stuck/)
   assert.deepEqual(closed, ['workers'])
 })
 
 test('nothing is opened after the service has closed', async () => {
-  const { service } = beside(async () => assert.fail('it was opened'))
+  const { service } = supervised(async () => assert.fail('it was opened'))
   await service.close()
   await assert.rejects(async () => service.data.posts?.count(), /The service is closed/)
 })

@@ -8,7 +8,7 @@ import type { OpenService, Service, StartOptions } from './service.ts'
 import { prepare } from './store.ts'
 import type { UserReference } from './typed.ts'
 
-interface BesideWorkersParts {
+interface SupervisorParts {
   readonly model: Model
   readonly settings: Settings
   readonly log: Log
@@ -17,9 +17,9 @@ interface BesideWorkersParts {
 }
 
 /** Starts the threads. This thread reads and writes their database like another node. */
-export async function startBesideWorkers(
+export async function superviseWorkers(
   { listen }: StartOptions,
-  { model, settings, log, open }: BesideWorkersParts,
+  { model, settings, log, open }: SupervisorParts,
 ): Promise<Service> {
   if (listen === false) throw new SettingsError([notListening])
   const workers = await startWorkers({
@@ -27,7 +27,7 @@ export async function startBesideWorkers(
     prepare: () => prepare(model, settings, log),
   })
   const ownSettings = { ...settings, autoMigrate: false }
-  return besideWorkers(workers, model, () =>
+  return supervisedService(workers, model, () =>
     open(model, ownSettings, log, { listen: false, background: false }),
   )
 }
@@ -38,7 +38,7 @@ const notListening = {
 }
 
 /** `open`: opens the database for the `data` of this thread, at the first call. */
-export function besideWorkers(
+export function supervisedService(
   workers: WorkerService,
   model: Model,
   open: () => Promise<OpenService>,

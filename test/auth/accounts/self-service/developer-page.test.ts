@@ -1,7 +1,7 @@
 /** `/account/developer`: a user registers an app, and the samples on its page work. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lineFaults, linesOf } from '../../../../src/auth/accounts/own/redirect-uri-lines.ts'
+import { lineFaults, linesOf } from '../../../../src/auth/accounts/self-service/redirect-uri-lines.ts'
 import type { Page } from '../../../conformance/oauth/browser.ts'
 import {
   authorize,
@@ -63,7 +63,7 @@ test('registering an app shows its secret once and samples that obtain a token',
   })
 })
 
-test('a new secret works beside the old one, which can be ended by name; a public app has none', async () => {
+test('a new secret works together with the old one, which can be ended by name; a public app has none', async () => {
   await withFixture(async fixture => {
     const { visitor, created } = await register(fixture, fixture.ben)
     const app = created.url.pathname

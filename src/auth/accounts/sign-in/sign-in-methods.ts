@@ -1,4 +1,4 @@
-/** The ways in which a user can sign in. The last one cannot be removed. */
+/** The sign-in methods of a user. The last one cannot be removed. */
 import { ApiError } from '../../../errors.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
 import { system } from '../../../principal.ts'
@@ -9,7 +9,7 @@ import type { Provider } from '../providers/provider.ts'
 import { findUser } from '../users.ts'
 import { passkeyKind } from './passkeys.ts'
 
-export interface WayParts {
+export interface SignInMethodParts {
   readonly base: Pick<AccountBase, 'run' | 'records'>
   readonly providers: ReadonlyMap<string, Provider>
 }
@@ -18,8 +18,8 @@ export interface WayParts {
  * A passkey or identity of the user other than `removed`. Identities of providers that are no longer configured do not
  * count.
  */
-async function otherWay(
-  { base: { records }, providers }: WayParts,
+async function otherMethod(
+  { base: { records }, providers }: SignInMethodParts,
   owner: string,
   removed: RecordKey,
 ): Promise<StoredRecord | undefined> {
@@ -39,7 +39,7 @@ class ConcurrentChange extends ApiError {
 }
 
 /** Makes the changes in one transaction. Returns false, and changes nothing, unless each of them can be made. */
-async function changeAll({ base }: WayParts, changes: readonly RecordChange[]): Promise<boolean> {
+async function changeAll({ base }: SignInMethodParts, changes: readonly RecordChange[]): Promise<boolean> {
   try {
     await base.run.transaction({
       principal: system,
@@ -60,9 +60,9 @@ function isBefore(one: RecordKey, other: RecordKey): boolean {
   return one.kind === other.kind ? one.id < other.id : one.kind < other.kind
 }
 
-/** Removes a passkey or an identity of the user, unless it is the only way to sign in. */
-export async function removeWay(
-  parts: WayParts,
+/** Removes a passkey or an identity of the user, unless it is the only sign-in method. */
+export async function removeSignInMethod(
+  parts: SignInMethodParts,
   userId: number,
   { kind, id }: RecordKey,
 ): Promise<'removed' | 'last' | 'missing'> {
@@ -75,9 +75,9 @@ export async function removeWay(
     const remove: RecordChange = { kind: 'delete', key }
     // A password cannot be removed.
     if (user.password_hash !== null) return (await changeAll(parts, [remove])) ? 'removed' : 'missing'
-    const other = await otherWay(parts, owner, key)
+    const other = await otherMethod(parts, owner, key)
     if (!other) return 'last'
-    // Changes nothing, but fails if the other way has been removed, and locks it until the commit.
+    // Changes nothing, but fails if the other method has been removed, and locks it until the commit.
     const keep: RecordChange = { kind: 'swap', key: other, before: other.payload, after: other.payload }
     // All transactions lock the records in the same order, so that no deadlock occurs.
     const changes = isBefore(key, other) ? [remove, keep] : [keep, remove]

@@ -143,7 +143,7 @@ function textFits(text: string, { minLength, maxLength, pattern }: JsonSchema): 
   }
 }
 
-function guessText(named: NamedValue, schema: JsonSchema): JsonValue | undefined {
+function exampleText(named: NamedValue, schema: JsonSchema): JsonValue | undefined {
   const text = formatted(schema['format'], named.name) ?? textOf(named)
   if (textFits(String(text), schema)) return text
   const { minLength, maxLength } = schema
@@ -153,7 +153,7 @@ function guessText(named: NamedValue, schema: JsonSchema): JsonValue | undefined
   return [fitted, ...plainTexts].find(candidate => textFits(candidate, schema))
 }
 
-function guessNumber({ name }: NamedValue, schema: JsonSchema): number {
+function exampleNumber({ name }: NamedValue, schema: JsonSchema): number {
   const { minimum = Number.MIN_SAFE_INTEGER, maximum = Number.MAX_SAFE_INTEGER } = schema
   const number = Number(numbers.find(([pattern]) => pattern.test(name))?.[1] ?? 1)
   const rounded = [schema['type']].flat().includes('integer') ? Math.round(number) : number
@@ -161,12 +161,12 @@ function guessNumber({ name }: NamedValue, schema: JsonSchema): number {
 }
 
 /** A value that fits the schema of a text, a number or a boolean; undefined if none is found. */
-export function guess(named: NamedValue, schema: JsonSchema): JsonValue | undefined {
+export function exampleValue(named: NamedValue, schema: JsonSchema): JsonValue | undefined {
   const types = [schema['type']].flat()
   // The example is an item in use, not a closed or deleted one.
   if (types.includes('null') && closedStates.test(named.name)) return null
-  if (types.includes('string')) return guessText(named, schema)
-  if (types.includes('integer') || types.includes('number')) return guessNumber(named, schema)
+  if (types.includes('string')) return exampleText(named, schema)
+  if (types.includes('integer') || types.includes('number')) return exampleNumber(named, schema)
   if (types.includes('boolean')) return !closedStates.test(named.name)
   return types.includes('null') ? null : undefined
 }

@@ -1,10 +1,13 @@
-/** Removals of passkeys and identities, which never leave a user without a way to sign in. */
+/** Removals of passkeys and identities, which never leave a user without a sign-in method. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { identityKind } from '../../../../src/auth/accounts/identities.ts'
 import type { Provider } from '../../../../src/auth/accounts/providers/provider.ts'
 import { passkeyKind } from '../../../../src/auth/accounts/sign-in/passkeys.ts'
-import { removeWay, type WayParts } from '../../../../src/auth/accounts/sign-in/ways-to-sign-in.ts'
+import {
+  removeSignInMethod,
+  type SignInMethodParts,
+} from '../../../../src/auth/accounts/sign-in/sign-in-methods.ts'
 import { createUser } from '../../../../src/auth/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check.ts'
 import { createGuard } from '../../../../src/plan/guard.ts'
@@ -16,7 +19,7 @@ import { crashingRecords, untilCrash } from '../../crashing-records.ts'
 
 const model = checkModel(blog)
 const providers = new Map([['corp', {} as Provider]])
-const ways = [
+const methods = [
   { kind: passkeyKind, id: 'b', payload: JSON.stringify({ name: 'A phone' }) },
   { kind: passkeyKind, id: 'c', payload: JSON.stringify({ name: 'A laptop' }) },
   { kind: identityKind, id: 'a', payload: JSON.stringify({ provider: 'corp' }) },
@@ -24,9 +27,9 @@ const ways = [
 
 interface Fixture {
   /** The parts of each of two nodes. */
-  readonly nodes: readonly [WayParts, WayParts]
-  /** Creates a user with these ways to sign in. */
-  user(password: string | undefined, userWays: typeof ways): Promise<number>
+  readonly nodes: readonly [SignInMethodParts, SignInMethodParts]
+  /** Creates a user with these sign-in methods. */
+  user(password: string | undefined, userMethods: typeof methods): Promise<number>
   left(userId: number): Promise<readonly string[]>
 }
 
@@ -36,7 +39,7 @@ for (const { name, within } of databaseKinds) {
       const first = await database.open(model)
       // Only one process may open a SQLite file.
       const second = name === 'SQLite' ? first : await database.open(model)
-      const partsOf = (store: typeof first): WayParts => ({
+      const partsOf = (store: typeof first): SignInMethodParts => ({
         base: { run: createRun(createGuard(model), store), records: store.records },
         providers,
       })
@@ -46,14 +49,14 @@ for (const { name, within } of databaseKinds) {
         let count = 0
         await use({
           nodes,
-          async user(password, userWays) {
+          async user(password, userMethods) {
             count += 1
             const email = `user-${count}@example.com`
             const id = await createUser(run, { name: 'Ada', email }, password ?? 'x', async () =>
               password === undefined ? (null as never) : cheapHash(password),
             )
-            for (const way of userWays)
-              await records.put({ ...way, id: idOf(id, way.id), expiresAt: null, owner: String(id) })
+            for (const method of userMethods)
+              await records.put({ ...method, id: idOf(id, method.id), expiresAt: null, owner: String(id) })
             return id
           },
           async left(userId) {
@@ -67,53 +70,59 @@ for (const { name, within } of databaseKinds) {
     })
   const idOf = (userId: number, id: string) => `${userId} ${id}`
 
-  test(`of concurrent removals of all ways to sign in, exactly one is refused (${name})`, async () => {
+  test(`of concurrent removals of all sign-in methods, exactly one is refused (${name})`, async () => {
     await withFixture(async ({ nodes, user, left }) => {
       for (let round = 0; round < 10; round++) {
-        const userWays = round % 2 === 0 ? ways : ways.slice(round % 3 === 0 ? 0 : 1).slice(0, 2)
-        const id = await user(undefined, userWays)
+        const userMethods = round % 2 === 0 ? methods : methods.slice(round % 3 === 0 ? 0 : 1).slice(0, 2)
+        const id = await user(undefined, userMethods)
         const answers = await Promise.all(
-          userWays.map((way, at) =>
-            removeWay(nodes[at % 2] ?? assert.fail(), id, { kind: way.kind, id: idOf(id, way.id) }),
+          userMethods.map((method, at) =>
+            removeSignInMethod(nodes[at % 2] ?? assert.fail(), id, {
+              kind: method.kind,
+              id: idOf(id, method.id),
+            }),
           ),
         )
-        assert.deepEqual(answers.toSorted(), ['last', ...userWays.slice(1).map(() => 'removed')])
+        assert.deepEqual(answers.toSorted(), ['last', ...userMethods.slice(1).map(() => 'removed')])
         assert.equal((await left(id)).length, 1)
       }
     })
   })
 
-  test(`a removal cannot be half done, and needs the owner and another way (${name})`, async () => {
+  test(`a removal cannot be half done, and needs the owner and another method (${name})`, async () => {
     await withFixture(async ({ nodes: [parts], user, left }) => {
-      const id = await user(undefined, ways.slice(0, 2))
-      const stranger = await user(undefined, ways)
+      const id = await user(undefined, methods.slice(0, 2))
+      const stranger = await user(undefined, methods)
       const key = { kind: passkeyKind, id: idOf(id, 'b') }
-      assert.equal(await removeWay(parts, stranger, key), 'missing')
-      assert.equal(await removeWay(parts, id, { kind: passkeyKind, id: 'unknown' }), 'missing')
+      assert.equal(await removeSignInMethod(parts, stranger, key), 'missing')
+      assert.equal(await removeSignInMethod(parts, id, { kind: passkeyKind, id: 'unknown' }), 'missing')
 
       const { base } = parts
       const died = crashingRecords(
         base.records,
         untilCrash(() => false),
       )
-      assert.equal(await removeWay({ providers, base: { ...base, records: died } }, id, key), 'removed')
+      assert.equal(
+        await removeSignInMethod({ providers, base: { ...base, records: died } }, id, key),
+        'removed',
+      )
       assert.deepEqual(await left(id), ['c'])
-      assert.equal(await removeWay(parts, id, { kind: passkeyKind, id: idOf(id, 'c') }), 'last')
+      assert.equal(await removeSignInMethod(parts, id, { kind: passkeyKind, id: idOf(id, 'c') }), 'last')
       assert.deepEqual(await left(id), ['c'])
     })
   })
 
-  test(`a password counts as another way; an identity of a provider that is not configured does not (${name})`, async () => {
+  test(`a password counts as another method; an identity of a provider that is not configured does not (${name})`, async () => {
     await withFixture(async ({ nodes: [parts], user, left }) => {
-      const withPassword = await user('a password', ways.slice(0, 1))
-      const key = (id: number, way: string) => ({ kind: passkeyKind, id: idOf(id, way) })
-      assert.equal(await removeWay(parts, withPassword, key(withPassword, 'b')), 'removed')
+      const withPassword = await user('a password', methods.slice(0, 1))
+      const key = (id: number, method: string) => ({ kind: passkeyKind, id: idOf(id, method) })
+      assert.equal(await removeSignInMethod(parts, withPassword, key(withPassword, 'b')), 'removed')
       assert.deepEqual(await left(withPassword), [])
 
       const without = { ...parts, providers: new Map<string, Provider>() }
-      const id = await user(undefined, [ways[0] ?? assert.fail(), ways[2] ?? assert.fail()])
-      assert.equal(await removeWay(without, id, key(id, 'b')), 'last')
-      assert.equal(await removeWay(parts, id, key(id, 'b')), 'removed')
+      const id = await user(undefined, [methods[0] ?? assert.fail(), methods[2] ?? assert.fail()])
+      assert.equal(await removeSignInMethod(without, id, key(id, 'b')), 'last')
+      assert.equal(await removeSignInMethod(parts, id, key(id, 'b')), 'removed')
     })
   })
 }

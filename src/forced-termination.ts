@@ -24,7 +24,7 @@ function stopPromises(): () => void {
 }
 
 /** Runs the work. Returns whether it had to be ended after `limitMs`, by which time V8 should have terminated it. */
-export function runUntilLateEnd(work: () => void, limitMs: number): boolean {
+export function runWithForcedTermination(work: () => void, limitMs: number): boolean {
   const descriptor = Object.getOwnPropertyDescriptor(process, 'domain')
   // A program that uses domains needs the property itself.
   if (descriptor?.value !== null) {

@@ -16,7 +16,7 @@ function distance(from: string, to: string): number {
 }
 
 /** The most similar candidate, if it is similar enough for `word` to be a misspelling. */
-export function nearest(word: string, candidates: Iterable<string>): string | undefined {
+export function suggest(word: string, candidates: Iterable<string>): string | undefined {
   if (word.length > maxWordLength) return undefined
   let best: string | undefined
   let limit = Math.ceil(word.length / 3) + 1
@@ -33,6 +33,6 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
 
 /** ` Did you mean \`title\`?`, or an empty string. */
 export function didYouMean(word: string, candidates: Iterable<string>): string {
-  const suggestion = nearest(word, candidates)
+  const suggestion = suggest(word, candidates)
   return suggestion === undefined ? '' : ` Did you mean \`${suggestion}\`?`
 }

@@ -2,6 +2,7 @@
  * Stores new secrets until the next page shows them. The response to a form is a redirect, so that a reload creates nothing twice,
  * and the next page reads the secret once. Encrypted at rest: see `encryptedKinds`.
  */
+import type { EpochMs } from '../../../epoch-ms.ts'
 import type { Records } from '../../../records.ts'
 import type { SessionInfo } from '../../server/server.ts'
 
@@ -18,8 +19,7 @@ export interface ShownOnce {
   take(session: SessionInfo, page: string): Promise<ShownSecrets | undefined>
 }
 
-/** `now`: in milliseconds since 1970. */
-export function createShownOnce(records: Records, now: () => number): ShownOnce {
+export function createShownOnce(records: Records, now: () => EpochMs): ShownOnce {
   const idOf = ({ id }: SessionInfo, page: string) => `${id} ${page}`
   return {
     keep: (session, page, secrets) =>

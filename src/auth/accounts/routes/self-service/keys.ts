@@ -18,12 +18,18 @@ import {
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
-import { faultsOf } from '../../own/own-items.ts'
-import { noScopes, readChosenScopes, scopeChoices, scopesIn, sentencesOf } from '../../own/scope-choices.ts'
+import { faultsOf } from '../../self-service/own-items.ts'
+import {
+  noScopes,
+  readChosenScopes,
+  scopeChoices,
+  scopesIn,
+  sentencesOf,
+} from '../../self-service/scope-choices.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, postedForm, protectedForm } from '../own.ts'
+import { createAndShow, ownItems, postedForm, protectedForm } from '../self-service.ts'
 
 const collection = 'api_keys'
 const path = '/account/keys'

@@ -13,10 +13,10 @@ import {
 } from '../../../pages/account/developer.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { type AppItem, appFields } from '../../../server/clients/apps.ts'
-import { sentencesOf } from '../../own/scope-choices.ts'
+import { sentencesOf } from '../../self-service/scope-choices.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
-import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from '../own.ts'
+import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from '../self-service.ts'
 
 const collection = 'oauth_apps'
 const secretCollection = 'oauth_app_secrets'

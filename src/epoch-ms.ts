@@ -1,0 +1,2 @@
+/** A time: milliseconds since 1970-01-01T00:00:00Z. */
+export type EpochMs = number
