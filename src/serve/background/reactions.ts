@@ -36,6 +36,9 @@ export interface RunningReactions {
 
 const maxConnectionsPerHost = 8
 
+/** Separately for quick and for slow reactions and jobs. One of them can have at most half of the runs. */
+const maxConcurrentRuns = 16
+
 export function openReactions(parts: ReactionParts): RunningReactions {
   const { settings } = parts
   const outgoing = new Outgoing({ allowPrivate: settings['reactions.allowPrivate'], maxConnectionsPerHost })
@@ -59,8 +62,8 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
     log: store.changes,
     refresh: () => store.refresh(),
     logOf: logicRun => logOf(logger, logicRun),
-    concurrency: settings['reactions.concurrency'],
-    timeoutMs: settings['reactions.timeout'] * 1000,
+    concurrency: maxConcurrentRuns,
+    timeoutMs: settings['reactions.timeout'],
     elapsed: () => performance.now(),
     random: Math.random,
     hold: event => store.changes.hold('reactions', event),
