@@ -5,7 +5,8 @@ import { duration, size } from './units.ts'
 export const eventSettings = {
   'events.retention': membersSetting({
     variable: 'PORTICO_EVENTS_RETENTION',
-    description: 'How much the event log keeps. A client that resumes from an older event gets RESYNC_REQUIRED.',
+    description:
+      'How much the event log keeps. A client that resumes from an older event gets RESYNC_REQUIRED.',
     members: {
       age: member({
         kind: duration({ from: '60 s', to: '3650 d', example: '30 d' }),

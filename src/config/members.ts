@@ -80,7 +80,9 @@ function readMembers(
   return Object.fromEntries(
     Object.entries(table).map(([name, row]) => [
       name,
-      given[name] === undefined ? row.kind.fromValue(row.default) : readMember(name, row, given[name], method),
+      given[name] === undefined
+        ? row.kind.fromValue(row.default)
+        : readMember(name, row, given[name], method),
     ]),
   )
 }
@@ -93,9 +95,7 @@ function readMember(
 ): unknown {
   const parsed = parseMember(name, () => kind[method](value as string))
   if (parsed !== undefined) return parsed
-  throw new RangeError(
-    `\`${name}\` must be ${kind.expected}. It is ${JSON.stringify(value)?.slice(0, 100)}`,
-  )
+  throw new RangeError(`\`${name}\` must be ${kind.expected}. It is ${JSON.stringify(value)?.slice(0, 100)}`)
 }
 
 /** Adds the member's name to the message of a `RangeError`. */

@@ -6,7 +6,8 @@ import { client, until } from '../transports/service.ts'
 import { withService } from './service.ts'
 
 const requestsPerMinute = 500
-const costPerRequest = 10
+
+import { costPerRequest } from '../../src/graphql/limits/transport-limits.ts'
 
 const names = [
   'x-ratelimit-limit',
@@ -17,8 +18,7 @@ const names = [
 ]
 
 test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operations draw their cost', async () => {
-  const settings = { rateLimit: requestsPerMinute, graphql: { costPerRequest } }
-  await withService(settings, async ({ call, url, key }) => {
+  await withService({ rateLimit: requestsPerMinute }, async ({ call, url, key }) => {
     await earlyInMinute()
     const remaining = async () => {
       const { headers } = await call('/api/v1/posts', { key })

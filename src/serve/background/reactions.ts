@@ -89,7 +89,7 @@ function logReports(logger: Logger) {
     onGap: (reaction: string, from: number, to: number) =>
       logger.error(
         { reaction, from, to },
-        'RESYNC_REQUIRED: events were pruned before a reaction had read them (`events.maxBytes`): the reaction continues after them',
+        'RESYNC_REQUIRED: events were pruned before a reaction had read them (`size` of `events.retention`): the reaction continues after them',
       ),
     onMissed: (job: string, from: number, to: number) =>
       logger.warn(

@@ -1,5 +1,5 @@
 /** Rehearses a GraphQL operation for an explanation. Importing it loads GraphQL, which is large. */
-import { costPerRequest } from '../../graphql/limits/transport-limits.ts'
+
 import type { Call } from '../../call.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
@@ -8,6 +8,7 @@ import type { GraphqlFault, GraphqlOutcome } from '../../explain/graphql-reasons
 import { Documents } from '../../graphql/documents/stored-documents.ts'
 import type { BoundOperation, Engine, RequestErrorResult } from '../../graphql/engine.ts'
 import { createEngine } from '../../graphql/execute/create-engine.ts'
+import { costPerRequest } from '../../graphql/limits/transport-limits.ts'
 import { parseRequest, queryRequest } from '../../graphql/request.ts'
 import { engineFailure, toRequestError } from '../../graphql/request-error.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'

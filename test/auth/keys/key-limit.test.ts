@@ -1,4 +1,4 @@
-/** `maxKeysPerUser` holds for concurrent creates: in one process and in several, on both databases. */
+/** `quotas.keys` holds for concurrent creates: in one process and in several, on both databases. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Fixture, withFixture } from '../../conformance/oauth/server.ts'
@@ -55,6 +55,6 @@ for (const setup of new Set([...setups, ...nodeSetups, postgresRowSecurity])) {
       assert.equal(await createConcurrently(fixture, ann.key), 2)
       assert.equal(await countOf(fixture, ann.key), maxKeys)
     }
-    await withFixture({ maxKeysPerUser: maxKeys, autoMigrate: true }, use, blog, setup)
+    await withFixture({ quotas: { keys: maxKeys }, autoMigrate: true }, use, blog, setup)
   })
 }

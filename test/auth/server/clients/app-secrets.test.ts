@@ -101,7 +101,7 @@ for (const setup of [sqlite, postgresRowSecurity]) {
     }))
 
   test(`${setup.name}: a rotation stores the expiry of earlier secrets, and deleting the new secret does not undo it`, () =>
-    on({ 'oauth.secretOverlap': 0 }, async fixture => {
+    on({ secretOverlap: '0 s' }, async fixture => {
       const app = await fixture.app()
       const renewed = await rotate(fixture, app)
       assert.ok(!(await isAccepted(fixture, clientCredentials(app))))
@@ -143,7 +143,7 @@ for (const setup of [sqlite, postgresRowSecurity]) {
     }))
 
   test(`${setup.name}: a rotation by an older node is honoured, even after its secret is deleted here`, () =>
-    on({ 'oauth.secretOverlap': 0 }, async fixture => {
+    on({ secretOverlap: '0 s' }, async fixture => {
       const other = newClientSecret()
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
@@ -156,7 +156,7 @@ for (const setup of [sqlite, postgresRowSecurity]) {
     }))
 
   test(`${setup.name}: a first secret with an expiry keeps it when it is moved`, () =>
-    on({ 'oauth.secretOverlap': daySeconds }, async fixture => {
+    on({ secretOverlap: '1 d' }, async fixture => {
       const other = newClientSecret()
       const app = await oldApp(fixture, [other])
       const renewed = { client_id: app.client_id, client_secret: other }
