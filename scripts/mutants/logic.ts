@@ -88,7 +88,7 @@ export const logic: readonly Mutant[] = [
     [
       [
         'a run is tried although the lease is lost',
-        'return this.#holding.isHeld() && !signal.aborted',
+        'return (await this.#holding.isHeld()) && !signal.aborted',
         'return true',
         'its result is refused with the position, and it is repeated anyway',
       ],

@@ -162,7 +162,7 @@ export const webhooks: readonly Mutant[] = [
     ['events are held although there are no webhooks', 'this.isOver ? null : ', ''],
     [
       'the sender holds no events',
-      'if (heldEvent !== this.#heldEvent && this.#holding.isHeld()) await hold(heldEvent)',
+      'if (heldEvent !== this.#heldEvent && (await this.#holding.isHeld())) await hold(heldEvent)',
       '',
     ],
     [

@@ -36,7 +36,10 @@ test('an item with more dependent items than one deletion may delete is deleted 
       )
     const done = await portico('delete', 'boxes', '1')
     assert.equal(done.err, '')
-    assert.equal(done.out, `Deleted item 1 of boxes, after ${dependents} other items in slices\n`)
+    assert.equal(
+      done.out,
+      `Deleted item 1 of boxes, after ${dependents.toLocaleString('en')} other items in slices\n`,
+    )
     assert.deepEqual(counts(), [1, 1, dependents + 1])
     const refused = await portico('delete', 'boxes', '2')
     assert.match(

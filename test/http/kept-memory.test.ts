@@ -225,8 +225,8 @@ suite('the memory of subscriptions is limited over both transports', () => {
       const [one, other] = [await open(service), await open(service)]
       // About 10 kB for the document, and two bytes per character of the arguments of each.
       const length = 120_000
-      const large = (nth: number) => ask(length, String.fromCodePoint(0x4e00 + nth))
-      const fitting = Math.floor((maxCallerBytes - 12_000) / (2 * length + 100))
+      const large = (nth: number) => ask(length + nth)
+      const fitting = Math.floor((maxCallerBytes - 20_000) / (2 * length + 1000))
       for (let nth = 1; nth < fitting; nth++)
         assert.deepEqual(await subscribe(one, String(nth), large(nth)), [], `${nth}`)
       const kept = await stream(service, large(fitting))

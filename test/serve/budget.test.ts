@@ -27,7 +27,8 @@ test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operat
     }
     const before = await remaining()
     assert.equal(before, requestsPerMinute - 1)
-    const query = '{ posts(limit: 80) { id title } }'
+    const posts = 'posts(limit: 80) { id title }'
+    const query = `{ a: ${posts} b: ${posts} c: ${posts} }`
     const response = await call('/graphql', { method: 'POST', key, body: { query } })
     assert.equal(response.status, 200, response.text)
     for (const name of names) assert.ok(response.headers.has(name), name)
