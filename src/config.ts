@@ -213,7 +213,7 @@ export const settingsTable = {
   }),
   shutdown: membersSetting({
     variable: 'PORTICO_SHUTDOWN',
-    description: 'How a shutdown goes on.',
+    description: 'The durations of a shutdown.',
     members: {
       delay: member({
         kind: duration({ from: '0 s', to: '1 h', example: '5 s' }),

@@ -38,14 +38,13 @@ export function membersSetting<const M extends Members>({
     kind: membersKind(members),
     default: {},
     defaultText: `\`${rows.map(([name, row]) => `${name}=${row.default}`).join(', ')}\``,
-    description: `${description}\n\n${rows
-      .map(([name, row]) => `- \`${name}\`: ${row.description} Value: ${row.kind.expected}.`)
-      .join('\n')}`,
+    description,
+    members: rows.map(([name, row]) => `\`${name}\`: ${row.description} Value: ${row.kind.expected}.`),
   }
 }
 
 /** Omitted members get their defaults. */
-export function membersKind<const M extends Members>(members: M): Kind<ValuesOf<M>, GivenOf<M>> {
+function membersKind<const M extends Members>(members: M): Kind<ValuesOf<M>, GivenOf<M>> {
   const names = Object.keys(members)
   return {
     expected: `some of ${names.map(name => `\`${name}\``).join(', ')}: \`${names[0]}=…, ${names.at(-1)}=…\` in the variable, an object elsewhere`,

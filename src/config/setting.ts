@@ -9,6 +9,8 @@ export interface Setting<T, G = T> {
   readonly default: NoInfer<G>
   /** Describes the default in the reference of settings, if it is not a constant. */
   readonly defaultText?: string
+  /** One line for each member, in the reference of settings. */
+  readonly members?: readonly string[]
   readonly secret?: true
   readonly description: string
 }
