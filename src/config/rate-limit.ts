@@ -12,7 +12,7 @@ export interface RateLimitValues {
   readonly token: RateLimit
 }
 
-type GivenRateLimit = RateLimit | Partial<RateLimitValues>
+type GivenRateLimit = RateLimit | { readonly [Name in keyof RateLimitValues]?: RateLimit | undefined }
 
 const requests = integer(1, 1_000_000_000)
 
