@@ -19,7 +19,7 @@ await install()
 const node = chosenNode()
 if (!process.argv.includes('--text')) await selectTests(node, [])
 const databases = await serveDatabases(node)
-const env = { PORTICO_MAX_DELAY: '60000', ...sourceEnvironment(), PORTICO_TEST_SERVERS: databases.path }
+const env = { PORTICO_MAX_DELAY: '60 s', ...sourceEnvironment(), PORTICO_TEST_SERVERS: databases.path }
 process.exitCode = await run(
   node,
   ['--disable-warning=ExperimentalWarning', 'scripts/mutants/main.ts', ...process.argv.slice(2)],

@@ -179,7 +179,7 @@ const child = spawn(
     stdio: 'inherit',
     env: {
       // Tests share the processor: no request is refused for load, except in the tests of that.
-      PORTICO_MAX_DELAY: '60000',
+      PORTICO_MAX_DELAY: '60 s',
       // Test files run in separate processes, which share compiled code.
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),

@@ -15,18 +15,21 @@ import {
   origin,
   password,
   path,
-  rateLimit,
   secretKeyList,
   trustProxy,
   workers,
 } from './config/kinds.ts'
 import { logicSettings } from './config/logic.ts'
+import { member, membersSetting } from './config/members.ts'
 import { oauthSettings } from './config/oauth.ts'
 import type { GivenProvider } from './config/providers.ts'
+import { quotaSetting } from './config/quotas.ts'
+import { rateLimitSetting } from './config/rate-limit.ts'
 import { reactionSettings } from './config/reactions.ts'
 import { readTable, type SettingsSources } from './config/read.ts'
 import { redisSettings } from './config/redis.ts'
 import { optional, type Setting, setting } from './config/setting.ts'
+import { duration, size } from './config/units.ts'
 import { unknownVariables } from './config/unknown-variables.ts'
 import { webhookSettings } from './config/webhooks.ts'
 
@@ -67,17 +70,10 @@ export const settingsTable = {
   }),
   databaseTimeout: setting({
     variable: 'PORTICO_DB_TIMEOUT',
-    kind: integer(500, 600_000),
-    default: 10_000,
+    kind: duration({ from: '500 ms', to: '10 min', example: '10 s' }),
+    default: '10 s',
     description:
-      'The timeout of a statement on PostgreSQL, or of a slow read on SQLite, in milliseconds. After that the request is answered with 503. On PostgreSQL, the wait for a row that another transaction has locked is at most half of it. On SQLite, it includes the time that the read waits for a process; on PostgreSQL, a read waits as long for a connection. A PostgreSQL server that does not respond at all is given up after about four seconds, whatever the value.',
-  }),
-  databaseReaders: setting({
-    variable: 'PORTICO_DB_READERS',
-    kind: integer(0, 64),
-    default: 2,
-    description:
-      'The maximum number of processes that run slow reads of an SQLite file outside the event loop, all workers together, at least one per worker. They are started when they are needed. One caller can occupy all but one of them. 0: every read blocks the event loop until it ends.',
+      'The timeout of a statement on PostgreSQL, or of a slow read on SQLite. After that the request is answered with 503. On PostgreSQL, the wait for a row that another transaction has locked is at most half of it. On SQLite, it includes the time that the read waits for a process; on PostgreSQL, a read waits as long for a connection. A PostgreSQL server that does not respond at all is given up after about four seconds, whatever the value.',
   }),
   rowSecurity: setting({
     variable: 'PORTICO_ROW_SECURITY',
@@ -136,20 +132,7 @@ export const settingsTable = {
     description:
       'The key that encrypts secrets in the database: signing keys, one-time codes, sessions. With several keys, the first encrypts and all decrypt. Every node needs the same keys. Required on PostgreSQL, which has no key file.',
   }),
-  rateLimit: optional({
-    variable: 'PORTICO_RATE_LIMIT',
-    kind: rateLimit,
-    defaultText: '1000 for a user, 120 for an address',
-    description:
-      'Requests per minute of each user, of each app for each user, and of each client address without a credential; `off`: no limit.',
-  }),
-  addressRateLimit: optional({
-    variable: 'PORTICO_ADDRESS_RATE_LIMIT',
-    kind: rateLimit,
-    defaultText: 'as `rateLimit` where that is set, else 120',
-    description:
-      'Requests per minute of each client address without a credential, failed credentials included. IPv6 addresses count by their /64 network.',
-  }),
+  rateLimit: rateLimitSetting,
   logLevel: setting({
     variable: 'LOG_LEVEL',
     kind: choice('silent', 'fatal', 'error', 'warn', 'info', 'debug', 'trace'),
@@ -181,48 +164,17 @@ export const settingsTable = {
   }),
   bodyLimit: setting({
     variable: 'PORTICO_BODY_LIMIT',
-    kind: integer(1, 1_073_741_824),
-    default: 1_048_576,
-    description: 'The maximum size of a request body, in bytes.',
-  }),
-  maxHeaderSize: setting({
-    variable: 'PORTICO_MAX_HEADER_SIZE',
-    kind: integer(1024, 1_048_576),
-    default: 16_384,
-    description: 'The maximum size of the request line and headers together, in bytes.',
-  }),
-  headersTimeout: setting({
-    variable: 'PORTICO_HEADERS_TIMEOUT',
-    kind: integer(1, 3600),
-    default: 10,
-    description: 'The time in which the headers of a request must arrive, in seconds.',
-  }),
-  requestTimeout: setting({
-    variable: 'PORTICO_REQUEST_TIMEOUT',
-    kind: integer(1, 3600),
-    default: 30,
-    description: 'The time in which a whole request must arrive, in seconds.',
+    kind: size({ from: '1 B', to: '1 GiB', example: '4 MiB' }),
+    default: '1 MiB',
+    description:
+      'The maximum size of a request body. A request must arrive within 30 seconds, plus one second for each 64 KiB beyond 1 MiB.',
   }),
   keepAliveTimeout: setting({
     variable: 'PORTICO_KEEP_ALIVE_TIMEOUT',
-    kind: integer(1, 3600),
-    default: 72,
+    kind: duration({ from: '1 s', to: '1 h', example: '72 s' }),
+    default: '72 s',
     description:
-      'How long an idle connection stays open, in seconds. It should be longer than the load balancer’s idle timeout.',
-  }),
-  readTimeout: setting({
-    variable: 'PORTICO_READ_TIMEOUT',
-    kind: integer(1, 3600),
-    default: 60,
-    description:
-      'The time in which a client must read a response, in seconds, plus one second per 64 KiB. After that the connection is closed.',
-  }),
-  maxUnread: setting({
-    variable: 'PORTICO_MAX_UNREAD',
-    kind: integer(1_048_576, 68_719_476_736),
-    default: 268_435_456,
-    description:
-      'The maximum size of all responses that clients have not read yet, in bytes, all workers together. Beyond it, the connections with the oldest unread responses are closed.',
+      'How long an idle connection stays open. It should be longer than the load balancer’s idle timeout.',
   }),
   maxConnections: setting({
     variable: 'PORTICO_MAX_CONNECTIONS',
@@ -240,24 +192,10 @@ export const settingsTable = {
   }),
   maxAnswer: setting({
     variable: 'PORTICO_MAX_ANSWER',
-    kind: integer(65_536, 268_435_456),
-    default: 16_777_216,
+    kind: size({ from: '64 KiB', to: '256 MiB', example: '16 MiB' }),
+    default: '16 MiB',
     description:
-      'The maximum size of the answer to a read, in REST, GraphQL and in a model’s own code, in bytes. A larger one is refused with 400 and `ANSWER_TOO_LARGE`, before it is complete. One request may take about four to eight times as much memory, and on SQLite a reader process up to ten times with three levels of relations.',
-  }),
-  maxWriteAnswer: setting({
-    variable: 'PORTICO_MAX_WRITE_ANSWER',
-    kind: integer(65_536, 268_435_456),
-    default: 2_097_152,
-    description:
-      'The maximum size of the answers to a write, an action or a batch together, in bytes, and of each read of an action. Beyond it, everything is rolled back, and the request is refused with 400 and `ANSWER_TOO_LARGE`. On SQLite, all requests of the thread wait while such an answer is made.',
-  }),
-  maxCascade: setting({
-    variable: 'PORTICO_MAX_CASCADE',
-    kind: integer(0, 100_000_000),
-    default: 10_000,
-    description:
-      'The maximum number of other items that a deletion may delete or change, by `cascade` and `clear`: other writes wait for it. Beyond it, the deletion is refused with 409, and an operator uses `portico delete`.',
+      'The maximum size of the answer to a read, in REST, GraphQL and in a model’s own code. A larger one is refused with 400 and `ANSWER_TOO_LARGE`, before it is complete. One request may take about four to eight times as much memory, and on SQLite a reader process up to ten times with three levels of relations. The answers to a write, an action or a batch together, and each read of an action, may have one eighth of it, and at least 64 KiB. Beyond that, everything is rolled back and refused in the same way; on SQLite, all requests of the thread wait while such an answer is made.',
   }),
   serverTiming: setting({
     variable: 'PORTICO_SERVER_TIMING',
@@ -268,23 +206,27 @@ export const settingsTable = {
   }),
   maxDelay: setting({
     variable: 'PORTICO_MAX_DELAY',
-    kind: integer(0, 60_000),
-    default: 500,
+    kind: duration({ from: '0 ms', to: '1 min', example: '500 ms' }),
+    default: '500 ms',
     description:
-      'How long a request may wait in the request queue, in milliseconds. A request that would wait longer is refused at once with 503. 0: no request is refused.',
+      'How long a request may wait in the request queue. A request that would wait longer is refused at once with 503. `0 ms`: no request is refused.',
   }),
-  shutdownGrace: setting({
-    variable: 'PORTICO_SHUTDOWN_GRACE',
-    kind: integer(0, 3600),
-    default: 10,
-    description: 'How long a shutdown waits for running requests, in seconds.',
-  }),
-  shutdownDelay: setting({
-    variable: 'PORTICO_SHUTDOWN_DELAY',
-    kind: integer(0, 3600),
-    default: 0,
-    description:
-      'How long a shutdown continues to serve first, in seconds, while `/readyz` answers 503 and connections are closed after their next response. Meanwhile, a load balancer can choose other nodes.',
+  shutdown: membersSetting({
+    variable: 'PORTICO_SHUTDOWN',
+    description: 'The durations of a shutdown.',
+    members: {
+      delay: member({
+        kind: duration({ from: '0 s', to: '1 h', example: '5 s' }),
+        default: '0 s',
+        description:
+          'How long it continues to serve first, while `/readyz` answers 503 and connections are closed after their next response. Meanwhile, a load balancer can choose other nodes.',
+      }),
+      grace: member({
+        kind: duration({ from: '0 s', to: '1 h', example: '10 s' }),
+        default: '10 s',
+        description: 'How long it then waits for running requests.',
+      }),
+    },
   }),
   cors: setting({
     variable: 'PORTICO_CORS',
@@ -292,11 +234,11 @@ export const settingsTable = {
     default: true,
     description: 'Whether web pages of other origins may call the service (CORS), without cookies.',
   }),
-  cacheBytes: setting({
-    variable: 'PORTICO_CACHE_BYTES',
-    kind: integer(0, 68_719_476_736),
-    default: 67_108_864,
-    description: 'The size of the answer cache, in bytes, all workers together; 0: no cache.',
+  cacheSize: setting({
+    variable: 'PORTICO_CACHE_SIZE',
+    kind: size({ from: '0 B', to: '64 GiB', example: '64 MiB' }),
+    default: '64 MiB',
+    description: 'The size of the answer cache, all workers together; `0 B`: no cache.',
   }),
   autoMigrate: setting({
     variable: 'PORTICO_AUTO_MIGRATE',
@@ -306,12 +248,14 @@ export const settingsTable = {
     description:
       'Whether a start applies additive changes of the model. Other changes always need `portico migrate`. If `false`, a start accepts additions that a newer version has made.',
   }),
-  maxKeysPerUser: setting({
-    variable: 'PORTICO_MAX_KEYS_PER_USER',
-    kind: integer(1, 100_000),
-    default: 100,
-    description: 'The maximum number of API keys per user.',
+  secretOverlap: setting({
+    variable: 'PORTICO_SECRET_OVERLAP',
+    kind: duration({ from: '0 s', to: '365 d', example: '1 d' }),
+    default: '1 d',
+    description:
+      'How long older secrets of an app remain valid after it got a new one, and deliveries of a webhook are also signed with its previous secret after a rotation.',
   }),
+  quotas: quotaSetting,
   ...eventSettings,
   ...graphqlSettings,
   ...oauthSettings,
@@ -323,15 +267,16 @@ export const settingsTable = {
 } as const
 
 type Table = typeof settingsTable
-type ValueOf<R> = R extends Setting<infer T> ? T : never
+type ValueOf<R> = R extends Setting<infer T, infer _> ? T : never
+type GivenOf<R> = R extends Setting<infer _, infer G> ? G : never
 
-/** The value of every setting. Times are in seconds unless the setting says otherwise, sizes in bytes. */
+/** The value of every setting. Durations are in milliseconds, sizes in bytes. */
 export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 
 /** A value as a program may give it: omitted parts get their defaults. */
 type GivenValue<Name extends keyof Table> = Name extends 'accounts.providers'
   ? readonly GivenProvider[]
-  : ValueOf<Table[Name]>
+  : GivenOf<Table[Name]>
 
 type Given = { readonly [Name in keyof Table]?: GivenValue<Name> | undefined }
 

@@ -35,7 +35,7 @@ export const catalogue = {
   ANSWER_TOO_LARGE: {
     status: 400,
     message: 'The answer would be too large.',
-    hint: 'The operator limits the bytes of an answer (`PORTICO_MAX_ANSWER`), and of the answers to a write, an action or a batch (`PORTICO_MAX_WRITE_ANSWER`). Request fewer items, fewer fields or fewer relations. A write that is refused so has changed nothing.',
+    hint: 'The operator limits the bytes of an answer (`PORTICO_MAX_ANSWER`); the answers to a write, an action or a batch may have an eighth of it. Request fewer items, fewer fields or fewer relations. A write that is refused so has changed nothing.',
   },
   UNAUTHORIZED: {
     status: 401,

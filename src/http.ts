@@ -18,6 +18,7 @@ import { Listeners } from './http/listeners.ts'
 import { MovingConnections } from './http/moving-connections.ts'
 import { guardNextTick } from './http/next-tick-guard.ts'
 import {
+  type ArrivalTimeouts,
   createNodeServer,
   createRequestHandler,
   type HandleRequest,
@@ -40,6 +41,8 @@ export interface HttpParts {
   readonly onSent: (exchange: Exchange, status: number, bytes: number | undefined) => void
   /** Called when overload begins or ends. `refused`: how many requests were refused. */
   readonly onOverload?: (isOverloaded: boolean, refused: number) => void
+  /** In which time a request must arrive; shorter ones, for tests. */
+  readonly timeouts?: ArrivalTimeouts
   /** Called with an error whose details clients must not see. */
   readonly onFault: (error: unknown, exchange: Exchange) => void
 }
@@ -70,13 +73,13 @@ export interface HttpServer {
   readonly admission: AdmissionControl
   /** Lets every connection end with its next response. */
   drain(): void
-  /** Stops accepting, waits up to `shutdownGrace` for running requests, then ends every connection. */
+  /** Stops accepting, waits up to `shutdown.grace` for running requests, then ends every connection. */
   close(): Promise<void>
 }
 
 type HttpSettings = AdmissionSettings &
   ServerSettings &
-  Pick<Settings, 'bodyLimit' | 'cors' | 'host' | 'port' | 'shutdownGrace' | 'trustProxy'> &
+  Pick<Settings, 'cors' | 'host' | 'port' | 'shutdown' | 'trustProxy'> &
   Partial<Pick<Settings, 'baseUrl'>>
 
 const commonHeaders = ['API-Version', '1', 'X-Content-Type-Options', 'nosniff']
@@ -117,7 +120,7 @@ class Http implements HttpServer {
     this.#constant = settings.cors ? [...commonHeaders, ...crossOrigin] : commonHeaders
     this.#send = createSend({
       constant: this.#constant,
-      keepAliveSeconds: settings.keepAliveTimeout,
+      keepAliveSeconds: settings.keepAliveTimeout / 1000,
       onFault: (error, exchange) => this.#report(error, exchange),
     })
     this.#replies = corkReplies(
@@ -133,6 +136,7 @@ class Http implements HttpServer {
       upgrade: (req, socket, head) => this.#upgrade(req, socket, head),
       sockets: parts.sockets?.paths,
       basePath: this.#basePath,
+      timeouts: parts.timeouts,
     })
     const handleRequest = createRequestHandler(
       (req, res) => this.admission.admit(this.#exchangeOf(req, res, true)),
@@ -183,7 +187,7 @@ class Http implements HttpServer {
       this.#hosted.destroyAll()
       for (const socket of this.#handedOut) socket.destroy()
     }
-    const timer = setTimeout(end, this.#settings.shutdownGrace * 1000)
+    const timer = setTimeout(end, this.#settings.shutdown.grace)
     // The connection of a stream that ends during the shutdown becomes idle, since its headers have allowed keep-alive.
     const idle = setInterval(() => server.closeIdleConnections(), 50)
     await Promise.all([this.#listeners.close(), this.#hosted.ended()])

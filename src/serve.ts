@@ -149,7 +149,7 @@ async function openHandling(parts: ServiceParts, issuer: () => string): Promise<
     timing ? timing.store(traced) : traced,
     change => encrypted.change(change),
   )
-  const limits = createRateLimits(limitSettings(settings), cluster.counters)
+  const limits = createRateLimits(settings.rateLimit, cluster.counters)
   const credentials = await openCredentials({ ...parts, run, issuer })
   const mail = openMailer({ ...parts, records: credentials.records, logger: log.logger })
   const { simulation, sendToProviders } = options
@@ -244,7 +244,7 @@ function openedService(parts: ServiceParts, handling: Handling, started: Started
   const close = shutdown({
     ...{ http, endStreams, oauth, webhooks, reactions, store, cluster, slowLists, log, traces, state },
     lastUses: credentials.lastUses,
-    delaySeconds: settings.shutdownDelay,
+    delaySeconds: settings.shutdown.delay / 1000,
   })
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
@@ -276,11 +276,6 @@ function createAdministrator({ encrypted, settings }: ServiceParts, run: Run, ht
     await http.close()
     throw error
   })
-}
-
-/** `rateLimit` applies to addresses too, unless `addressRateLimit` is set. */
-function limitSettings({ rateLimit, addressRateLimit }: Settings) {
-  return { user: rateLimit ?? 1000, address: addressRateLimit ?? rateLimit ?? 120 }
 }
 
 /** An address at which this machine can reach the service. */

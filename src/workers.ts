@@ -48,7 +48,7 @@ export async function startWorkers({ model, settings, log, prepare }: WorkersPar
     startData,
     log: text => log.write(text),
     onCrash: crash => logCrash(log, crash),
-    stopTimeoutMs: (settings.shutdownDelay + settings.shutdownGrace + 5) * 1000,
+    stopTimeoutMs: settings.shutdown.delay + settings.shutdown.grace + 5000,
   })
   const url = await startAll(pool, settings, firstPort => {
     port = firstPort
@@ -100,11 +100,9 @@ function shareOf(settings: Settings, port: number): Settings {
     ...settings,
     port,
     autoMigrate: false,
-    cacheBytes: share(settings.cacheBytes),
-    databaseReaders: share(settings.databaseReaders),
+    cacheSize: share(settings.cacheSize),
     databaseConnections: Math.max(minConnections, share(settings.databaseConnections)),
     maxConnections: share(settings.maxConnections),
-    maxUnread: share(settings.maxUnread),
   }
 }
 

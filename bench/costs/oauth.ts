@@ -277,7 +277,7 @@ async function measureReads(
 /** Measures W9. Needs `wrk`, whose scripts send each code once. */
 export async function measureOauth(data: DataSet, sampling: Sampling): Promise<readonly OauthMeasurement[]> {
   const work = copyOf(data)
-  const settings = { PORTICO_CACHE_BYTES: '0', PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off' }
+  const settings = { PORTICO_CACHE_SIZE: '0 B', PORTICO_RATE_LIMIT: 'off' }
   const servers = await Promise.all([
     startBaseline(),
     startServer(['bench/servers/provider.mjs'], {}, '/.well-known/openid-configuration'),

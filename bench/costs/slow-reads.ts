@@ -123,8 +123,8 @@ export async function measureSlowReads(
 ): Promise<SlowReadMeasurements> {
   const copy = await copyOf(data)
   const running = await startPortico(copy.data.database, {
-    PORTICO_CACHE_BYTES: '0',
-    PORTICO_DB_TIMEOUT: '60000',
+    PORTICO_CACHE_SIZE: '0 B',
+    PORTICO_DB_TIMEOUT: '60 s',
   })
   try {
     const probes = probesOf(running, data.rows).map(probe => ({

@@ -74,8 +74,7 @@ function quantile(sorted: readonly number[], share: number): number {
 async function fanOutTo(listeners: number, data: DataSet, events: number): Promise<FanOut> {
   const work = copyOf(data)
   const running = await startPortico(work.data.database, {
-    PORTICO_GRAPHQL_MAX_SUBSCRIPTIONS: '100000',
-    PORTICO_GRAPHQL_MAX_CONNECTIONS: '100000',
+    PORTICO_QUOTAS: 'subscriptions=100000, connections=100000',
     PORTICO_MAX_CONNECTIONS: '100000',
   })
   const create = async () => {

@@ -20,8 +20,7 @@ const starts: Readonly<Record<Delivery['server'], (data: DataSet) => Promise<Run
   'graphql-ws': () => startServer(['bench/servers/graphql-ws.mjs'], {}, '/'),
   Portico: ({ database }) =>
     startPortico(database, {
-      PORTICO_GRAPHQL_MAX_SUBSCRIPTIONS: '100000',
-      PORTICO_GRAPHQL_MAX_CONNECTIONS: '100000',
+      PORTICO_QUOTAS: 'subscriptions=100000, connections=100000',
     }),
 }
 

@@ -116,7 +116,7 @@ async function measureBaseline(
 
 async function measureOne(data: DataSet, load: (typeof loads)[number]): Promise<OverloadMeasurement> {
   const work = copyOf(data)
-  const server = await startPortico(work.data.database, { PORTICO_CACHE_BYTES: '0', LOG_LEVEL: 'warn' })
+  const server = await startPortico(work.data.database, { PORTICO_CACHE_SIZE: '0 B', LOG_LEVEL: 'warn' })
   const { description, ...requestParts } = load
   const request: FloodRequest = {
     ...requestParts,

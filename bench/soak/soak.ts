@@ -83,9 +83,9 @@ export async function soak(data: DataSet, { minutes, lanes, print }: Soak): Prom
   const environment = {
     SAMPLER_PORT: String(port),
     // The caches of answers and documents fill early, so later growth has another cause.
-    PORTICO_CACHE_BYTES: '4194304',
-    PORTICO_GRAPHQL_MAX_TOKENS: '100',
-    PORTICO_OAUTH_TOKEN_RATE_LIMIT: 'off',
+    PORTICO_CACHE_SIZE: '4 MiB',
+    PORTICO_GRAPHQL_LIMITS: 'tokens=100',
+    PORTICO_RATE_LIMIT: 'user=100000000, address=100000000, token=off',
     PORTICO_ADMIN_PASSWORD: person.password,
   }
   const options = ['--expose-gc', '--import', './bench/servers/sampler.mjs']

@@ -56,7 +56,7 @@ function startMeasured(
   if (server === 'limit') return startLimit(database)
   return startPortico(
     database,
-    server === 'cold' ? { ...environment, PORTICO_CACHE_BYTES: '0' } : environment,
+    server === 'cold' ? { ...environment, PORTICO_CACHE_SIZE: '0 B' } : environment,
   )
 }
 
@@ -192,7 +192,7 @@ export interface Walk {
 
 /** Reads the whole collection by cursor, 100 items a page. */
 export async function walk(data: DataSet): Promise<Walk> {
-  const server = await startPortico(data.database, { PORTICO_CACHE_BYTES: '0' })
+  const server = await startPortico(data.database, { PORTICO_CACHE_SIZE: '0 B' })
   const start = performance.now()
   const memory: number[] = []
   let [cursor, rows]: [string | null, number] = ['', 0]

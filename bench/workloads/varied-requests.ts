@@ -24,8 +24,8 @@ export type CacheContent = 'nothing' | 'totals' | 'answers'
 
 /** A cache of one byte holds no answer. */
 export const cacheSettings: Readonly<Record<CacheContent, Readonly<Record<string, string>>>> = {
-  nothing: { PORTICO_CACHE_BYTES: '0' },
-  totals: { PORTICO_CACHE_BYTES: '1' },
+  nothing: { PORTICO_CACHE_SIZE: '0 B' },
+  totals: { PORTICO_CACHE_SIZE: '1 B' },
   answers: {},
 }
 

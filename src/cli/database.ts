@@ -36,7 +36,7 @@ export async function withDatabase(
 ): Promise<string> {
   const { settings, model } = await projectOf(args)
   // No cache: a command reads nothing twice.
-  const store = await openStore(model, { ...settings, cacheBytes: 0 })
+  const store = await openStore(model, { ...settings, cacheSize: 0 })
   const records = () => {
     const { secretKeys: keys, database: file } = settings
     return openRecords({

@@ -6,13 +6,16 @@ import { isLongerThan } from '../unicode.ts'
 import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
 import { trustedNetworks } from './networks.ts'
 
-export interface Kind<T> {
+/** `G`: the values that a config file or a program gives. */
+export interface Kind<T, G = T> {
   /** The accepted values in words, after "must be". */
   readonly expected: string
   /** Returns undefined if the text is not of this kind. Throws a `RangeError` with a more precise message. */
   fromText(text: string): T | undefined
   /** The same for the value of a config file or argument. */
   fromValue(value: unknown): T | undefined
+  /** Never set: it carries the type. */
+  readonly given?: G
 }
 
 export function integer(min: number, max: number): Kind<number> {
@@ -41,7 +44,7 @@ export const flag: Kind<boolean> = {
   fromValue: value => (typeof value === 'boolean' ? value : undefined),
 }
 
-function isOff(text: string): boolean {
+export function isOff(text: string): boolean {
   return text === 'false' || text === 'off' || text === '0'
 }
 
@@ -125,17 +128,6 @@ export const email: Kind<string> = {
   expected: 'an e-mail address',
   fromText: emailAddress,
   fromValue: emailAddress,
-}
-
-/** `off`, or a number of requests. */
-export type RateLimit = number | 'off'
-
-const requests = integer(1, 1_000_000_000)
-
-export const rateLimit: Kind<RateLimit> = {
-  expected: '`off`, or the requests per minute: a whole number from 1 to 1000000000',
-  fromText: value => (isOff(value) ? 'off' : requests.fromText(value)),
-  fromValue: value => (value === 'off' || value === false ? 'off' : requests.fromValue(value)),
 }
 
 /** RFC 9110, 5.6.2. */

@@ -1,9 +1,9 @@
 /** The settings of OAuth: `oauth.scopeSeparator` can also be `scopeSeparator` in an object `oauth`. */
 import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
-import { choice, integer, type Kind, type RateLimit, rateLimit } from './kinds.ts'
+import { choice, type Kind } from './kinds.ts'
+import { member, membersSetting } from './members.ts'
 import { optional, setting } from './setting.ts'
-
-const yearSeconds = 31_536_000
+import { duration } from './units.ts'
 
 const separators: Readonly<Record<string, ',' | ' '>> = { ',': ',', ' ': ' ', comma: ',', space: ' ' }
 
@@ -84,49 +84,38 @@ export const oauthSettings = {
     description:
       'The separator of scopes in token responses: a comma, or a space as in RFC 6749. An app can override it.',
   }),
-  'oauth.accessTokenLife': setting({
-    variable: 'PORTICO_OAUTH_ACCESS_TOKEN_LIFE',
-    kind: integer(60, 86_400),
-    default: 3600,
-    description: 'The lifetime of an access token, in seconds.',
-  }),
-  'oauth.refreshTokenLife': setting({
-    variable: 'PORTICO_OAUTH_REFRESH_TOKEN_LIFE',
-    kind: integer(60, yearSeconds),
-    default: 2_592_000,
-    description: 'The lifetime of a refresh token, in seconds. Each use returns a new one.',
-  }),
-  'oauth.idTokenLife': setting({
-    variable: 'PORTICO_OAUTH_ID_TOKEN_LIFE',
-    kind: integer(60, 86_400),
-    default: 3600,
-    description: 'The lifetime of an ID token, in seconds.',
-  }),
-  'oauth.sessionLife': setting({
-    variable: 'PORTICO_OAUTH_SESSION_LIFE',
-    kind: integer(300, yearSeconds),
-    default: 1_209_600,
-    description: 'How long a browser stays signed in after it was last used to authorize an app, in seconds.',
+  'oauth.lifetimes': membersSetting({
+    variable: 'PORTICO_OAUTH_LIFETIMES',
+    description: 'How long tokens and sessions last.',
+    members: {
+      accessToken: member({
+        kind: duration({ from: '60 s', to: '1 d', example: '1 h' }),
+        default: '1 h',
+        description: 'An access token.',
+      }),
+      refreshToken: member({
+        kind: duration({ from: '60 s', to: '365 d', example: '30 d' }),
+        default: '30 d',
+        description: 'A refresh token. Each use returns a new one.',
+      }),
+      idToken: member({
+        kind: duration({ from: '60 s', to: '1 d', example: '1 h' }),
+        default: '1 h',
+        description: 'An ID token.',
+      }),
+      session: member({
+        kind: duration({ from: '300 s', to: '365 d', example: '14 d' }),
+        default: '14 d',
+        description: 'A browser stays signed in for as long after it was last used to authorize an app.',
+      }),
+    },
   }),
   'oauth.refreshReplay': setting({
     variable: 'PORTICO_OAUTH_REFRESH_REPLAY',
-    kind: integer(0, 60),
-    default: 0,
+    kind: duration({ from: '0 s', to: '60 s', example: '10 s' }),
+    default: '0 s',
     description:
-      'How long a repeated refresh by the same app gets the same answer, from any node, in seconds. With 0, using a refresh token twice ends the grant, even if two browser tabs used it at once.',
-  }),
-  'oauth.secretOverlap': setting({
-    variable: 'PORTICO_OAUTH_SECRET_OVERLAP',
-    kind: integer(0, yearSeconds),
-    default: 86_400,
-    description: 'How long older secrets of an app remain valid after it got a new one, in seconds.',
-  }),
-  'oauth.tokenRateLimit': optional<RateLimit>({
-    variable: 'PORTICO_OAUTH_TOKEN_RATE_LIMIT',
-    kind: rateLimit,
-    defaultText: '60, and `off` where `rateLimit` is off',
-    description:
-      'Refused requests per minute of each client address to the token, device, revocation, introspection, registration and pushed-request endpoints. Other requests count against the ordinary limit: the app’s if it sends its secret, else the address’s.',
+      'How long a repeated refresh by the same app gets the same answer, from any node. With `0 s`, using a refresh token twice ends the grant, even if two browser tabs used it at once.',
   }),
   'oauth.registrationToken': optional({
     variable: 'PORTICO_OAUTH_REGISTRATION_TOKEN',

@@ -15,7 +15,12 @@ A setting can be given in three ways, in this order of precedence:
 A name with a dot is a member of a group: \`{ "graphql": { "documents": "registered" } }\`.
 
 Only the command line reads the two files, from the folder in which \`portico\` runs. A variable that is set takes precedence
-over its line in \`.env\`. If values are invalid, the start fails and lists all of them. Times are in seconds unless a setting says otherwise, sizes in bytes.
+over its line in \`.env\`. If values are invalid, the start fails and lists all of them.
+
+A duration or a size has its unit: \`30 s\` and \`16 MiB\`, and \`'30 s'\` in an object. The units of durations are \`ms\`, \`s\`, \`min\`, \`h\` and
+\`d\` (24 hours), those of sizes \`B\`, \`KiB\`, \`MiB\`, \`GiB\` and \`TiB\`. A number without a unit is refused.
+
+Some settings have members: \`user=1000, address=240\` in the variable, \`{ "user": 1000, "address": 240 }\` elsewhere. Omitted members keep their defaults.
 `
 
 function cell(text: string): string {
@@ -27,6 +32,7 @@ interface DocumentedSetting {
   readonly kind: { readonly expected: string }
   readonly default: unknown
   readonly defaultText?: string
+  readonly members?: readonly string[]
   readonly description: string
 }
 
@@ -39,6 +45,7 @@ function settingSection(name: string, row: DocumentedSetting): string {
     '',
     `- Variable: \`${row.variable}\``,
     `- Value: ${row.kind.expected}`,
+    ...(row.members ?? []).map(text => `  - ${text}`),
     `- Default: ${defaultText}`,
     '',
   ].join('\n')

@@ -1,7 +1,8 @@
 /** The settings of Redis, through which several nodes communicate. */
 import { isHost, refuseCopyingMistakes } from './copying-mistakes.ts'
-import { integer, type Kind } from './kinds.ts'
+import type { Kind } from './kinds.ts'
 import { optional, setting } from './setting.ts'
+import { duration } from './units.ts'
 
 const databaseNumber = /^\d{1,5}$/
 
@@ -71,9 +72,9 @@ export const redisSettings = {
   }),
   'redis.timeout': setting({
     variable: 'PORTICO_REDIS_TIMEOUT',
-    kind: integer(5, 5000),
-    default: 100,
+    kind: duration({ from: '5 ms', to: '5 s', example: '100 ms' }),
+    default: '100 ms',
     description:
-      'How long a request waits for Redis, in milliseconds. After that, this node counts alone until Redis responds in time again.',
+      'How long a request waits for Redis. After that, this node counts alone until Redis responds in time again.',
   }),
 } as const

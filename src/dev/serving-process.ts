@@ -15,7 +15,7 @@ const program = fileURLToPath(
   new URL(import.meta.url.endsWith('.ts') ? './serving.ts' : './serving.js', import.meta.url),
 )
 
-/** The time after `stop` at which the process is killed. It is longer than the default of `shutdownGrace`. */
+/** The time after `stop` at which the process is killed. It is longer than the default of `shutdown.grace`. */
 const stopGraceMs = 15_000
 
 export interface ProcessListeners {

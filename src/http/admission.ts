@@ -7,9 +7,9 @@ import type { Exchange } from './exchange.ts'
 import { LoadShedder } from './load-shedder.ts'
 import { createOverloadReplies } from './overload-reply.ts'
 import type { ServerSocket } from './server-socket.ts'
-import { SlowClients } from './slow-clients.ts'
+import { maxUnreadBytes, readTimeoutMs, SlowClients } from './slow-clients.ts'
 
-export type AdmissionSettings = Pick<Settings, 'maxConnections' | 'maxDelay' | 'maxUnread' | 'readTimeout'>
+export type AdmissionSettings = Pick<Settings, 'maxConnections' | 'maxDelay' | 'workers'>
 
 export interface AdmissionParts {
   readonly errorReply: (error: unknown, call: Call) => Reply
@@ -56,7 +56,10 @@ export class AdmissionControl {
       maxConnections: settings.maxConnections,
       endIdle: parts.endIdle ?? (() => 0),
     })
-    this.slowClients = new SlowClients({ timeoutSeconds: settings.readTimeout, maxBytes: settings.maxUnread })
+    this.slowClients = new SlowClients({
+      timeoutMs: readTimeoutMs,
+      maxBytes: Math.ceil(maxUnreadBytes / settings.workers),
+    })
   }
 
   /** Runs the exchange, queues it, or refuses it. */

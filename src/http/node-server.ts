@@ -9,10 +9,22 @@ import { parserError, unknownMethod } from './raw-response.ts'
 import { useOriginForm } from './request-target.ts'
 import type { ServerSocket } from './server-socket.ts'
 
-export type ServerSettings = Pick<
-  Settings,
-  'headersTimeout' | 'keepAliveTimeout' | 'maxHeaderSize' | 'requestTimeout'
->
+export type ServerSettings = Pick<Settings, 'bodyLimit' | 'keepAliveTimeout'>
+
+/** In which time a request must arrive. */
+export interface ArrivalTimeouts {
+  readonly headersMs: number
+  readonly requestMs: number
+}
+
+/** Of the request line and headers together. */
+const maxHeaderBytes = 16 * 1024
+
+/** A body may take one second longer for each 64 KiB beyond the first MiB. */
+function arrivalTimeouts({ bodyLimit }: ServerSettings): ArrivalTimeouts {
+  const largeBytes = Math.max(0, bodyLimit - 1024 * 1024)
+  return { headersMs: 10_000, requestMs: 30_000 + Math.ceil((largeBytes / (64 * 1024)) * 1000) }
+}
 
 export type HandleRequest = (req: IncomingMessage, res: ServerResponse) => void
 
@@ -25,6 +37,8 @@ export interface Handlers {
   readonly sockets: ReadonlySet<string> | undefined
   /** See `base-path.ts`. */
   readonly basePath: string
+  /** Shorter ones, for tests. */
+  readonly timeouts?: ArrivalTimeouts | undefined
 }
 
 function wantsUpgrade({ headers }: IncomingMessage): boolean {
@@ -57,18 +71,18 @@ export function createRequestHandler(handle: HandleRequest, basePath: string): H
 
 export function createNodeServer(
   settings: ServerSettings,
-  { handle, refuse, upgrade, sockets, basePath }: Handlers,
+  { handle, refuse, upgrade, sockets, basePath, timeouts = arrivalTimeouts(settings) }: Handlers,
 ): Server {
   const server = createServer(
     {
       joinDuplicateHeaders: true,
       requireHostHeader: false,
-      maxHeaderSize: settings.maxHeaderSize,
-      headersTimeout: settings.headersTimeout * 1000,
-      requestTimeout: settings.requestTimeout * 1000,
-      keepAliveTimeout: settings.keepAliveTimeout * 1000,
+      maxHeaderSize: maxHeaderBytes,
+      headersTimeout: timeouts.headersMs,
+      requestTimeout: timeouts.requestMs,
+      keepAliveTimeout: settings.keepAliveTimeout,
       ...socketOptions,
-      connectionsCheckingInterval: Math.min(5000, settings.headersTimeout * 500),
+      connectionsCheckingInterval: Math.min(5000, timeouts.headersMs / 2),
       shouldUpgradeCallback: req => sockets !== undefined && wantsSocket(req, sockets, basePath),
     },
     handle,

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 
 export interface SlowClientsOptions {
   /** The time to read a response, plus one second for every 64 KiB of it. */
-  readonly timeoutSeconds: number
+  readonly timeoutMs: number
   /** Replaces the 64 KiB per second, for tests. */
   readonly minBytesPerSecond?: number
   /** How many bytes may be buffered for all clients together. */
@@ -15,6 +15,11 @@ interface UnreadResponse {
   readonly socket: Socket
   readonly deadline: number
 }
+
+/** The time to read a response, without that for its size. */
+export const readTimeoutMs = 60_000
+/** Of all clients of all workers together. Beyond it, the connections with the oldest unread responses are closed. */
+export const maxUnreadBytes = 256 * 1024 * 1024
 
 const minBytesPerSecond = 65_536
 const checkIntervalMs = 1000
@@ -41,9 +46,9 @@ export class SlowClients {
     const { socket } = res
     const unreadBytes = socket?.writableLength ?? 0
     if (socket === null || unreadBytes === 0) return
-    const { timeoutSeconds, maxBytes, minBytesPerSecond: bytesPerSecond = minBytesPerSecond } = this.#options
-    const timeoutMs = (timeoutSeconds + unreadBytes / bytesPerSecond) * 1000
-    this.#unread.set(res, { socket, deadline: performance.now() + timeoutMs })
+    const { timeoutMs, maxBytes, minBytesPerSecond: bytesPerSecond = minBytesPerSecond } = this.#options
+    const deadline = performance.now() + timeoutMs + (unreadBytes / bytesPerSecond) * 1000
+    this.#unread.set(res, { socket, deadline })
     this.#bytes += unreadBytes
     this.#timer ??= setInterval(() => this.#check(), checkIntervalMs).unref()
     if (this.#bytes > maxBytes) this.#disconnectLongest()

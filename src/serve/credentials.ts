@@ -57,9 +57,10 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     void lastUses
       .note(used)
       .catch(error => faults.report(error, 'storing a last use failed', { kind: used.kind }))
-  const accessSeconds = settings['oauth.accessTokenLife']
+  const lifetimes = settings['oauth.lifetimes']
+  const accessSeconds = lifetimes.accessToken / 1000
   const records = withGrantEnds(withDenials(encrypted, accessSeconds), run)
-  const overlapSeconds = settings['oauth.secretOverlap']
+  const overlapSeconds = settings.secretOverlap / 1000
   const secrets = new AppSecrets({ run, overlapSeconds })
   const apps = createApps(run, version)
   const rightsOf = (clientId: string) => rightsOfApp(apps, records, clientId)
@@ -78,7 +79,7 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
     rightsOfApp: rightsOf,
     issuer,
     accessSeconds,
-    refreshSeconds: settings['oauth.refreshTokenLife'],
+    refreshSeconds: lifetimes.refreshToken / 1000,
   })
   const issuerReaders = await trustedIssuerReaders({
     model,

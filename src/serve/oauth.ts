@@ -271,16 +271,17 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
 }
 
 function oauthSettingsOf(settings: Settings) {
+  const lifetimes = settings['oauth.lifetimes']
   return {
     accessTokenFormat: settings['oauth.accessTokenFormat'],
     scopeSeparator: settings['oauth.scopeSeparator'],
-    accessTokenSeconds: settings['oauth.accessTokenLife'],
-    refreshTokenSeconds: settings['oauth.refreshTokenLife'],
-    idTokenSeconds: settings['oauth.idTokenLife'],
-    sessionSeconds: settings['oauth.sessionLife'],
+    accessTokenSeconds: lifetimes.accessToken / 1000,
+    refreshTokenSeconds: lifetimes.refreshToken / 1000,
+    idTokenSeconds: lifetimes.idToken / 1000,
+    sessionSeconds: lifetimes.session / 1000,
     codeSeconds: 60,
-    refreshReplaySeconds: settings['oauth.refreshReplay'],
-    secretOverlapSeconds: settings['oauth.secretOverlap'],
+    refreshReplaySeconds: settings['oauth.refreshReplay'] / 1000,
+    secretOverlapSeconds: settings.secretOverlap / 1000,
     registrationToken: settings['oauth.registrationToken'],
   }
 }

@@ -14,6 +14,7 @@ import { registerRuns } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import type { ItemAnswer, ListAnswer } from '../plan/answer.ts'
+import type { AnswerLimits } from '../plan/answer-bound.ts'
 import { createGuard, type Guard } from '../plan/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type {
@@ -31,7 +32,7 @@ import type {
 import type { CheckpointListener } from '../store/sqlite/file/checkpoints.ts'
 import { openSqlite } from '../store/sqlite.ts'
 import type { Store } from '../store/store.ts'
-import type { Cascade } from '../store/write/removal/cascades.ts'
+import { type Cascade, maxCascadeItems } from '../store/write/removal/cascades.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import { logSlowList } from './monitoring/slow-lists.ts'
 import { loggedTimeLimit } from './time-limit.ts'
@@ -44,17 +45,26 @@ interface Serving {
   readonly now?: (() => EpochMs) | undefined
 }
 
+/** A write holds a lock while its answer is made. */
+const writeShare = 8
+const minWriteAnswerBytes = 64 * 1024
+
+export function answerLimitsOf({ maxAnswer: readBytes }: Settings): AnswerLimits {
+  return { readBytes, writeBytes: Math.max(minWriteAnswerBytes, Math.floor(readBytes / writeShare)) }
+}
+
 /** Opens the model's database, and creates or migrates it. Commands pass no `serving`, and use no replica and no reader process. */
 export async function openStore(model: Model, settings: Settings, serving?: Serving): Promise<Store> {
   const { database, databaseConnections: connections, databaseTimeout: timeoutMs } = settings
-  const { cacheBytes, autoMigrate, rowSecurity } = settings
+  const { cacheSize: cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusLog(serving.log)
-  const cascades = { onLarge: serving && cascadeLog(serving.log), maxItems: settings.maxCascade }
+  const cascades = { onLarge: serving && cascadeLog(serving.log), maxItems: maxCascadeItems }
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
-  const retention = { maxAgeMs: settings['events.retention'] * 1000, maxBytes: settings['events.maxBytes'] }
+  const { age: maxAgeMs, size: maxBytes } = settings['events.retention']
+  const retention = { maxAgeMs, maxBytes }
   const timeLimit = serving && loggedTimeLimit(serving.log.logger)
   const clock = serving?.now && { now: serving.now }
-  const answerLimits = { readBytes: settings.maxAnswer, writeBytes: settings.maxWriteAnswer }
+  const answerLimits = answerLimitsOf(settings)
   const shared = {
     answerLimits,
     cacheBytes,
@@ -98,13 +108,16 @@ function checkpointLog({ logger }: Log): CheckpointListener {
   }
 }
 
+/** Of all workers together, but at least one of each. They are started when they are needed. */
+const maxReaders = 2
+
 /** The reader processes of a service. Commands have none, because no request waits for their event loop. */
-function readersOf({ databaseReaders: count, databaseTimeout: timeoutMs }: Settings, { logger }: Log) {
+function readersOf({ workers, databaseTimeout: timeoutMs }: Settings, { logger }: Log) {
   const onLost = (cause: unknown) => {
     const error = cause instanceof Error ? cause.message : String(cause)
     logger.error({ error }, 'a reader process has ended unexpectedly: its read is retried once')
   }
-  return { count, timeoutMs, onLost }
+  return { count: Math.ceil(maxReaders / workers), timeoutMs, onLost }
 }
 
 /**

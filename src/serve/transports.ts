@@ -24,7 +24,7 @@ import type { Events } from '../events/events.ts'
 import type { Explainer } from '../explain/explain.ts'
 import type { Exchange } from '../http.ts'
 import { createIdempotency } from '../idempotency.ts'
-import type { OperationParts } from '../logic/operations/call.ts'
+import { defaultOperationLimits, type OperationParts } from '../logic/operations/call.ts'
 import { RunView } from '../logic/runs/view.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
@@ -41,9 +41,10 @@ import { createTokenLimits } from './credentials/token-rate-limit.ts'
 import type { FaultLog } from './monitoring/fault-log.ts'
 import type { RefusalLog } from './monitoring/refusal-log.ts'
 import { createLazyOauth, type LazyOauth } from './oauth.ts'
+import { answerLimitsOf } from './store.ts'
 import { loggedTimeLimit } from './time-limit.ts'
 import { accountSubresources, administrationActions } from './transports/administration.ts'
-import { createProcessEvents } from './transports/events.ts'
+import { createProcessEvents, maxBufferedBytes } from './transports/events.ts'
 import { openExplainer } from './transports/explain.ts'
 import { createLazyGraphql, type LazyGraphql } from './transports/graphql.ts'
 import { openPortal } from './transports/portal.ts'
@@ -126,7 +127,7 @@ export function openTransports(parts: TransportParts): Transports {
     drawForReply: (call, principal, body) => limits.drawForReply(principal, call as Exchange, body),
     events: {
       ...{ events, feed: store.changes, clientOf },
-      ...{ maxAnswerBytes: settings.maxAnswer, maxBufferedBytes: settings['graphql.maxBuffered'] },
+      ...{ maxAnswerBytes: settings.maxAnswer, maxBufferedBytes },
     },
   })
   const graphql = createLazyGraphql({
@@ -155,11 +156,10 @@ function noticesOf({ records, mail, issuer }: TransportParts, { background }: Ba
 /** Writes of clients to built-in collections, which have rules beyond those of the model. */
 function openOwnCollections(parts: TransportParts, { background }: BackgroundWork, notices: NoticeParts) {
   const { model, run, store, records, secrets, cluster, settings, mail, issuer } = parts
-  const { maxKeysPerUser } = settings
   const name = settings['theme.name']
   const { counters } = cluster
   return ownCollections({
-    ...{ run, records, secrets, maxKeysPerUser, serviceName: name },
+    ...{ run, records, secrets, maxKeysPerUser: settings.quotas.keys, serviceName: name },
     credentialNotices: credentialNotices({ run, records, counters, mail, issuer, background }),
     writeAddress: addressWriter({
       ...{ run, records, mail, issuer, background },
@@ -169,7 +169,7 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
     webhooks: {
       types: new EventTypes(model),
       allowPrivate: settings['webhooks.allowPrivate'],
-      maxPerUser: settings['webhooks.maxPerUser'],
+      maxPerUser: settings.quotas.webhooks,
       lastEvent: () => store.changes.last(),
     },
   })
@@ -178,11 +178,11 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
 /** Actions and subresources of built-in collections. Without `notices`, users get no mail about changes to their account. */
 function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
   const { run, records, settings, webhookGrants: grants } = parts
-  const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
+  const secrets = new WebhookSecrets(records, settings.secretOverlap / 1000)
   const accounts = {
     run,
     records,
-    sessionSeconds: settings['oauth.sessionLife'],
+    sessionSeconds: settings['oauth.lifetimes'].session / 1000,
     ...(notices && { notices }),
   }
   return {
@@ -197,10 +197,9 @@ function logicParts(
   timeLimit: TimeLimit,
 ): OperationParts {
   const limits = {
+    ...defaultOperationLimits,
     timeMs: settings['logic.actionTimeout'],
-    operations: settings['logic.actionOperations'],
-    tries: settings['logic.actionTries'],
-    answers: { readBytes: settings.maxAnswer, writeBytes: settings.maxWriteAnswer },
+    answers: answerLimitsOf(settings),
   }
   return { model, hooks, timeLimit, now: clock.now, limits }
 }

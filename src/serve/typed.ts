@@ -40,7 +40,7 @@ export interface ServiceControls {
   handler(request: IncomingMessage, response: ServerResponse): void
   /** The listener for the server's `upgrade` event: opens WebSockets at `/graphql`, and answers 404 at other paths. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void
-  /** Keeps serving for `shutdownDelay`, then stops accepting, finishes running requests, and closes the database. */
+  /** Keeps serving for `shutdown.delay`, then stops accepting, finishes running requests, and closes the database. */
   close(): Promise<void>
 }
 

@@ -83,7 +83,7 @@ async function fuzz(setup: Setup, name: keyof typeof samples): Promise<string> {
   try {
     const headers = { Authorization: `Bearer ${await fillWith(samples[name], deployment)}` }
     const settings = { ...deployment.settings, port: 0, host: '127.0.0.1', logLevel: 'silent' } as const
-    const limits = { rateLimit: 'off', maxDelay: 60_000, cacheBytes: 0, databaseTimeout: 60_000 } as const
+    const limits = { rateLimit: 'off', maxDelay: '60 s', cacheSize: '0 B', databaseTimeout: '60 s' } as const
     const service = await MeasuredService.start({ model: name, settings: { ...settings, ...limits } })
     try {
       return await sendAll(service, wideRequests(checkModel(declaration), newItems, seed, count), headers)

@@ -221,14 +221,14 @@ test('a user who loses the administrator role loses it in every key at once', as
 })
 
 test('a user may have as many keys as the setting allows', async () => {
-  await withService({ ...unlimited, maxKeysPerUser: 2 }, async service => {
+  await withService({ ...unlimited, quotas: { keys: 2 } }, async service => {
     assert.equal((await createKey(service)).status, 201)
     assert.equal((await createKey(service)).code, 'CONFLICT')
   })
 })
 
 test('wrong credentials count towards the rate limit of the address, not of a user', async () => {
-  await withService({ rateLimit: 50, addressRateLimit: 5 }, async ({ call, key }) => {
+  await withService({ rateLimit: { user: 50, address: 5 } }, async ({ call, key }) => {
     const codes = []
     for (let at = 0; at < 7; at++) {
       const answer = await call('/api/v1/posts', { key: generateKey() })

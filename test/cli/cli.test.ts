@@ -178,11 +178,11 @@ test('a table has a row for each item', () => {
 })
 
 test('one Ctrl-C may cause several signals; a later one ends the process immediately', async () => {
-  const environment = { DATABASE_URL: join(folder, 'signals.db'), PORTICO_SHUTDOWN_DELAY: '1' }
+  const environment = { DATABASE_URL: join(folder, 'signals.db'), PORTICO_SHUTDOWN: 'delay=1 s' }
   const service = await startProcess({ folder, environment })
   for (let count = 0; count < 3; count++) process.kill(service.pid, 'SIGINT')
   assert.equal(await service.end('SIGINT'), 0)
-  const slow = await startProcess({ folder, environment: { ...environment, PORTICO_SHUTDOWN_DELAY: '60' } })
+  const slow = await startProcess({ folder, environment: { ...environment, PORTICO_SHUTDOWN: 'delay=60 s' } })
   process.kill(slow.pid, 'SIGINT')
   await wait(1500)
   assert.equal(await slow.end('SIGINT'), 1)

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { maxCascadeItems } from '../../src/store/write/removal/cascades.ts'
 import { portico as command } from '../processes/command.ts'
 
 const source = resolve(import.meta.dirname, '../../src')
@@ -16,16 +17,18 @@ export default model({
 })
 `
 
+const dependents = maxCascadeItems + 50
+
 test('an item with more dependent items than one deletion may delete is deleted in slices', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-delete-'))
-  const environment = { PORTICO_MODEL: 'model.ts', DATABASE_URL: 'data.db', PORTICO_MAX_CASCADE: '10' }
+  const environment = { PORTICO_MODEL: 'model.ts', DATABASE_URL: 'data.db' }
   const portico = (...words: string[]) => command(words, { folder, environment })
   try {
     writeFileSync(join(folder, 'model.ts'), model)
     assert.equal((await portico('migrate', '--apply')).code, 0)
     const database = new DatabaseSync(join(folder, 'data.db'))
     database.exec(`INSERT INTO boxes (id, name) VALUES (1, 'a'), (2, 'b');
-      INSERT INTO things (box_id) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 250) SELECT 1 FROM n;
+      INSERT INTO things (box_id) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${dependents}) SELECT 1 FROM n;
       INSERT INTO things (box_id) VALUES (2); INSERT INTO seals (box_id) VALUES (2)`)
     const counts = () =>
       ['boxes', 'things', '_events'].map(
@@ -33,8 +36,11 @@ test('an item with more dependent items than one deletion may delete is deleted 
       )
     const done = await portico('delete', 'boxes', '1')
     assert.equal(done.err, '')
-    assert.equal(done.out, 'Deleted item 1 of boxes, after 250 other items in slices\n')
-    assert.deepEqual(counts(), [1, 1, 251])
+    assert.equal(
+      done.out,
+      `Deleted item 1 of boxes, after ${dependents.toLocaleString('en')} other items in slices\n`,
+    )
+    assert.deepEqual(counts(), [1, 1, dependents + 1])
     const refused = await portico('delete', 'boxes', '2')
     assert.match(
       refused.err,
@@ -42,7 +48,7 @@ test('an item with more dependent items than one deletion may delete is deleted 
     )
     assert.match((await portico('delete', 'boxes', '1')).err, /There is no item 1 in boxes/)
     assert.match((await portico('delete', 'crates', '1')).err, /no collection `crates`.*boxes, things, seals/)
-    assert.deepEqual(counts(), [1, 1, 251])
+    assert.deepEqual(counts(), [1, 1, dependents + 1])
     database.close()
   } finally {
     rmSync(folder, { recursive: true, force: true })

@@ -19,7 +19,7 @@ let settings: Settings
 
 before(() => {
   folder = mkdtempSync(join(tmpdir(), 'portico-documents-'))
-  settings = readSettings({ given: { graphql: { documentsFile: join(folder, 'documents.json') } } })
+  settings = readSettings({ given: { graphql: { documents: join(folder, 'documents.json') } } })
 })
 after(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -69,30 +69,32 @@ describe('portico documents', () => {
   ]
   for (const [name, content, message] of wrong) {
     it(`refuses ${name}, and changes nothing`, async () => {
-      const before = readFileSync(settings['graphql.documentsFile'], 'utf8')
+      const before = readFileSync(settings['graphql.documents'].file, 'utf8')
       await assert.rejects(register(file(name, content)), error => {
         assert.ok(error instanceof Failure)
         assert.match(error.message, message)
         return true
       })
-      assert.equal(readFileSync(settings['graphql.documentsFile'], 'utf8'), before)
+      assert.equal(readFileSync(settings['graphql.documents'].file, 'utf8'), before)
     })
   }
   it('names a missing file', async () => {
     await assert.rejects(register(join(folder, 'none.graphql')), /There is no file/)
   })
   it('says that the file cannot be written', async () => {
-    const elsewhere = { ...settings, 'graphql.documentsFile': join(folder, 'nowhere', 'documents.json') }
+    const elsewhere = readSettings({
+      given: { graphql: { documents: join(folder, 'nowhere', 'documents.json') } },
+    })
     const registered = registerDocuments(model, elsewhere, [file('one.graphql', query)])
     await assert.rejects(registered, { name: 'Failure', message: /^Cannot write to .*nowhere.*: ENOENT/ })
   })
   it('reads the manifests that it writes', () => {
-    const text = readFileSync(settings['graphql.documentsFile'], 'utf8')
+    const text = readFileSync(settings['graphql.documents'].file, 'utf8')
     assert.equal(parseManifest(text).get(documentHash(query)), query)
   })
   it('determines what a service with registered documents executes', async () => {
     const service = await openBlog({
-      graphql: { documents: 'registered', documentsFile: settings['graphql.documentsFile'] },
+      graphql: { documents: settings['graphql.documents'].file },
     })
     const ask = async (body: unknown) => {
       const headers = { 'Content-Type': 'application/json', ...admin }
@@ -105,7 +107,7 @@ describe('portico documents', () => {
     await service.close()
   })
   it('prevents the start of a service if they cannot be read', async () => {
-    const documentsFile = file('broken.json', '{')
-    await assert.rejects(openBlog({ graphql: { documentsFile } }), /graphql\.documentsFile.*not JSON/s)
+    const documents = file('broken.json', '{')
+    await assert.rejects(openBlog({ graphql: { documents } }), /graphql\.documents.*not JSON/s)
   })
 })

@@ -22,7 +22,7 @@ async function prepare(): Promise<string> {
   const compiled = await client.tool('relay-compiler', [])
   assert.equal(compiled.code, 0, compiled.out + compiled.err)
   const registered = join(client.folder, 'registered.json')
-  const environment = { PORTICO_GRAPHQL_DOCUMENTS_FILE: registered }
+  const environment = { PORTICO_GRAPHQL_DOCUMENTS: registered }
   const command = ['documents', 'register', join(client.folder, 'documents.json')]
   const { code, err } = await portico(command, { folder: client.folder, environment })
   assert.equal(code, 0, err)
@@ -31,8 +31,8 @@ async function prepare(): Promise<string> {
 
 before(async () => {
   client = openClient('relay')
-  const documentsFile = await prepare()
-  blog = await openBlog({ graphql: { documents: 'registered', documentsFile } })
+  const documents = await prepare()
+  blog = await openBlog({ graphql: { documents } })
   for (const title of ['other', ...titles.toReversed()])
     await blog.rest('POST', 'posts', { title, author_id: 1 })
   const types = await client.tool('tsc', ['-p', '.'])

@@ -39,6 +39,8 @@ const on = [
 interface Examples {
   /** A text for the variable, and the value that it is parsed to. */
   readonly text: readonly (readonly [string, unknown])[]
+  /** A value for a config file, and the value that it is parsed to; default: the parsed values of `text` are both. */
+  readonly values?: readonly (readonly [unknown, unknown])[]
   /** Invalid texts. */
   readonly wrong: readonly string[]
   /** Invalid values for a config file. */
@@ -64,13 +66,51 @@ const numberOf = (least: number, most: number): Examples => ({
 })
 
 const flags: Examples = { text: on, wrong: ['yes', 'TRUE', ' true'], wrongValues: ['true', 1, null] }
-const limits: Examples = {
-  text: [
-    ['off', 'off'],
-    ['5', 5],
-  ],
-  wrong: ['-1', 'none', '1.5', '10000000000'],
-  wrongValues: ['5', true, {}],
+
+/** Durations and sizes: the bounds, as they are written and parsed. */
+const quantityOf =
+  (units: readonly string[], foreign: readonly string[]) =>
+  (least: string, leastValue: number, most: string, mostValue: number): Examples => {
+    const bounds = [
+      [least, leastValue],
+      [most, mostValue],
+      [most.replace(' ', ''), mostValue],
+    ] as const
+    return {
+      text: bounds,
+      values: bounds,
+      wrong: [
+        most.replace(/ .*/, ''),
+        '0',
+        most.replace(/^\d+/, digits => `${digits}9`),
+        `-${most}`,
+        ` ${most}`,
+        most.replace(' ', '  '),
+        `${units[0]} 5`,
+        `1.2345 ${units[1]}`,
+        ...foreign,
+        'many',
+      ],
+      wrongValues: [5, 0, '5', Number.NaN, null, true, [most], {}],
+    }
+  }
+const durationOf = quantityOf(['ms', 's', 'min', 'h', 'd'], ['5 m', '5 MiB', '5 sec', '1 min 5 s', '1 w'])
+const sizeOf = quantityOf(['B', 'KiB', 'MiB', 'GiB', 'TiB'], ['5 MB', '5 kB', '5 s', '5 mib', '5 M'])
+
+/** Settings with members. */
+const membersOf = (examples: Required<Examples>): Examples => ({
+  ...examples,
+  wrong: [...examples.wrong, '=5', 'x', '{}'],
+})
+
+const quotas = {
+  ...{ keys: 100, webhooks: 50, connections: 2000, addressConnections: 50 },
+  ...{ subscriptions: 1000, distinctSubscriptions: 200 },
+}
+const graphqlLimits = { tokens: 2000, depth: 12, aliases: 30, cost: 5000, listSize: 100 }
+const lifetimes = {
+  ...{ accessToken: 3_600_000, refreshToken: 2_592_000_000 },
+  ...{ idToken: 3_600_000, session: 1_209_600_000 },
 }
 const words: Examples = { text: [['x y', 'x y']], wrong: [], wrongValues: ['', 1, null] }
 
@@ -147,15 +187,10 @@ const redisUrls = [
 /** The compiler checks that every setting in the table has examples. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
-  'logic.actionTimeout': numberOf(10, 60_000),
-  'logic.actionOperations': numberOf(1, 100_000),
-  'logic.actionTries': numberOf(1, 100),
-  'reactions.concurrency': numberOf(1, 1000),
-  'reactions.timeout': numberOf(1, 3600),
+  'logic.actionTimeout': durationOf('10 ms', 10, '1 min', 60_000),
+  'reactions.timeout': durationOf('1 s', 1000, '1 h', 3_600_000),
   'reactions.allowPrivate': flags,
   'webhooks.allowPrivate': flags,
-  'webhooks.maxPerUser': numberOf(1, 10_000),
-  'webhooks.secretOverlap': numberOf(0, 31_536_000),
   host: {
     text: same('0.0.0.0', '::', '::1', 'fe80::1%eth0', 'localhost', 'node-1.internal'),
     wrong: [...copied('127.0.0.1'), 'http://127.0.0.1', '127.0.0.1:3000', '[::]', 'a b', '*'],
@@ -254,8 +289,7 @@ const examples: { readonly [N in Name]: Examples } = {
     ],
     wrongValues: [[], '', [' postgres://h/db'], ['postgres://h/db', 1], ['mysql://h/db'], null],
   },
-  databaseTimeout: numberOf(500, 600_000),
-  databaseReaders: numberOf(0, 64),
+  databaseTimeout: durationOf('500 ms', 500, '10 min', 600_000),
   baseUrl: origins,
   workers: {
     text: [...numberOf(1, 256).text, ['auto', Math.min(256, availableParallelism())]],
@@ -292,8 +326,20 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['short', 'with space in it 12345', 'ümlaut_0123456789abc', 'x'.repeat(201)],
     wrongValues: ['', 1],
   },
-  rateLimit: limits,
-  addressRateLimit: limits,
+  rateLimit: membersOf({
+    text: [
+      ['off', { user: 'off', address: 'off', token: 'off' }],
+      ['5', { user: 5, address: 5, token: 60 }],
+      ['address=7, token=off', { user: 1000, address: 7, token: 'off' }],
+    ],
+    values: [
+      ['off', { user: 'off', address: 'off', token: 'off' }],
+      [5, { user: 5, address: 5, token: 60 }],
+      [{ user: 'off' }, { user: 'off', address: 120, token: 60 }],
+    ],
+    wrong: ['-1', 'none', '1.5', '10000000000', 'user=-1', 'users=5', '5, address=7'],
+    wrongValues: ['5', true, null, [], { user: '5' }, { address: true }, { addresses: 5 }],
+  }),
   logLevel: {
     text: same('info', 'silent'),
     wrong: ['verbose', 'INFO'],
@@ -314,49 +360,56 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['true', '-1', '10.0.0.0/99', 'proxy.example', '10.0.0.1,,', '["10.0.0.1"]', '"10.0.0.1"'],
     wrongValues: [true, '1', [], [1], ['x'], 0.5],
   },
-  bodyLimit: numberOf(1, 1_073_741_824),
-  maxHeaderSize: numberOf(1024, 1_048_576),
-  headersTimeout: numberOf(1, 3600),
-  requestTimeout: numberOf(1, 3600),
-  keepAliveTimeout: numberOf(1, 3600),
-  readTimeout: numberOf(1, 3600),
-  maxUnread: numberOf(1_048_576, 68_719_476_736),
+  bodyLimit: sizeOf('1 B', 1, '1 GiB', 1_073_741_824),
+  keepAliveTimeout: durationOf('1 s', 1000, '1 h', 3_600_000),
   maxConnections: numberOf(1, 1_000_000),
-  maxDelay: numberOf(0, 60_000),
-  maxAnswer: numberOf(65_536, 268_435_456),
-  maxWriteAnswer: numberOf(65_536, 268_435_456),
+  maxDelay: durationOf('0 ms', 0, '1 min', 60_000),
+  maxAnswer: sizeOf('64 KiB', 65_536, '256 MiB', 268_435_456),
   maxScan: numberOf(1, 1_000_000_000),
-  maxCascade: numberOf(0, 100_000_000),
   serverTiming: flags,
-  shutdownDelay: numberOf(0, 3600),
-  shutdownGrace: numberOf(0, 3600),
+  shutdown: membersOf({
+    text: [
+      ['grace=30 s', { delay: 0, grace: 30_000 }],
+      ['delay=5 s, grace=1 min', { delay: 5000, grace: 60_000 }],
+    ],
+    values: [
+      [{}, { delay: 0, grace: 10_000 }],
+      [
+        { delay: '5 s', grace: undefined },
+        { delay: 5000, grace: 10_000 },
+      ],
+    ],
+    wrong: ['10 s', 'grace=30', 'grace=30 s,', 'grace=2 h', 'grace=1500 ms', 'grace=1 s, grace=2 s'],
+    wrongValues: [30, '30 s', [], null, { grace: 30 }, { grace: '2 h' }, { wait: '1 s' }],
+  }),
   cors: flags,
   rowSecurity: flags,
-  cacheBytes: numberOf(0, 68_719_476_736),
+  cacheSize: sizeOf('0 B', 0, '64 GiB', 68_719_476_736),
+  secretOverlap: durationOf('0 s', 0, '365 d', 31_536_000_000),
+  quotas: membersOf({
+    text: [['keys=5, connections=7', { ...quotas, keys: 5, connections: 7 }]],
+    values: [[{ webhooks: 3 }, { ...quotas, webhooks: 3 }]],
+    wrong: ['5', 'keys=0', 'keys=x', 'key=5', 'keys 5', 'keys=5;webhooks=5', 'toString=1'],
+    wrongValues: [5, '5', null, { keys: '5' }, { keys: 0 }, { key: 5 }],
+  }),
   autoMigrate: flags,
-  maxKeysPerUser: numberOf(1, 100_000),
   'graphql.documents': {
-    text: same('any', 'registered'),
-    wrong: ['none', 'ANY'],
-    wrongValues: [true, null, 'all'],
+    text: [
+      ['any', { mode: 'any', file: './portico.documents.json' }],
+      ['registered', { mode: 'registered', file: './portico.documents.json' }],
+      ['./a b/documents.json', { mode: 'registered', file: './a b/documents.json' }],
+    ],
+    values: [['registered', { mode: 'registered', file: './portico.documents.json' }]],
+    wrong: ['none', 'ANY', 'documents', '~/documents.json', 'https://example.com/a.json', '"./a.json"'],
+    wrongValues: [true, null, 'all', ''],
   },
-  'graphql.documentsFile': paths('./documents.json'),
+  'graphql.limits': membersOf({
+    text: [['depth=5,cost=100', { ...graphqlLimits, depth: 5, cost: 100 }]],
+    values: [[{ tokens: 9 }, { ...graphqlLimits, tokens: 9 }]],
+    wrong: ['5', 'depth=0', 'depth=101', 'deep=5'],
+    wrongValues: [5, null, { depth: 0 }, { depth: '5' }, { deep: 5 }],
+  }),
   'graphql.introspection': flags,
-  'graphql.graphiql': flags,
-  'graphql.maxTokens': numberOf(1, 1_000_000),
-  'graphql.maxDepth': numberOf(1, 100),
-  'graphql.maxAliases': numberOf(0, 10_000),
-  'graphql.maxCost': numberOf(1, 1_000_000_000),
-  'graphql.maxListSize': numberOf(1, 10_000),
-  'graphql.costPerRequest': numberOf(1, 1_000_000_000),
-  'graphql.maxSubscriptions': numberOf(0, 10_000_000),
-  'graphql.maxSubscriptionBytes': numberOf(1024, 1_073_741_824),
-  'graphql.maxCallerBytes': numberOf(1024, 68_719_476_736),
-  'graphql.maxAnonymousConnections': numberOf(0, 1_000_000),
-  'graphql.maxConnections': numberOf(0, 1_000_000),
-  'graphql.maxDistinctSubscriptions': numberOf(0, 1_000_000),
-  'graphql.maxOperations': numberOf(1, 100_000),
-  'graphql.maxBuffered': numberOf(1024, 1_073_741_824),
   'oauth.accessTokenFormat': {
     text: same('opaque', 'jwt'),
     wrong: ['JWT', 'x'],
@@ -372,15 +425,22 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: [';', ', ', 'toString'],
     wrongValues: [';', 1, null],
   },
-  'events.retention': numberOf(60, 315_360_000),
-  'events.maxBytes': numberOf(1_048_576, 1_099_511_627_776),
-  'oauth.accessTokenLife': numberOf(60, 86_400),
-  'oauth.refreshTokenLife': numberOf(60, 31_536_000),
-  'oauth.idTokenLife': numberOf(60, 86_400),
-  'oauth.sessionLife': numberOf(300, 31_536_000),
-  'oauth.refreshReplay': numberOf(0, 60),
-  'oauth.secretOverlap': numberOf(0, 31_536_000),
-  'oauth.tokenRateLimit': limits,
+  'events.retention': membersOf({
+    text: [['age=7 d', { age: 604_800_000, size: 1_073_741_824 }]],
+    values: [[{ size: '2 GiB' }, { age: 2_592_000_000, size: 2_147_483_648 }]],
+    wrong: ['7 d', 'age=7', 'age=7 GiB', 'age=59 s', 'size=1 KiB', 'size=7 d'],
+    wrongValues: ['7 d', 7, null, { age: 604_800 }, { age: '1 s' }],
+  }),
+  'oauth.lifetimes': membersOf({
+    text: [
+      ['accessToken=10 min, session=7 d', { ...lifetimes, accessToken: 600_000, session: 604_800_000 }],
+      ['refreshToken=365d, idToken=60s', { ...lifetimes, refreshToken: 31_536_000_000, idToken: 60_000 }],
+    ],
+    values: [[{ idToken: '5 min' }, { ...lifetimes, idToken: 300_000 }]],
+    wrong: ['1 h', 'accessToken=3600', 'accessToken=59 s', 'accessToken=90500 ms', 'session=1 min'],
+    wrongValues: ['1 h', 3600, null, { accessToken: 3600 }, { access: '1 h' }],
+  }),
+  'oauth.refreshReplay': durationOf('0 s', 0, '60 s', 60_000),
   'oauth.registrationToken': {
     text: same('abcdefghijklmnopqrstuvwxyz0123456789'),
     wrong: ['short', 'with a space in it, and long enough for one'],
@@ -431,7 +491,7 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: ['a b', 'a*', 'x'.repeat(61), 'é'],
     wrongValues: ['', 1, null],
   },
-  'redis.timeout': numberOf(5, 5000),
+  'redis.timeout': durationOf('5 ms', 5, '5 s', 5000),
   'accounts.signUp': {
     text: same('off', 'open', 'confirmed'),
     wrong: ['on', 'Open'],
@@ -518,10 +578,11 @@ for (const name of Object.keys(examples) as Name[]) {
   })
 
   test(`${name} is read from a config file and from an argument`, () => {
-    const values = new Set(examples[name].text.map(([, value]) => value))
-    for (const value of values) {
-      assert.deepEqual(readSettings({ file: { path: 'f', values: { [name]: value } } })[name], value)
-      assert.deepEqual(readSettings({ given: { [name]: value } })[name], value)
+    const parsed = new Set(examples[name].text.map(([, value]) => value))
+    const values = examples[name].values ?? [...parsed].map(value => [value, value] as const)
+    for (const [value, expected] of values) {
+      assert.deepEqual(readSettings({ file: { path: 'f', values: { [name]: value } } })[name], expected)
+      assert.deepEqual(readSettings({ given: { [name]: value } })[name], expected)
     }
     for (const value of examples[name].wrongValues) {
       const [filed] = faultsOf(() => readSettings({ file: { path: 'f.json', values: { [name]: value } } }))
@@ -529,15 +590,17 @@ for (const name of Object.keys(examples) as Name[]) {
       const [given] = faultsOf(() => readSettings({ given: { [name]: value } }))
       assert.equal(given?.place, `\`${name}\` (settings)`, JSON.stringify(value))
       const saysItself =
-        name === 'database' || name === 'accounts.providers' || /remove it/.test(given.message)
+        name === 'database' ||
+        name === 'accounts.providers' ||
+        /remove it|write a unit|^`|^has `/.test(given.message)
       assert.ok(given.message.includes(kind.expected) || given.message.includes('`x`') || saysItself)
     }
   })
 }
 
 test('the first source with a setting takes precedence: argument, environment, file, default', () => {
-  const file = { path: 'f', values: { port: 1, bodyLimit: 1, host: 'f' } }
-  const environment = { PORT: '2', PORTICO_BODY_LIMIT: '2', HOST: '' }
+  const file = { path: 'f', values: { port: 1, bodyLimit: '1 B', host: 'f' } }
+  const environment = { PORT: '2', PORTICO_BODY_LIMIT: '2 B', HOST: '' }
   const settings = readSettings({ given: { port: 3, host: undefined }, environment, file })
   assert.deepEqual([settings.port, settings.bodyLimit, settings.host, settings.cors], [3, 2, 'f', true])
 })
@@ -566,6 +629,43 @@ test('all faults are reported at once, each with its place', () => {
     '`cors` (portico.config.json)',
     '`prot` (portico.config.json)',
   ])
+})
+
+test('a duration or a size without a unit is refused with its place and an example', () => {
+  const messageOf = (environment: Readonly<Record<string, string>>) =>
+    faultsOf(() => readSettings({ environment }))
+      .map(({ place, message }) => `${place}: ${message}`)
+      .join()
+  const expected = [
+    ['PORTICO_MAX_ANSWER', '16777216', 'write a unit, for instance "16 MiB".'],
+    ['PORTICO_MAX_DELAY', '500', 'write a unit, for instance "500 ms".'],
+    ['PORTICO_SHUTDOWN', 'grace=10', '`grace`: write a unit, for instance "10 s".'],
+    [
+      'PORTICO_CACHE_SIZE',
+      '64 MB',
+      'has the unknown unit `MB`: write one of B, KiB, MiB, GiB, TiB, for instance "64 MiB".',
+    ],
+    [
+      'PORTICO_KEEP_ALIVE_TIMEOUT',
+      '1500 ms',
+      'must be a duration from `1 s` to `1 h`, a whole number of s, for instance `72 s`. It is "1500 ms".',
+    ],
+  ] as const
+  for (const [variable, text, message] of expected)
+    assert.equal(messageOf({ [variable]: text }), `${variable} (environment): ${message}`)
+  const [filed] = faultsOf(() => readSettings({ file: { path: 'f.json', values: { bodyLimit: 4194304 } } }))
+  assert.deepEqual(filed, { place: '`bodyLimit` (f.json)', message: 'write a unit, for instance "4 MiB".' })
+})
+
+test('a duration may have decimals, if it is a whole number of its smallest unit', () => {
+  const { maxDelay, secretOverlap } = readSettings({
+    given: { maxDelay: '1.5 s', secretOverlap: '1.5 h' },
+  })
+  assert.deepEqual([maxDelay, secretOverlap], [1500, 5_400_000])
+})
+
+test('there are at most 60 settings', () => {
+  assert.ok(Object.keys(settingsTable).length <= 60)
 })
 
 test('names of Object.prototype are not settings', () => {
@@ -652,15 +752,15 @@ test('the errors page lists every code with its status', () => {
 test('a group of settings is an object, or names with a dot', () => {
   const grouped = readSettings({ given: { graphql: { documents: 'registered' } } })
   const dotted = readSettings({ given: { 'graphql.documents': 'registered' } })
-  const filed = readSettings({ file: { path: 'c.json', values: { graphql: { maxDepth: 5 } } } })
-  assert.equal(grouped['graphql.documents'], 'registered')
-  assert.equal(dotted['graphql.documents'], 'registered')
-  assert.equal(filed['graphql.maxDepth'], 5)
+  const filed = readSettings({ file: { path: 'c.json', values: { graphql: { limits: { depth: 5 } } } } })
+  assert.equal(grouped['graphql.documents'].mode, 'registered')
+  assert.equal(dotted['graphql.documents'].mode, 'registered')
+  assert.equal(filed['graphql.limits'].depth, 5)
 })
 
 test('the type of given settings has every group', () => {
   const given: Required<Pick<GivenSettings, 'logic' | 'theme'>> = {
-    logic: { actionTimeout: 500 },
+    logic: { actionTimeout: '500 ms' },
     theme: { name: 'Blog' },
   }
   const settings = readSettings({ given })
@@ -679,7 +779,7 @@ test('an undefined member of a provider gets its default', () => {
 
 test('an undefined group has no effect', () => {
   const settings = readSettings({ given: { graphql: undefined, redis: undefined } })
-  assert.equal(settings['graphql.documents'], 'any')
+  assert.equal(settings['graphql.documents'].mode, 'any')
 })
 
 test('an unknown member of a group, and a group that is not an object, are faults', () => {
@@ -701,12 +801,14 @@ test('variables that look like settings and are none are named, with the one tha
     PORTICO_ACCOUNTS_SIGN_UP: 'off',
     PORTICO_RATELIMIT: '60',
     PORTICO_NOTHING: 'x',
+    PORTICO_CACHE_BYTES: '0',
     PORTICO_PORT: '8080',
   }
   assert.deepEqual(settingsWarnings(environment), [
     'the variable PORTICO_ACCOUNTS_SIGN_UP is not a setting and has no effect: did you mean PORTICO_SIGN_UP?',
     'the variable PORTICO_RATELIMIT is not a setting and has no effect: did you mean PORTICO_RATE_LIMIT?',
     'the variable PORTICO_NOTHING is not a setting and has no effect',
+    'the variable PORTICO_CACHE_BYTES is not a setting and has no effect',
     'the variable PORTICO_PORT is not a setting and has no effect: did you mean PORT?',
   ])
 })

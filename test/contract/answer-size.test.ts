@@ -12,7 +12,7 @@ import { assertFits, assertTooLarge } from './answers.ts'
 
 const readBytes = 128 * 1024
 const writeBytes = 64 * 1024
-const settings = { maxAnswer: readBytes, maxWriteAnswer: writeBytes, graphql: { maxCost: 1_000_000 } }
+const settings = { maxAnswer: '128 KiB', graphql: { limits: { cost: 1_000_000 } } } as const
 
 /** Of about 20,000 bytes each in an answer: letters, characters of three bytes, escapes. */
 const bodies = {

@@ -9,7 +9,7 @@ import { sqlite } from '../setups/sqlite.ts'
 import { assertFits, assertTooLarge } from './answers.ts'
 
 const readBytes = 64 * 1024
-const settings = { maxAnswer: readBytes, maxWriteAnswer: readBytes, graphql: { maxCost: 1_000_000 } }
+const settings = { maxAnswer: '64 KiB', graphql: { limits: { cost: 1_000_000 } } } as const
 
 /** Of characters of one byte, of three, and of escapes: about 10,000 bytes each in an answer. */
 const titles = ['x'.repeat(10_000), '雪'.repeat(3333), '"'.repeat(5000)]

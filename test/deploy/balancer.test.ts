@@ -32,7 +32,7 @@ function posting({ url }: BalancedNodes): () => Promise<void> {
 
 describe('behind the load balancer', () => {
   it('a client is identified by its own address, whatever headers it sends', () =>
-    withBalancer({ PORTICO_ADDRESS_RATE_LIMIT: '3' }, async ({ url }) => {
+    withBalancer({ PORTICO_RATE_LIMIT: 'address=3' }, async ({ url }) => {
       const list = `${url}/api/v1/posts`
       await earlyInMinute()
       let first = await getFrom(list, '127.0.0.2')
@@ -150,7 +150,7 @@ async function serving(node: Process): Promise<void> {
 describe('an upgrade without downtime', () => {
   it('replaces one node after the other under load, and no request fails', context =>
     withBalancer(
-      { PORTICO_SHUTDOWN_DELAY: '4', PORTICO_RATE_LIMIT: 'off' },
+      { PORTICO_SHUTDOWN: 'delay=4 s', PORTICO_RATE_LIMIT: 'off' },
       async ({ url, nodes, restart }) => {
         let stopped = false
         const running = load(url, () => stopped)
@@ -175,7 +175,7 @@ describe('an upgrade without downtime', () => {
     ))
 
   it('closes WebSockets with 1001, and their clients reconnect to the other node', () =>
-    withBalancer({ PORTICO_SHUTDOWN_DELAY: '3' }, async ({ url, nodes }) => {
+    withBalancer({ PORTICO_SHUTDOWN: 'delay=3 s' }, async ({ url, nodes }) => {
       const open = () =>
         new Promise<WebSocket>((resolve, reject) => {
           const socket = new WebSocket(`${url.replace('http', 'ws')}/graphql`, 'graphql-transport-ws')

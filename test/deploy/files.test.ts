@@ -31,6 +31,8 @@ function checkEnvironment(environment: Environment): void {
 
 const seconds = (value: string | undefined) => Number.parseInt(value ?? '0', 10)
 
+const shutdownOf = ({ PORTICO_SHUTDOWN }: Environment) => ({ PORTICO_SHUTDOWN })
+
 interface ComposeService {
   readonly image?: string
   readonly environment?: Environment
@@ -51,8 +53,8 @@ describe('compose.yaml', () => {
     assert.equal(nodes.length, 2)
     for (const [, { environment = {}, stop_grace_period }] of nodes) {
       checkEnvironment(environment)
-      const { PORTICO_SHUTDOWN_DELAY: delay, PORTICO_SHUTDOWN_GRACE: grace } = environment
-      assert.ok(seconds(stop_grace_period) > seconds(delay) + seconds(grace))
+      const { delay, grace } = readSettings({ environment: shutdownOf(environment) }).shutdown
+      assert.ok(seconds(stop_grace_period) * 1000 > delay + grace)
     }
   })
 
@@ -87,7 +89,8 @@ describe('compose.yaml', () => {
   it('lets nodes serve for longer than the load balancer takes to notice', () => {
     const [, inter, fall] = /inter (\d+)s fall (\d+)/.exec(text('deploy/haproxy.cfg')) ?? []
     for (const [, { environment = {} }] of nodes) {
-      assert.ok(seconds(environment.PORTICO_SHUTDOWN_DELAY) > Number(inter) * Number(fall))
+      const { delay } = readSettings({ environment: shutdownOf(environment) }).shutdown
+      assert.ok(delay > Number(inter) * Number(fall) * 1000)
     }
   })
 
@@ -128,8 +131,8 @@ describe('kubernetes.yaml', () => {
   it('has valid settings, and time for a stop', () => {
     const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]))
     checkEnvironment(environment)
-    const { PORTICO_SHUTDOWN_DELAY: delay, PORTICO_SHUTDOWN_GRACE: grace } = environment
-    assert.ok(spec.terminationGracePeriodSeconds > seconds(delay) + seconds(grace))
+    const { delay, grace } = readSettings({ environment: shutdownOf(environment) }).shutdown
+    assert.ok(spec.terminationGracePeriodSeconds * 1000 > delay + grace)
     const literals = [...text('deploy/kubernetes.yaml').matchAll(/--from-literal=(\w+)=/g)]
     for (const [, name = ''] of literals) assert.ok(variables.has(name), name)
   })

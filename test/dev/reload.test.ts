@@ -84,7 +84,7 @@ test('edits are served however they are saved, and faults are shown while the la
     const reloads = () => dev.output().match(/Reloaded/g)?.length
     const before = reloads()
     dev.write('parts/limits.ts', dev.read('parts/limits.ts'))
-    dev.write('.env', 'PORTICO_BODY_LIMIT=30\n')
+    dev.write('.env', 'PORTICO_BODY_LIMIT=30 B\n')
     await dev.waitFor(/Reloaded in \d+ ms: \.env/)
     assert.equal(reloads(), (before ?? 0) + 1, 'saving without a change causes no reload')
     const body = { title: 'a body of more than thirty bytes' }
@@ -350,7 +350,7 @@ async function reloadUnderLoad(dev: Development): Promise<void> {
   }
 }
 
-const busy = { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN_GRACE: '3600' }
+const busy = { PORTICO_RATE_LIMIT: 'off', LOG_LEVEL: 'warn', PORTICO_SHUTDOWN: 'grace=1 h' }
 
 test('no request is lost during reloads, and event streams, subscriptions and WebSockets resume', () =>
   withDevelopment({ environment: busy }, reloadUnderLoad))

@@ -31,7 +31,7 @@ async function write(url: string, key: string, title: string): Promise<void> {
 }
 
 test('one event answers a thousand waiting polls', async () => {
-  const settings = { maxConnections: 5000, graphql: { maxConnections: 2000 } }
+  const settings = { maxConnections: 5000, quotas: { connections: 2000 } }
   await withFixture(
     settings,
     async ({ url, ann }) => {
@@ -53,7 +53,7 @@ test('one event answers a thousand waiting polls', async () => {
 
 test('a caller has one limit for open polls and streams together, and a closed one frees its place', async () => {
   await withFixture(
-    { graphql: { maxConnections: 2 } },
+    { quotas: { connections: 2 } },
     async ({ url, ann, ben }) => {
       const first = await stream(url, '', { key: ann.key })
       const second = requestPage(url, 'wait=30', ann.key)
@@ -80,7 +80,7 @@ test('a caller has one limit for open polls and streams together, and a closed o
 
 test('a caller has one limit for distinct requests of polls, streams and subscriptions', async () => {
   await withFixture(
-    { graphql: { maxDistinctSubscriptions: 2 } },
+    { quotas: { distinctSubscriptions: 2 } },
     async ({ url, ann, ben }) => {
       const titled = (title: string) => `collections=notes&title[contains]=${title}`
       const first = await stream(url, titled('a'), { key: ann.key })
@@ -177,7 +177,7 @@ test('filters are limited by the size of the header block and by their number', 
 
 test('anonymous clients of one address share a limit', async () => {
   await withFixture(
-    { graphql: { maxAnonymousConnections: 1 } },
+    { quotas: { addressConnections: 1 } },
     async ({ url }) => {
       const first = await stream(url)
       assert.equal(first.status, 200)

@@ -26,7 +26,7 @@ const shown = ({ type, changed, data, truncated }: Large) => ({
 
 for (const setup of setups) {
   describe(setup.name, () => {
-    const withFixture = sharedFixtures(setup, { maxAnswer }, notes)
+    const withFixture = sharedFixtures(setup, { maxAnswer: '64 KiB' }, notes)
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) => it(name, () => withFixture(use))
     const end = async (url: string) => (await fetchPage(url, 'collections=notes')).meta.next_after
 

@@ -140,7 +140,11 @@ async function openReceiver() {
 
 for (const setup of [sqlite, postgres]) {
   describe(setup.name, () => {
-    const withFixture = sharedFixtures(setup, { maxAnswer, webhooks: { allowPrivate: true } }, declaration)
+    const withFixture = sharedFixtures(
+      setup,
+      { maxAnswer: '64 KiB', webhooks: { allowPrivate: true } },
+      declaration,
+    )
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) => it(name, () => withFixture(use))
     const writer =
       ({ call, ann: { key } }: Fixture) =>

@@ -27,7 +27,7 @@ const parallelRequests = 20
 const scope = 'openid offline_access read:post read:user'
 const withConsent = { prompt: 'consent' }
 /** Disables the replay of a response to clients that refresh twice at the same time, which has its own test. */
-const strict = { 'oauth.refreshReplay': 0 } as object
+const strict = { 'oauth.refreshReplay': '0 s' } as object
 
 interface TokenResponse {
   readonly status: number

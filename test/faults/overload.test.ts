@@ -39,8 +39,8 @@ async function withProcess(use: (running: RunningService) => Promise<void>): Pro
       PORTICO_MODEL: modelFile,
       PORTICO_ADMIN_API_KEY: key,
       PORTICO_RATE_LIMIT: 'off',
-      PORTICO_CACHE_BYTES: '0',
-      PORTICO_MAX_DELAY: '200',
+      PORTICO_CACHE_SIZE: '0 B',
+      PORTICO_MAX_DELAY: '200 ms',
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

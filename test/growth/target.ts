@@ -7,10 +7,9 @@ import type { Target } from './requests.ts'
 
 const settings: GivenSettings = {
   rateLimit: 'off',
-  addressRateLimit: 'off',
   trustProxy: 1,
   // Slow requests are to be measured, not refused.
-  maxDelay: 60_000,
+  maxDelay: '60 s',
 }
 
 export function withTarget(use: (target: Target) => Promise<void>): Promise<void> {

@@ -6,7 +6,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Call, Reply } from '../../src/call.ts'
-import { readSettings, type Settings } from '../../src/config.ts'
+import { type GivenSettings, readSettings } from '../../src/config.ts'
 import type { ApiError } from '../../src/errors.ts'
 import { createOverloadReplies } from '../../src/http/overload-reply.ts'
 import { SlowClients } from '../../src/http/slow-clients.ts'
@@ -31,7 +31,7 @@ const closed = closedAfterEach<HttpServer>(server => {
 
 async function open(
   answer: (exchange: Exchange) => Reply | Promise<Reply>,
-  overrides: Partial<Settings> = {},
+  overrides: GivenSettings = {},
 ): Promise<OpenedServer> {
   const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...overrides } })
   const changes: OpenedServer['changes'] = []
@@ -82,7 +82,7 @@ async function sendAtOnce(port: number, requests: readonly string[]) {
 const paths = (count: number) => Array.from({ length: count }, (_, nth) => `/${nth}`)
 
 test('requests that do not fit into one turn of the event loop are queued, and served in order', async () => {
-  const { port, answered } = await open(slow(5), { maxDelay: 60_000 })
+  const { port, answered } = await open(slow(5), { maxDelay: '60000 ms' })
   const answers = await sendAtOnce(port, [
     paths(40)
       .map(path => get(path).replace('Connection: close\r\n', ''))
@@ -109,14 +109,14 @@ async function flood(port: number, refusals = 30, request = get('/')) {
 }
 
 test('a burst is served completely, however long it takes', async () => {
-  const { port, changes } = await open(slow(2), { maxDelay: 50 })
+  const { port, changes } = await open(slow(2), { maxDelay: '50 ms' })
   const answers = await sendAtOnce(port, paths(15).map(get))
   assert.ok(answers.every(({ status }) => status === 200))
   assert.deepEqual(changes, [])
 })
 
 test('a request that would wait too long is refused immediately; the others are served', async () => {
-  const { port, server, changes } = await open(slow(10), { maxDelay: 100 })
+  const { port, server, changes } = await open(slow(10), { maxDelay: '100 ms' })
   const { served, refused } = await flood(port)
   assert.ok(served.length >= 20, `${served.length} served`)
   for (const { headers, body } of refused) {
@@ -145,7 +145,7 @@ test('requests with a body are queued and served, too', async () => {
       workFor(10)
       return { ...fine, body: exchange.body }
     },
-    { maxDelay: 100 },
+    { maxDelay: '100 ms' },
   )
   const { served } = await flood(port, 20, post('/', 'a body'))
   assert.ok(served.length >= 20, `${served.length} served`)
@@ -154,14 +154,14 @@ test('requests with a body are queued and served, too', async () => {
 })
 
 test('without a maximum delay no request is refused', async () => {
-  const { port, changes } = await open(slow(5), { maxDelay: 0 })
+  const { port, changes } = await open(slow(5), { maxDelay: '0 ms' })
   const answers = await sendAtOnce(port, paths(60).map(get))
   assert.ok(answers.every(({ status }) => status === 200))
   assert.deepEqual(changes, [])
 })
 
 test('health checks are always answered, ahead of the queue', async () => {
-  const { port, server } = await open(slow(10), { maxDelay: 100 })
+  const { port, server } = await open(slow(10), { maxDelay: '100 ms' })
   const flooding = flood(port, 1000)
   while (!server.admission.shedder.isOverloaded) await sleep(10)
   for (const path of ['/healthz', '/readyz', '/metrics?x']) {
@@ -175,7 +175,7 @@ test('health checks are always answered, ahead of the queue', async () => {
 })
 
 test('a request whose client has disconnected is not served', async () => {
-  const { port, answered, server } = await open(slow(30), { maxDelay: 60_000 })
+  const { port, answered, server } = await open(slow(30), { maxDelay: '60000 ms' })
   const sockets = await Promise.all(paths(20).map(() => openConnection(port)))
   sockets.forEach((socket, nth) => void socket.write(get(`/${nth}`)))
   while (server.admission.shedder.length < 5) await sleep(1)
@@ -185,7 +185,7 @@ test('a request whose client has disconnected is not served', async () => {
 })
 
 test('a WebSocket is not opened while requests are refused', async () => {
-  const { port } = await open(slow(10), { maxDelay: 100 })
+  const { port } = await open(slow(10), { maxDelay: '100 ms' })
   const upgrade =
     'GET /socket HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n'
   assert.match(await sendRaw(port, upgrade), /^HTTP\/1\.1 101/)
@@ -253,7 +253,7 @@ test('a connection over the limit closes a few idle ones', async () => {
 test('a request on a connection over the limit gets a 503, and connections beyond 110 % of the limit are closed', async () => {
   const { port, server } = await open(exchange => (exchange.path === '/hold' ? hold() : fine), {
     maxConnections: 5,
-    shutdownGrace: 0,
+    shutdown: { grace: '0 s' },
   })
   const busy = await Promise.all(paths(5).map(() => openConnection(port)))
   for (const socket of busy) socket.write('GET /hold HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -313,7 +313,7 @@ async function sendLargeResponse(
 }
 
 test('a client that does not read its response is disconnected', async () => {
-  const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
+  const readers = new SlowClients({ timeoutMs: 1000, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
     const res = await sendLargeResponse(server, readers, dialIn)
     assert.ok(readers.bytes > 0)
@@ -324,7 +324,7 @@ test('a client that does not read its response is disconnected', async () => {
 })
 
 test('when unread bytes exceed the limit, the client that has waited longest is disconnected', async () => {
-  const readers = new SlowClients({ timeoutSeconds: 60, maxBytes: 40 * 1024 * 1024 })
+  const readers = new SlowClients({ timeoutMs: 60_000, maxBytes: 40 * 1024 * 1024 })
   await withReaders(async (server, dialIn) => {
     const first = await sendLargeResponse(server, readers, dialIn)
     const second = await sendLargeResponse(server, readers, dialIn)
@@ -337,7 +337,7 @@ test('when unread bytes exceed the limit, the client that has waited longest is 
 
 test('a longer response may be read for longer', t => {
   t.mock.timers.enable({ apis: ['setInterval'] })
-  const readers = new SlowClients({ timeoutSeconds: 0, maxBytes: 1e9, minBytesPerSecond: 1000 })
+  const readers = new SlowClients({ timeoutMs: 0, maxBytes: 1e9, minBytesPerSecond: 1000 })
   const respond = (writableLength: number) => {
     const socket = {
       writableLength,
@@ -356,7 +356,7 @@ test('a longer response may be read for longer', t => {
 })
 
 test('a client that reads its response in time keeps its connection', async () => {
-  const readers = new SlowClients({ timeoutSeconds: 1, maxBytes: 1e9, minBytesPerSecond: 1e9 })
+  const readers = new SlowClients({ timeoutMs: 1000, maxBytes: 1e9, minBytesPerSecond: 1e9 })
   await withReaders(async (server, dialIn) => {
     let reader: Socket | undefined
     const res = await sendLargeResponse(server, readers, async () => {

@@ -91,7 +91,7 @@ const off: GivenSettings = { rateLimit: 'off' }
 
 suite('the connection quota', () => {
   test('limits an anonymous address; a handshake over the limit gets a 429', async () => {
-    await withService({ ...off, graphql: { maxAnonymousConnections: 3 } }, async service => {
+    await withService({ ...off, quotas: { addressConnections: 3 } }, async service => {
       const all = await Promise.all([openInitialised(service), openInitialised(service), open(service)])
       const answer = await openRefused(service)
       assert.equal(answer.statusCode, 429)
@@ -110,7 +110,7 @@ suite('the connection quota', () => {
   })
 
   test('counts event streams together with WebSockets', async () => {
-    await withService({ ...off, graphql: { maxAnonymousConnections: 2 } }, async service => {
+    await withService({ ...off, quotas: { addressConnections: 2 } }, async service => {
       await openInitialised(service)
       const events = await stream(service)
       assert.equal(events.statusCode, 200)
@@ -124,27 +124,24 @@ suite('the connection quota', () => {
   })
 
   test('counts a connection for the user of its connection_init', async () => {
-    await withService(
-      { ...off, graphql: { maxAnonymousConnections: 1, maxConnections: 2 } },
-      async service => {
-        const payload = { Authorization: `Bearer ${service.key}` }
-        const first = await openInitialised(service, payload)
-        await openInitialised(service, payload)
-        const third = await open(service)
-        third.send({ type: 'connection_init', payload })
-        const [code, reason] = await third.closed
-        assert.equal(code, 1013)
-        assert.match(reason, /2 open WebSockets/)
-        assert.equal((await openRefused(service, payload)).statusCode, 429)
-        first.socket.close()
-        await first.closed
-        await open(service, payload)
-      },
-    )
+    await withService({ ...off, quotas: { addressConnections: 1, connections: 2 } }, async service => {
+      const payload = { Authorization: `Bearer ${service.key}` }
+      const first = await openInitialised(service, payload)
+      await openInitialised(service, payload)
+      const third = await open(service)
+      third.send({ type: 'connection_init', payload })
+      const [code, reason] = await third.closed
+      assert.equal(code, 1013)
+      assert.match(reason, /2 open WebSockets/)
+      assert.equal((await openRefused(service, payload)).statusCode, 429)
+      first.socket.close()
+      await first.closed
+      await open(service, payload)
+    })
   })
 
   test('does not count a malformed handshake', async () => {
-    await withService({ ...off, graphql: { maxAnonymousConnections: 1 } }, async service => {
+    await withService({ ...off, quotas: { addressConnections: 1 } }, async service => {
       const broken = 'Host: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13'
       for (let nth = 0; nth < 3; nth++) {
         const [answer] = parseResponses(
@@ -165,7 +162,7 @@ suite('the connection quota', () => {
   })
 
   test('counts IPv6 addresses by their network', async () => {
-    await withService({ ...off, trustProxy: 1, graphql: { maxAnonymousConnections: 1 } }, async service => {
+    await withService({ ...off, trustProxy: 1, quotas: { addressConnections: 1 } }, async service => {
       await open(service, { 'X-Forwarded-For': '2001:db8::1' })
       assert.equal((await openRefused(service, { 'X-Forwarded-For': '2001:db8::2' })).statusCode, 429)
       await open(service, { 'X-Forwarded-For': '2001:db8:0:1::1' })
@@ -189,7 +186,7 @@ async function untilServed(service: TestService): Promise<void> {
 suite('when there are too many connections', () => {
   test('closes idle WebSockets with 1013, anonymous ones first; others stay open', async () => {
     await withService(
-      { ...off, trustProxy: 1, maxConnections: 10, graphql: { maxAnonymousConnections: 5 } },
+      { ...off, trustProxy: 1, maxConnections: 10, quotas: { addressConnections: 5 } },
       async service => {
         const address = (nth: number) => ({ 'X-Forwarded-For': `192.0.2.${nth}` })
         const busy = await open(service, address(1))

@@ -6,10 +6,10 @@ import { Duplex } from 'node:stream'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Reply, StreamedBody } from '../../src/call.ts'
-import { readSettings, type Settings } from '../../src/config.ts'
+import { type GivenSettings, readSettings } from '../../src/config.ts'
 import { ApiError } from '../../src/errors.ts'
 import { endWith } from '../../src/http/raw-response.ts'
-import { createHttp, type Exchange, type HttpServer } from '../../src/http.ts'
+import { createHttp, type Exchange, type HttpParts, type HttpServer } from '../../src/http.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openConnection, parseResponses, readToEnd, sendRaw } from './raw-client.ts'
@@ -46,7 +46,11 @@ function echo(exchange: Exchange): Reply | Promise<Reply> {
   return exchange.readBody(bodyLimitBytes)?.then(echoed) ?? echoed()
 }
 
-async function open(answer = echo, overrides: Partial<Settings> = {}): Promise<OpenedServer> {
+async function open(
+  answer = echo,
+  overrides: GivenSettings = {},
+  timeouts?: HttpParts['timeouts'],
+): Promise<OpenedServer> {
   const settings = readSettings({ given: { port: 0, host: '127.0.0.1', ...overrides } })
   const sent: SentReply[] = []
   const faults: unknown[] = []
@@ -55,6 +59,7 @@ async function open(answer = echo, overrides: Partial<Settings> = {}): Promise<O
     errorReply,
     onSent: (exchange, status, bytes) => sent.push({ exchange, status, bytes }),
     onFault: error => faults.push(error),
+    ...(timeouts && { timeouts }),
   })
   closed(server)
   await server.listen()
@@ -316,7 +321,7 @@ test('a connection stays open after a small unread body, and is closed after a l
     () => {
       throw new ApiError('UNAUTHORIZED')
     },
-    { maxDelay: 0 },
+    { maxDelay: '0 ms' },
   )
   const post = (length: number) =>
     `POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${'a'.repeat(length)}`
@@ -383,12 +388,12 @@ test('HTTP/1.0 gets no 100 (RFC 9110, 10.1.1)', async () => {
 })
 
 test('headers that never end get a 408', async () => {
-  const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 2 })
+  const { port } = await open(echo, {}, { headersMs: 1000, requestMs: 2000 })
   isError(await sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n'), 408, 'REQUEST_TIMEOUT')
 })
 
 test('a body that never ends gets a 408', async () => {
-  const { port } = await open(echo, { headersTimeout: 1, requestTimeout: 1 })
+  const { port } = await open(echo, {}, { headersMs: 1000, requestMs: 1000 })
   isError(
     await sendRaw(port, 'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc'),
     408,
@@ -662,14 +667,14 @@ test('a stop finishes running requests, accepts no new ones, and closes idle con
   assert.equal(server.running(), 0)
 })
 
-test('a stop waits at most shutdownGrace for requests that never end', async () => {
+test('a stop waits at most shutdown.grace for requests that never end', async () => {
   const started = Promise.withResolvers<void>()
   const { port, server } = await open(
     () => {
       started.resolve()
       return new Promise<Reply>(() => {})
     },
-    { shutdownGrace: 0 },
+    { shutdown: { grace: '0 s' } },
   )
   const output = sendRaw(port, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
   await started.promise
@@ -690,7 +695,7 @@ for (const [name, request] of refusedForGood) {
   test(`a stop does not wait for a client that keeps its side open after ${name}`, {
     timeout: 8000,
   }, async () => {
-    const settings = readSettings({ given: { port: 0, host: '127.0.0.1', shutdownGrace: 0 } })
+    const settings = readSettings({ given: { port: 0, host: '127.0.0.1', shutdown: { grace: '0 s' } } })
     const server = createHttp(settings, {
       answer: echo,
       errorReply,

@@ -9,6 +9,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { WebSocket } from 'ws'
 import type { GivenSettings } from '../../src/config.ts'
+import { transportLimits } from '../../src/graphql/limits/transport-limits.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openConnection } from './raw-client.ts'
 
@@ -73,7 +74,7 @@ async function subscribe(
   }
 }
 
-const quiet: GivenSettings = { rateLimit: 'off', graphql: { maxOperations: 10_000 } }
+const quiet: GivenSettings = { rateLimit: 'off' }
 
 /** The growth of live memory over twenty-five calls that allocate 900 kB each, after five calls to warm up. */
 async function growth(once: (nth: number) => Promise<void>): Promise<number> {
@@ -173,7 +174,7 @@ test('a cached plan does not keep the variables of its operation', async () => {
     'query ($a: String!) { posts(filter: { and: [{ title: { eq: $a } }] }) { id } }',
     'mutation ($a: String!) { updatePost(id: "99", body: $a) { id } }',
   ]
-  await withService({ ...quiet, cacheBytes: 0 }, async service => {
+  await withService({ ...quiet, cacheSize: '0 B' }, async service => {
     for (const [at, document] of documents.entries()) {
       const grown = await growth(async nth => {
         // A different document each time, so that each has its own plan.
@@ -191,24 +192,28 @@ test('a cached plan does not keep the variables of its operation', async () => {
   })
 })
 
+const { maxSubscriptionBytes, maxCallerBytes } = transportLimits
+
 /** Its argument is kept, because each event needs it. */
 const withArgument =
   'subscription ($title: String!) { newPost { author { posts(filter: { title: { eq: $title } }) { id } } } }'
 
 suite('the memory of subscriptions is limited over both transports', () => {
-  const bounds = { maxOperations: 10_000, maxSubscriptionBytes: 60_000, maxCallerBytes: 100_000 }
   const ask = (length: number, title = 't') => ({
     query: withArgument,
     variables: { title: title.repeat(length) },
   })
 
   test('a subscription that would keep too much is refused with the size and the limit', async () => {
-    await withService({ rateLimit: 'off', graphql: bounds }, async service => {
-      const refusal = /would retain \d+ bytes, for its document and its arguments; at most 60000 are allowed/
-      const [received] = await subscribe(await open(service), '1', ask(30_000))
+    await withService(quiet, async service => {
+      const refusal = new RegExp(
+        `would retain \\d+ bytes, for its document and its arguments; at most ${maxSubscriptionBytes} are allowed`,
+      )
+      const tooLong = ask(maxSubscriptionBytes / 2)
+      const [received] = await subscribe(await open(service), '1', tooLong)
       assert.match(JSON.stringify(received), refusal)
       assert.match(JSON.stringify(received), /"code":"PAYLOAD_TOO_LARGE"/)
-      const answer = await stream(service, ask(30_000))
+      const answer = await stream(service, tooLong)
       assert.equal(answer.statusCode, 413)
       assert.match(Buffer.concat(await answer.toArray()).toString(), refusal)
       assert.deepEqual(await subscribe(await open(service), '1', ask(10)), [])
@@ -216,19 +221,25 @@ suite('the memory of subscriptions is limited over both transports', () => {
   })
 
   test('subscriptions of one caller are limited in total, and share their document', async () => {
-    await withService({ rateLimit: 'off', graphql: bounds }, async service => {
+    await withService(quiet, async service => {
       const [one, other] = [await open(service), await open(service)]
-      // About 10 kB for the document, and 20 kB for the arguments of each.
-      for (const id of ['1', '2']) assert.deepEqual(await subscribe(one, id, ask(10_000, id)), [])
-      const kept = await stream(service, ask(10_000, '3'))
+      // About 10 kB for the document, and two bytes per character of the arguments of each.
+      const length = 120_000
+      const large = (nth: number) => ask(length + nth)
+      const fitting = Math.floor((maxCallerBytes - 20_000) / (2 * length + 1000))
+      for (let nth = 1; nth < fitting; nth++)
+        assert.deepEqual(await subscribe(one, String(nth), large(nth)), [], `${nth}`)
+      const kept = await stream(service, large(fitting))
       assert.equal(kept.statusCode, 200)
-      const refusal = /open subscriptions would retain \d+ bytes; at most 100000 are allowed/
-      for (const id of ['4', '5']) {
-        const [received] = await subscribe(id === '4' ? one : other, id, ask(15_000, id))
+      const refusal = new RegExp(
+        `open subscriptions would retain \\d+ bytes; at most ${maxCallerBytes} are allowed`,
+      )
+      for (const [socket, nth] of [[one, 200] as const, [other, 201] as const]) {
+        const [received] = await subscribe(socket, String(nth), large(nth))
         assert.match(JSON.stringify(received), refusal)
         assert.match(JSON.stringify(received), /"code":"RATE_LIMITED"/)
       }
-      assert.equal((await stream(service, ask(15_000, '6'))).statusCode, 429)
+      assert.equal((await stream(service, large(202))).statusCode, 429)
       // Another caller has their own limit.
       const headers = { 'Content-Type': 'application/json', Accept: 'text/event-stream' }
       const anonymous = await fetch(`${service.url}/graphql`, {
@@ -239,13 +250,13 @@ suite('the memory of subscriptions is limited over both transports', () => {
       assert.equal(anonymous.status, 200)
       await anonymous.body?.cancel()
       one.send({ type: 'complete', id: '1' })
-      assert.deepEqual(await subscribe(one, '7', ask(15_000, '7')), [])
+      assert.deepEqual(await subscribe(one, '203', large(203)), [])
       kept.destroy()
     })
   })
 
   test('subscriptions to the same document get the event each, with or without undeclared variables', async () => {
-    await withService({ rateLimit: 'off', graphql: bounds }, async service => {
+    await withService(quiet, async service => {
       const socket = await open(service)
       const query = 'subscription { newPost { title } }'
       await subscribe(socket, '1', { query })

@@ -96,7 +96,7 @@ function requestRepeatedly(socket: Socket, times: number): Promise<string[]> {
 }
 
 test('every request of clients that retry immediately gets a response', async () => {
-  const server = createHttp(readSettings({ given: { port: 0, host: '127.0.0.1', maxDelay: 20 } }), {
+  const server = createHttp(readSettings({ given: { port: 0, host: '127.0.0.1', maxDelay: '20 ms' } }), {
     answer() {
       workFor(0.2)
       return { status: 200, headers: [], body: 'fine' }

@@ -60,8 +60,8 @@ interface Deployment {
 
 const unlimited: GivenSettings = {
   rateLimit: 'off',
-  webhooks: { allowPrivate: true, maxPerUser: 10_000 },
-  graphql: { maxSubscriptions: 100_000, maxConnections: 100_000 },
+  webhooks: { allowPrivate: true },
+  quotas: { webhooks: 10_000, subscriptions: 100_000, connections: 100_000 },
 }
 
 async function openDeployment(database: LedgerOptions['database'], key: string): Promise<Deployment> {

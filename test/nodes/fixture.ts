@@ -21,7 +21,7 @@ export async function withNodesFixture(
   try {
     const cluster = await startCluster({
       nodes,
-      settings: { redis: { url: redis.url, timeout: 5000 }, ...settings },
+      settings: { redis: { url: redis.url, timeout: '5 s' }, ...settings },
       environment: { PORTICO_ADMIN_API_KEY: key },
     })
     try {

@@ -15,7 +15,7 @@ test('stopping a node ends subscriptions at once, over WebSockets and server-sen
   const { database } = deployment
   const cluster = await startCluster({
     nodes: 1,
-    settings: { database, shutdownGrace: 60 },
+    settings: { database, shutdown: { grace: '60 s' } },
     environment: { PORTICO_ADMIN_API_KEY: key },
   })
   try {

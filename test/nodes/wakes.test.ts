@@ -70,7 +70,7 @@ async function withNodes(
     host: '127.0.0.1',
     logLevel: 'silent',
     adminApiKey: key,
-    redis: { url: redis.url, timeout: 5000 },
+    redis: { url: redis.url, timeout: '5 s' },
     ...backend.settings,
   } as const
   const writer = await serve(blog, settings)

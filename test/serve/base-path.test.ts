@@ -65,7 +65,7 @@ function addressesIn(page: string): readonly string[] {
 }
 
 test('every address of pages keeps the base path, and is answered with it and without it', () =>
-  withService({ baseUrl: base, rateLimit: 'off', addressRateLimit: 'off' }, async ({ call }) => {
+  withService({ baseUrl: base, rateLimit: 'off' }, async ({ call }) => {
     const seen = new Set<string>()
     const pages = [
       '/backend/',
@@ -92,7 +92,7 @@ test('every address of pages keeps the base path, and is answered with it and wi
   }))
 
 test('documents, locations and cookies keep the base path', () =>
-  withService({ baseUrl: base, rateLimit: 'off', addressRateLimit: 'off' }, async ({ call, key, url }) => {
+  withService({ baseUrl: base, rateLimit: 'off' }, async ({ call, key, url }) => {
     for (const path of [
       '/.well-known/oauth-authorization-server/backend',
       '/.well-known/oauth-authorization-server',
@@ -128,7 +128,7 @@ test('documents, locations and cookies keep the base path', () =>
   }))
 
 test('an authorization request leads to pages and cookies below the base path', () =>
-  withService({ baseUrl: base, rateLimit: 'off', addressRateLimit: 'off' }, async ({ call, key, url }) => {
+  withService({ baseUrl: base, rateLimit: 'off' }, async ({ call, key, url }) => {
     const app = { name: 'Reader', redirect_uris: ['https://app.example/back'], scopes: ['read:post'] }
     const { json } = await call('/api/v1/oauth_apps', { method: 'POST', key, body: app })
     const query = new URLSearchParams({

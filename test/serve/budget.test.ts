@@ -6,7 +6,8 @@ import { client, until } from '../transports/service.ts'
 import { withService } from './service.ts'
 
 const requestsPerMinute = 500
-const costPerRequest = 10
+
+import { costPerRequest } from '../../src/graphql/limits/transport-limits.ts'
 
 const names = [
   'x-ratelimit-limit',
@@ -17,8 +18,7 @@ const names = [
 ]
 
 test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operations draw their cost', async () => {
-  const settings = { rateLimit: requestsPerMinute, graphql: { costPerRequest } }
-  await withService(settings, async ({ call, url, key }) => {
+  await withService({ rateLimit: requestsPerMinute }, async ({ call, url, key }) => {
     await earlyInMinute()
     const remaining = async () => {
       const { headers } = await call('/api/v1/posts', { key })
@@ -27,7 +27,8 @@ test('REST, GraphQL over HTTP and WebSocket share one budget, and GraphQL operat
     }
     const before = await remaining()
     assert.equal(before, requestsPerMinute - 1)
-    const query = '{ posts(limit: 80) { id title } }'
+    const posts = 'posts(limit: 80) { id title }'
+    const query = `{ a: ${posts} b: ${posts} c: ${posts} }`
     const response = await call('/graphql', { method: 'POST', key, body: { query } })
     assert.equal(response.status, 200, response.text)
     for (const name of names) assert.ok(response.headers.has(name), name)

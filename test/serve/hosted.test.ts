@@ -254,7 +254,7 @@ test('an incomplete request does not delay a stop for longer than the grace peri
       await output
     },
     plain,
-    { shutdownGrace: 1 },
+    { shutdown: { grace: '1 s' } },
   )
 })
 
@@ -278,7 +278,7 @@ test('a request that arrives after its client has disconnected does not delay a 
       await passed.promise
     },
     host,
-    { shutdownGrace: 1 },
+    { shutdown: { grace: '1 s' } },
   )
 })
 

@@ -5,7 +5,7 @@ import { earlyInMinute } from '../cluster/window.ts'
 import { type TestService, withService } from './service.ts'
 
 const limit = 6
-const settings = { rateLimit: 'off', addressRateLimit: limit } as const
+const settings = { rateLimit: { user: 'off', address: limit } } as const
 
 const browser = { Accept: 'text/html,application/xhtml+xml,*/*;q=0.8' }
 

@@ -21,7 +21,7 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
       databaseReplicas: standbys,
       databaseConnections: 4,
       secretKeys: [secretKey],
-      cacheBytes: 0,
+      cacheSize: '0 B',
     })
     try {
       const metric = async (name: string) => {

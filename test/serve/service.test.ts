@@ -31,7 +31,7 @@ test('health and readiness checks need no credential and draw no budget', async 
 })
 
 test('metrics count requests by route, refusals and known credentials', async () => {
-  await withService({ rateLimit: 2, addressRateLimit: 100 }, async ({ call, key }) => {
+  await withService({ rateLimit: { user: 2, address: 100 } }, async ({ call, key }) => {
     for (let index = 0; index < 9; index++) await call('/api/v1/posts', { key })
     await call('/api/v1/nothing-of-this-name')
     const { text, headers } = await call('/metrics')
@@ -106,7 +106,7 @@ test('a forged X-Forwarded-For does not give a new budget', async () => {
 })
 
 test('a body is read only from permitted callers, and its size is limited', async () => {
-  await withService({ bodyLimit: 200, rateLimit: 'off' }, async ({ call, key, port }) => {
+  await withService({ bodyLimit: '200 B', rateLimit: 'off' }, async ({ call, key, port }) => {
     const large = { title: 'x'.repeat(300) }
     assert.equal(
       (await call('/api/v1/posts', { method: 'POST', key, body: large })).code,
@@ -146,7 +146,7 @@ test('the first start creates an administrator once; later starts create none', 
 })
 
 test('a stopping service serves for a while, is not ready, and closes connections with their next response', async () => {
-  await withService({ shutdownDelay: 2 }, async ({ service, call }) => {
+  await withService({ shutdown: { delay: '2 s' } }, async ({ service, call }) => {
     assert.equal((await call('/readyz')).headers.get('connection'), 'keep-alive')
     const closed = service.close()
     const ready = await call('/readyz')
@@ -170,7 +170,7 @@ test('a closed service accepts no connections, and closing it again has no effec
 })
 
 test('an invalid model or setting rejects with every fault, and leaves nothing open', async () => {
-  await assert.rejects(serve(blog, { port: 99_999, bodyLimit: 0 }), (error: Error) => {
+  await assert.rejects(serve(blog, { port: 99_999, bodyLimit: '0 B' }), (error: Error) => {
     return error.name === 'SettingsError' && /`port`.*\n.*`bodyLimit`/s.test(error.message)
   })
   const wrong = { kind: 'model', collections: { Posts: undefined } } as unknown as typeof blog

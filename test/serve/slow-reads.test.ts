@@ -83,7 +83,7 @@ let serving: Promise<void>
 before(async () => {
   const started = Promise.withResolvers<void>()
   serving = withService(
-    { rateLimit: 'off', cacheBytes: 0, databaseTimeout: 60_000 },
+    { rateLimit: 'off', cacheSize: '0 B', databaseTimeout: '60 s' },
     async opened => {
       service = opened
       fill(opened.file)
@@ -168,7 +168,7 @@ test('a caller with many scans occupies one of two processes; another caller’s
 
 test('a scan past its deadline is a 503 and nothing else fails; its process is killed and replaced', async () => {
   await withService(
-    { rateLimit: 'off', cacheBytes: 0, databaseTimeout: 6000 },
+    { rateLimit: 'off', cacheSize: '0 B', databaseTimeout: '6 s' },
     async own => {
       fill(own.file)
       const before = new Set(readersOf(process.pid))
@@ -198,7 +198,7 @@ test('each worker has its own reader processes; they finish their reads and exit
     const environment = {
       DATABASE_URL: file,
       WORKERS: '2',
-      PORTICO_CACHE_BYTES: '0',
+      PORTICO_CACHE_SIZE: '0 B',
       PORTICO_RATE_LIMIT: 'off',
     }
     const sorted = '/api/v1/posts?sort=title&per_page=3'

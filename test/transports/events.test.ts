@@ -9,7 +9,7 @@ import { client, json, openWebSocket, post, type RawWebSocket, until } from './s
 
 let blog: Blog
 before(async () => {
-  blog = await openBlog({ graphql: { maxAnonymousConnections: 1000 } })
+  blog = await openBlog({ quotas: { addressConnections: 1000 } })
 })
 after(() => blog.close())
 

@@ -38,7 +38,7 @@ function withRedis({ name, open }: Backend): Backend {
     async open() {
       const [backend, redis] = await Promise.all([open(), RedisServer.start()])
       return {
-        settings: { ...backend.settings, redis: { url: redis.url, timeout: 5000 } },
+        settings: { ...backend.settings, redis: { url: redis.url, timeout: '5 s' } },
         async close() {
           await Promise.all([backend.close(), redis.remove()])
         },

@@ -1,6 +1,7 @@
 /** Workers that read from a standby: a write of one is immediately visible at the other, however far the standby lags. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { GivenSettings } from '../../src/config.ts'
 import { query } from '../databases/postgres.ts'
 import { pauseReplay, resumeReplay, startStandbys, until } from '../databases/replicated.ts'
 import { secretKey } from '../setups/postgres.ts'
@@ -23,12 +24,12 @@ async function withFixture(use: (fixture: Fixture) => Promise<void>): Promise<vo
     const [server] = servers.standbys
     const [standby] = standbys
     assert.ok(server && standby)
-    const settings = {
+    const settings: GivenSettings = {
       database: url,
       databaseReplicas: standbys,
       databaseConnections: maxConnections,
       secretKeys: [secretKey],
-      cacheBytes: 0,
+      cacheSize: '0 B',
     }
     const backend = {
       name: 'PostgreSQL with a standby',

@@ -38,7 +38,7 @@ export function keyCreation(key = generateKey()): Creation {
   return { computed: { prefix: keyPrefix(key), hash: keyHash(key) }, revealed: { key } }
 }
 
-/** For creates of `api_keys`: a user may have `maxKeysPerUser`. */
+/** For creates of `api_keys`. */
 export function newKeyHook(run: Run, maxKeysPerUser: number): CreateHook {
   const refusal = `You may have at most ${maxKeysPerUser} API keys. Revoke one first.`
   const limit = { field: 'user_id', count: maxKeysPerUser, refusal }

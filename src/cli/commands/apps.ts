@@ -43,7 +43,7 @@ function scopesIn(text: string): readonly string[] {
 }
 
 function secretsOf({ run, settings }: OpenedDatabase): AppSecrets {
-  return new AppSecrets({ run, overlapSeconds: settings['oauth.secretOverlap'] })
+  return new AppSecrets({ run, overlapSeconds: settings.secretOverlap / 1000 })
 }
 
 async function createApp(opened: OpenedDatabase, args: ParsedArgs): Promise<string> {
@@ -89,11 +89,11 @@ async function requireConfidentialApp(opened: OpenedModel, reference: string): P
   return app
 }
 
-/** Creates a secret; older ones expire after `oauth.secretOverlap`. */
+/** Creates a secret; older ones expire after `secretOverlap`. */
 async function rotateSecretOf(opened: OpenedDatabase, reference: string): Promise<string> {
   const { id } = await requireConfidentialApp(opened, reference)
   const secret = await secretsOf(opened).rotate(id)
-  const overlapSeconds = opened.settings['oauth.secretOverlap']
+  const overlapSeconds = opened.settings.secretOverlap / 1000
   return `client_secret  ${secret} (shown once)\nOlder secrets remain valid for ${overlapSeconds} s.\n`
 }
 

@@ -93,14 +93,14 @@ export async function registerDocuments(
     }
   }
   if (faults.length > 0) throw new Failure(['Nothing was registered:', ...faults].join('\n'))
-  const target = settings['graphql.documentsFile']
+  const target = settings['graphql.documents'].file
   writeRegistered(target, registered)
   return `${counted(registered.size - size, 'document')} added; ${target} now has ${registered.size}. A running service reads it at its next start.\n`
 }
 
 function readRegistered(settings: Settings): Manifest {
   try {
-    return readManifest(settings['graphql.documentsFile'])
+    return readManifest(settings['graphql.documents'].file)
   } catch (error) {
     throw new Failure(error instanceof Error ? error.message : String(error))
   }

@@ -92,7 +92,8 @@ async function revokeKey({ run }: OpenedModel, email: string, key: string): Prom
 
 /** Creates new signing keys. Unless `endsOld`, tokens that the older keys signed stay valid. */
 async function rotateSigningKeys(records: Records, settings: Settings, endsOld: boolean): Promise<string> {
-  const maxTokenSeconds = Math.max(settings['oauth.accessTokenLife'], settings['oauth.idTokenLife'])
+  const { accessToken, idToken } = settings['oauth.lifetimes']
+  const maxTokenSeconds = Math.max(accessToken, idToken) / 1000
   const newKeys = await rotateKeys(records, maxTokenSeconds, Date.now(), endsOld)
   const older = endsOld
     ? 'The older keys were removed: JWTs that they signed are no longer accepted.'

@@ -124,12 +124,13 @@ type UserCommand = (administered: Administered) => Promise<string>
 /** For commands whose first argument is a user's e-mail address. */
 function administer(args: ParsedArgs, command: UserCommand): Promise<string> {
   return withDatabase(args, async ({ run, records, settings }) => {
-    const denying = withDenials(await records(), settings['oauth.accessTokenLife'])
+    const lifetimes = settings['oauth.lifetimes']
+    const denying = withDenials(await records(), lifetimes.accessToken / 1000)
     const notices = await openNotices(settings, denying)
     const parts = {
       run,
       records: withGrantEnds(denying, run),
-      sessionSeconds: settings['oauth.sessionLife'],
+      sessionSeconds: lifetimes.session / 1000,
       notices: notices.parts,
     }
     const { id, email } = await requireUser(run, args.arguments[0] ?? '')

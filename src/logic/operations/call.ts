@@ -26,8 +26,10 @@ export interface OperationParts {
   readonly now: () => EpochMs
 }
 
-const defaultOperationLimits: OperationLimits = {
-  ...{ timeMs: 1000, operations: 1000, tries: 3 },
+export const defaultOperationLimits: OperationLimits = {
+  timeMs: 1000,
+  operations: 1000,
+  tries: 3,
   answers: defaultAnswerLimits,
 }
 

@@ -36,6 +36,9 @@ export interface RunningReactions {
 
 const maxConnectionsPerHost = 8
 
+/** Separately for quick and for slow reactions and jobs. One of them can have at most half of the runs. */
+const maxConcurrentRuns = 16
+
 export function openReactions(parts: ReactionParts): RunningReactions {
   const { settings } = parts
   const outgoing = new Outgoing({ allowPrivate: settings['reactions.allowPrivate'], maxConnectionsPerHost })
@@ -59,8 +62,8 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
     log: store.changes,
     refresh: () => store.refresh(),
     logOf: logicRun => logOf(logger, logicRun),
-    concurrency: settings['reactions.concurrency'],
-    timeoutMs: settings['reactions.timeout'] * 1000,
+    concurrency: maxConcurrentRuns,
+    timeoutMs: settings['reactions.timeout'],
     elapsed: () => performance.now(),
     random: Math.random,
     hold: event => store.changes.hold('reactions', event),
@@ -86,7 +89,7 @@ function logReports(logger: Logger) {
     onGap: (reaction: string, from: number, to: number) =>
       logger.error(
         { reaction, from, to },
-        'RESYNC_REQUIRED: events were pruned before a reaction had read them (`events.maxBytes`): the reaction continues after them',
+        'RESYNC_REQUIRED: events were pruned before a reaction had read them (`size` of `events.retention`): the reaction continues after them',
       ),
     onMissed: (job: string, from: number, to: number) =>
       logger.warn(

@@ -66,7 +66,7 @@ function senderParts(parts: WebhookSenderParts): Omit<SenderParts, 'outgoing'> {
   const { model, store, records, run, grants, settings, logger, faults } = parts
   const views = createEventViews(model, run, settings.maxAnswer)
   const principals = new WebhookPrincipals({ run, records, grants })
-  const secrets = new WebhookSecrets(records, settings['webhooks.secretOverlap'])
+  const secrets = new WebhookSecrets(records, settings.secretOverlap / 1000)
   const notifyPaused = pauseNotices(parts)
   return {
     run,

@@ -124,7 +124,7 @@ function formUser(form: Parameters): string | undefined {
 
 /** The rate limits of the token endpoint, by the settings. */
 export function createTokenLimits(settings: Settings, limits: RateLimits, counters: RateCounters): Attempts {
-  const tokenLimit = settings['oauth.tokenRateLimit'] ?? (settings.rateLimit === 'off' ? 'off' : 60)
+  const tokenLimit = settings.rateLimit.token
   const tokenLimits = createRateLimits({ user: tokenLimit, address: tokenLimit }, counters)
   return createAttempts({ limits, tokenLimits, tokenLimit })
 }

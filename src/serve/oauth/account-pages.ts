@@ -77,8 +77,8 @@ export function accountPages({
       run,
       own: {
         ...own,
-        secretOverlapSeconds: settings['oauth.secretOverlap'],
-        webhookOverlapSeconds: settings['webhooks.secretOverlap'],
+        secretOverlapSeconds: settings.secretOverlap / 1000,
+        webhookOverlapSeconds: settings.secretOverlap / 1000,
         apps: {
           tokenFormat: settings['oauth.accessTokenFormat'],
           separator: settings['oauth.scopeSeparator'],

@@ -8,6 +8,9 @@ import { createEvents, type Events } from '../../events/events.ts'
 import type { ChangeFeed } from '../../plan/change-feed.ts'
 import { isAnonymous, type Principal } from '../../principal.ts'
 
+/** Events that may wait for one slow subscriber. Beyond it, the subscriber is disconnected. */
+export const maxBufferedBytes = 256 * 1024
+
 export interface ProcessEventsParts {
   readonly feed: ChangeFeed
   readonly authenticate: Authenticate
@@ -34,9 +37,9 @@ export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
     feed,
     identify,
     onFault,
-    maxAnonymousConnections: atMostHalf(settings['graphql.maxAnonymousConnections'], settings),
-    maxConnections: atMostHalf(settings['graphql.maxConnections'], settings),
-    maxDistinctSubscriptions: settings['graphql.maxDistinctSubscriptions'],
+    maxAnonymousConnections: atMostHalf(settings.quotas.addressConnections, settings),
+    maxConnections: atMostHalf(settings.quotas.connections, settings),
+    maxDistinctSubscriptions: settings.quotas.distinctSubscriptions,
   })
   return { ...events, identify }
 }

@@ -1,4 +1,5 @@
 /** Rehearses a GraphQL operation for an explanation. Importing it loads GraphQL, which is large. */
+
 import type { Call } from '../../call.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../errors.ts'
@@ -7,6 +8,7 @@ import type { GraphqlFault, GraphqlOutcome } from '../../explain/graphql-reasons
 import { Documents } from '../../graphql/documents/stored-documents.ts'
 import type { BoundOperation, Engine, RequestErrorResult } from '../../graphql/engine.ts'
 import { createEngine } from '../../graphql/execute/create-engine.ts'
+import { costPerRequest } from '../../graphql/limits/transport-limits.ts'
 import { parseRequest, queryRequest } from '../../graphql/request.ts'
 import { engineFailure, toRequestError } from '../../graphql/request-error.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
@@ -40,7 +42,7 @@ export async function rehearseGraphql(
   try {
     const engine = createEngine(engineOptions(parts))
     const bound = bindOperation(engine, parts.settings, call, body)
-    const extraRequests = Math.ceil(bound.cost / parts.settings['graphql.costPerRequest']) - 1
+    const extraRequests = Math.ceil(bound.cost / costPerRequest) - 1
     if (extraRequests > 0) await parts.draw(extraRequests)
     if (bound.prepared.operation === 'subscription')
       return rehearseSubscription(engine, bound, principal, parts.onFault)
@@ -62,7 +64,7 @@ function bindOperation(engine: Engine, settings: Settings, call: Call, body: unk
   const request = call.method === 'GET' || call.method === 'HEAD' ? queryRequest(call) : parseRequest(body)
   if (!['GET', 'HEAD', 'POST'].includes(call.method)) throw new ApiError('METHOD_NOT_ALLOWED')
   const documents = new Documents({
-    mode: settings['graphql.documents'],
+    mode: settings['graphql.documents'].mode,
     registered: registeredDocuments(settings),
   })
   const prepared = requireAccepted(engine.prepare(documents.find(request).text, request.operationName))

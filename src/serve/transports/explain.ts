@@ -105,8 +105,8 @@ function rehearsalTransports(parts: ExplainParts, rehearsal: Run, draw: Draw): R
 
 function rehearsalCollections({ model, store, settings }: ExplainParts, run: Run, records: Records) {
   return ownCollections({
-    ...{ run, records, maxKeysPerUser: settings.maxKeysPerUser, serviceName: settings['theme.name'] },
-    secrets: new AppSecrets({ run, overlapSeconds: settings['oauth.secretOverlap'] }),
+    ...{ run, records, maxKeysPerUser: settings.quotas.keys, serviceName: settings['theme.name'] },
+    secrets: new AppSecrets({ run, overlapSeconds: settings.secretOverlap / 1000 }),
     // Sends no mail, uses no allowance, and stores no address to be confirmed.
     async writeAddress(plan, principal, within) {
       const { addressChanges } = await import('../../auth/accounts/addresses/address-changes.ts')
@@ -123,7 +123,7 @@ function rehearsalCollections({ model, store, settings }: ExplainParts, run: Run
     webhooks: {
       types: new EventTypes(model),
       allowPrivate: settings['webhooks.allowPrivate'],
-      maxPerUser: settings['webhooks.maxPerUser'],
+      maxPerUser: settings.quotas.webhooks,
       lastEvent: () => store.changes.last(),
     },
   })

@@ -10,6 +10,7 @@ import { type Manifest, readManifest } from '../../graphql/documents/manifest.ts
 import type { OnError, RateLimit } from '../../graphql/engine.ts'
 import type { EngineOptions } from '../../graphql/execute/create-engine.ts'
 import type { Account, Graphql } from '../../graphql/graphql.ts'
+import { transportLimits } from '../../graphql/limits/transport-limits.ts'
 import { loadModules } from '../../graphql/load.ts'
 import { path as graphqlPath } from '../../graphql/transports/http-reply.ts'
 import type { Exchange } from '../../http.ts'
@@ -21,7 +22,7 @@ import type { Principal } from '../../principal.ts'
 import { credentialOf } from '../credentials/connected-client.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
 import { metadataParameter } from './error-replies.ts'
-import type { ProcessEvents } from './events.ts'
+import { maxBufferedBytes, type ProcessEvents } from './events.ts'
 import { explorerFrame } from './portal.ts'
 
 export interface LazyGraphqlParts {
@@ -104,14 +105,11 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
       onFault,
     },
     {
-      documents: { mode: settings['graphql.documents'], registered },
-      explorer: settings['graphql.graphiql'] ? explorerFrame(settings, parts.model) : undefined,
-      costPerRequest: settings['graphql.costPerRequest'],
-      maxSubscriptions: settings['graphql.maxSubscriptions'],
-      maxSubscriptionBytes: settings['graphql.maxSubscriptionBytes'],
-      maxCallerBytes: settings['graphql.maxCallerBytes'],
-      maxOperations: settings['graphql.maxOperations'],
-      maxBufferedBytes: settings['graphql.maxBuffered'],
+      documents: { mode: settings['graphql.documents'].mode, registered },
+      explorer: settings['graphql.introspection'] ? explorerFrame(settings, parts.model) : undefined,
+      maxSubscriptions: settings.quotas.subscriptions,
+      ...transportLimits,
+      maxBufferedBytes,
       maxMessageBytes: settings.bodyLimit,
     },
   )
@@ -120,10 +118,10 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
 /** Throws a `SettingsError` for an unusable file, which stops the start. */
 export function registeredDocuments(settings: Settings): Manifest {
   try {
-    return readManifest(settings['graphql.documentsFile'])
+    return readManifest(settings['graphql.documents'].file)
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error)
-    throw new SettingsError([{ place: '`graphql.documentsFile`', message }])
+    throw new SettingsError([{ place: '`graphql.documents`', message }])
   }
 }
 

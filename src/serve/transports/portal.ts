@@ -23,7 +23,7 @@ interface PortalParts {
 function frameOf(settings: Settings): FrameOptions {
   return {
     theme: themeOf(settings),
-    explorer: settings['graphql.graphiql'],
+    explorer: settings['graphql.introspection'],
     guides: settings['docs.guides'] !== 'none',
   }
 }

@@ -428,7 +428,7 @@ test('fields that the form does not have are ignored: nobody makes themselves an
 })
 
 test('a rate-limited request gets an HTML page', async () => {
-  await withFixture({ rateLimit: 'off', addressRateLimit: 3 }, async ({ url }) => {
+  await withFixture({ rateLimit: { user: 'off', address: 3, token: 'off' } }, async ({ url }) => {
     // A new window may begin in between.
     let last: Response | undefined
     for (let count = 0; count < 12 && last?.status !== 429; count++)

@@ -179,7 +179,7 @@ test('no response about keys contains a hash, may be cached, or shows the key a 
 })
 
 test('concurrent creates do not exceed the limit on keys', async () => {
-  await withService({ ...unlimited, maxKeysPerUser: 4 }, async service => {
+  await withService({ ...unlimited, quotas: { keys: 4 } }, async service => {
     const answers = await Promise.all(Array.from({ length: 12 }, () => postKey(service, service.key)))
     const codes = answers.map(entry => entry.code ?? entry.status)
     assert.deepEqual(codes.filter(code => code === 201).length, 3, codes.join())

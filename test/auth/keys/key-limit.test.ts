@@ -1,4 +1,4 @@
-/** `maxKeysPerUser` holds for concurrent creates: in one process and in several, on both databases. */
+/** `quotas.keys` holds for concurrent creates: in one process and in several, on both databases. */
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -57,6 +57,6 @@ for (const setup of chosen(new Set([...setups, ...nodeSetups, postgresRowSecurit
       assert.equal(await createConcurrently(fixture, ann.key), 2)
       assert.equal(await countOf(fixture, ann.key), maxKeys)
     }
-    await withFixture({ maxKeysPerUser: maxKeys, autoMigrate: true }, use, blog, setup)
+    await withFixture({ quotas: { keys: maxKeys }, autoMigrate: true }, use, blog, setup)
   })
 }

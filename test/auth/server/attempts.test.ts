@@ -32,7 +32,7 @@ const times = <T>(count: number, make: (at: number) => T) =>
   Array.from({ length: count }, (_, at) => make(at))
 
 test('a busy app is not limited by the budget for failed requests, however many requests are concurrent', async () => {
-  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 8 }, async fixture => {
+  await withFixture({ rateLimit: { user: 1000, address: 1000, token: 8 } }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
     const answers = await Promise.all(times(200, () => ownToken(fixture, app)))
@@ -42,7 +42,7 @@ test('a busy app is not limited by the budget for failed requests, however many 
 })
 
 test('of many concurrent guesses, exactly as many are checked as the budget allows', async () => {
-  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 20 }, async fixture => {
+  await withFixture({ rateLimit: { user: 1000, address: 1000, token: 20 } }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
     await Promise.all(times(30, () => ownToken(fixture, app)))
@@ -57,7 +57,7 @@ test('of many concurrent guesses, exactly as many are checked as the budget allo
 })
 
 test('guesses in the name of an app do not use up its budget', async () => {
-  await withFixture({ rateLimit: 10, 'oauth.tokenRateLimit': 100 }, async fixture => {
+  await withFixture({ rateLimit: { user: 10, address: 10, token: 100 } }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
     for (const answer of await Promise.all(times(30, () => ownToken(fixture, app, wrong)))) {
@@ -70,7 +70,7 @@ test('guesses in the name of an app do not use up its budget', async () => {
 })
 
 test('an app draws from its own budget whether its secret is in the header or in the form', async () => {
-  await withFixture({ rateLimit: 50, addressRateLimit: 2 }, async fixture => {
+  await withFixture({ rateLimit: { user: 50, address: 2 } }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
     const basic = Buffer.from(`${app.client_id}:${app.client_secret}`).toString('base64')
@@ -84,7 +84,7 @@ test('an app draws from its own budget whether its secret is in the header or in
 })
 
 test('a request without a secret draws from its address’s budget, and a client id alone from no app’s', async () => {
-  await withFixture({ rateLimit: 50, addressRateLimit: 3 }, async fixture => {
+  await withFixture({ rateLimit: { user: 50, address: 3 } }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app({ type: 'public' })
     const form = { client_id: app.client_id, scope: 'read:post' }
@@ -101,7 +101,7 @@ test('a request without a secret draws from its address’s budget, and a client
 })
 
 test('polling with a pending device code does not count as a guess', async () => {
-  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 4 }, async fixture => {
+  await withFixture({ rateLimit: { user: 1000, address: 1000, token: 4 } }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app({ type: 'public' })
     const { client_id } = app
@@ -124,7 +124,7 @@ test('polling with a pending device code does not count as a guess', async () =>
 })
 
 test('a request that is too large to read draws from the tight budget', async () => {
-  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 2 }, async fixture => {
+  await withFixture({ rateLimit: { user: 1000, address: 1000, token: 2 } }, async fixture => {
     await earlyInMinute()
     const huge = () => post(`${fixture.url}/oauth/token`, { code: 'x'.repeat(70_000) })
     const statuses = [await huge(), await huge(), await huge()].map(({ status }) => status)
@@ -133,7 +133,7 @@ test('a request that is too large to read draws from the tight budget', async ()
 })
 
 test('a rate-limited app does not use up the budget of its address', async () => {
-  await withFixture({ rateLimit: 3, addressRateLimit: 1000, 'oauth.tokenRateLimit': 2 }, async fixture => {
+  await withFixture({ rateLimit: { user: 3, address: 1000, token: 2 } }, async fixture => {
     await earlyInMinute()
     const [one, other] = [await fixture.app(), await fixture.app()]
     const answers = await Promise.all(times(20, () => ownToken(fixture, one)))

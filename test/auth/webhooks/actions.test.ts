@@ -23,7 +23,7 @@ import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
 import { callAction, createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
-const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
+const settings = { autoMigrate: true, quotas: { keys: 1000 }, webhooks: { allowPrivate: true } }
 
 async function stateOf({ call, ann }: Fixture, id: number) {
   const { status, json } = await call(`${path}/${id}`, { key: ann.key })

@@ -17,7 +17,7 @@ import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { setups } from '../../setups/setups.ts'
 import { createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
-const settings = { autoMigrate: true, maxKeysPerUser: 1000 }
+const settings = { autoMigrate: true, quotas: { keys: 1000 } }
 
 interface Details {
   readonly error: { readonly details?: readonly { readonly field: string; readonly message: string }[] }
@@ -306,7 +306,7 @@ for (const setup of chosen(new Set([...setups, postgresRowSecurity]))) {
 }
 
 test('a user may have as many webhooks as the setting allows', async () => {
-  await withFixture({ webhooks: { maxPerUser: 3 } }, async fixture => {
+  await withFixture({ quotas: { webhooks: 3 } }, async fixture => {
     const { call, ann, ben } = fixture
     const created = await Promise.all(Array.from({ length: 10 }, () => postWebhook(fixture, ann.key)))
     assert.equal(created.filter(({ status }) => status === 201).length, 3)

@@ -17,7 +17,7 @@ import { sqlite } from '../../setups/sqlite.ts'
 import { withSmtp } from '../smtp.ts'
 import { callAction, createWebhook, narrowKey, path, postWebhook } from './webhooks.ts'
 
-const settings = { autoMigrate: true, maxKeysPerUser: 1000, webhooks: { allowPrivate: true } }
+const settings = { autoMigrate: true, quotas: { keys: 1000 }, webhooks: { allowPrivate: true } }
 
 interface Message {
   readonly headers: Record<string, string>

@@ -184,11 +184,7 @@ const counted = ({ json }: Answer) => json['count']
 
 for (const setup of [sqlite, postgres]) {
   suite(`the size of answers in the model's code on ${setup.name}`, () => {
-    const withFixture = sharedFixtures(
-      setup,
-      { maxAnswer: readBytes, maxWriteAnswer: writeBytes },
-      declaration,
-    )
+    const withFixture = sharedFixtures(setup, { maxAnswer: '128 KiB' }, declaration)
     const testPages = (name: string, use: (pages: Pages) => Promise<void>) =>
       test(name, () => withFixture(fixture => withPages(fixture, use)))
 

@@ -127,13 +127,12 @@ const clocked = model(
   {
     actions: {
       tell: action({ output: { at: datetime() }, access: signedIn, run: ({ now }) => ({ at: now }) }),
-      write_twice: action({
+      write_forever: action({
         of: 'notes',
         input: { title: string() },
         access: signedIn,
         async run({ input, data }) {
-          await data.notes.create(input)
-          await data.notes.create(input)
+          for (;;) await data.notes.create(input)
         },
       }),
     },
@@ -145,15 +144,15 @@ const clocked = model(
 
 test('actions and queries have the service’s clock and limits in GraphQL too', async () => {
   const now = '2026-05-04T09:00:00.000Z'
-  const service = await testService(clocked, { now, settings: { logic: { actionOperations: 1 } } })
+  const service = await testService(clocked, { now, settings: { logic: { actionTimeout: '60 s' } } })
   try {
     const as = await service.users.create({ name: 'Ada' })
     const graphql = async (document: string) =>
       (await service.request('POST /graphql', { as, body: { query: document } })).body
     assert.deepEqual((await graphql('mutation { tell { at } }')).data, { tell: { at: now } })
     assert.deepEqual((await graphql('{ time { at } }')).data, { time: { at: now } })
-    const { errors } = await graphql('mutation { writeTwice(title: "a") }')
-    const rest = await service.request('POST /api/v1/notes/write_twice', { as, body: { title: 'a' } })
+    const { errors } = await graphql('mutation { writeForever(title: "a") }')
+    const rest = await service.request('POST /api/v1/notes/write_forever', { as, body: { title: 'a' } })
     assert.equal(errors?.[0].extensions.code, rest.body.error.code)
     assert.equal(await service.asSystem.notes.count(), 0)
   } finally {

@@ -6,6 +6,9 @@ import type { CascadeItem } from './cascade-set.ts'
 /** A deletion that deletes more items besides its own, or clears their references, is reported. */
 export const maxUnreportedCascade = 1000
 
+/** A service refuses a deletion that would delete or change more items besides its own: other writes wait for it. */
+export const maxCascadeItems = 10_000
+
 /** One deletion. It may still be undone with its transaction. */
 export interface Cascade {
   readonly collection: string

@@ -7,7 +7,7 @@ import { sqlite } from '../../../setups/sqlite.ts'
 import { open, page } from '../mail-fixture.ts'
 import { advance, formTo, inputValue, signIn, submitForm } from './own-pages.ts'
 
-const withFixture = sharedFixtures(sqlite, { maxKeysPerUser: 4 })
+const withFixture = sharedFixtures(sqlite, { quotas: { keys: 4 } })
 const path = '/account/keys'
 const minuteMs = 60_000
 

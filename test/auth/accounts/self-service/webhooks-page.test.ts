@@ -29,7 +29,7 @@ const receiver = createServer((req, res) => {
 })
 await new Promise<void>(resolve => receiver.listen(0, '127.0.0.1', resolve))
 const address = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`
-const withFixture = sharedFixtures(sqlite, { 'webhooks.allowPrivate': true, 'webhooks.maxPerUser': 3 })
+const withFixture = sharedFixtures(sqlite, { 'webhooks.allowPrivate': true, quotas: { webhooks: 3 } })
 after(() => {
   receiver.closeAllConnections()
   receiver.close()

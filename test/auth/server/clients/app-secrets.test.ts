@@ -85,7 +85,7 @@ for (const setup of chosen([sqlite, postgresRowSecurity])) {
     }))
 
   test(`${setup.name}: a rotation stores the expiry of earlier secrets, and deleting the new secret does not undo it`, () =>
-    on({ 'oauth.secretOverlap': 0 }, async fixture => {
+    on({ secretOverlap: '0 s' }, async fixture => {
       const app = await fixture.app()
       const renewed = await rotate(fixture, app)
       assert.ok(!(await isAccepted(fixture, clientCredentials(app))))

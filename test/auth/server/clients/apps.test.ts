@@ -338,7 +338,7 @@ test('a client-credentials token has its scopes and no user', async () => {
 })
 
 test('with refreshReplay set, an identical refresh request gets the same response', async () => {
-  await withFixture({ 'oauth.refreshReplay': 60 }, async fixture => {
+  await withFixture({ 'oauth.refreshReplay': '60 s' }, async fixture => {
     const app = await fixture.app()
     const { refresh_token = '' } = await tokensOf(fixture, app)
     const form = { grant_type: 'refresh_token', refresh_token, ...clientCredentials(app) }
@@ -358,7 +358,7 @@ test('with refreshReplay set, an identical refresh request gets the same respons
 })
 
 test('failed requests at the token endpoint have a tighter budget', async () => {
-  await withFixture({ rateLimit: 1000, 'oauth.tokenRateLimit': 3 }, async fixture => {
+  await withFixture({ rateLimit: { user: 1000, address: 1000, token: 3 } }, async fixture => {
     await earlyInMinute()
     const app = await fixture.app()
     const wrong = { ...app, client_secret: 'ps_guess' }

@@ -7,7 +7,7 @@ import { post, withFixture } from '../../../conformance/oauth/server.ts'
 const large = { token: 'x'.repeat(70_000) }
 
 test('a client library understands the error of a rate-limited app', () =>
-  withFixture({ 'oauth.tokenRateLimit': 1 }, async ({ url, app }) => {
+  withFixture({ rateLimit: { user: 'off', address: 'off', token: 1 } }, async ({ url, app }) => {
     const { client_id } = await app()
     const config = await client.discovery(new URL(url), client_id, 'ps_guess', undefined, {
       execute: [client.allowInsecureRequests],

@@ -42,7 +42,7 @@ async function storedResponses({ deployment }: Fixture): Promise<readonly string
 const refresh = ({ url }: { readonly url: string }, form: Readonly<Record<string, string>>) =>
   post(`${url}/oauth/token`, form)
 
-const settings = { 'oauth.refreshReplay': 60 } as const
+const settings = { 'oauth.refreshReplay': '60 s' } as const
 
 for (const setup of chosen([sqlite, postgresRowSecurity, postgresNodes])) {
   const withShared = sharedFixtures(setup, settings)
