@@ -1,8 +1,8 @@
 /** The command line. Every command is a row of this table; the commands of a group share a file in `cli/commands/`. */
 import { readFileSync } from 'node:fs'
-import { type Commands, findCommand, helpFor, parseArguments } from './cli/commands.ts'
+import { type Commands, findCommand, helpFor, parseArguments } from './cli/commands/commands.ts'
 import { print } from './cli/output.ts'
-import { loadEnvFile } from './env-file.ts'
+import { loadEnvFile } from './base/env-file.ts'
 
 const commands: Commands = {
   start: {

@@ -22,7 +22,7 @@ export {
 } from './client/account.ts'
 export { ApiError, type FieldFault } from './client/api-error.ts'
 export { etagOf } from './client/collection.ts'
-export { createSignIn, type SignIn, type SignInOptions } from './client/sign-in.ts'
+export { createSignIn, type SignIn, type SignInOptions } from './client/sign-in/sign-in.ts'
 export type { ApiTypes, CollectionTypes, OperationTypes } from './client/types/api.ts'
 export type {
   Client,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { clientTypes, type Origin } from './generate/client-types.ts'
 import { fetchDocument } from './generate/fetch-document.ts'
 import { standaloneFolder } from './generate/standalone.ts'
-import type { UncheckedObject } from './json.ts'
+import type { UncheckedObject } from './base/json.ts'
 import type { Model } from './model/model.ts'
 import { openapi } from './rest/openapi/document.ts'
 

@@ -3,11 +3,11 @@
  * and replayed to the same request. There is never a second effect, across nodes, threads and restarts.
  */
 
-import type { Awaitable } from './awaitable.ts'
-import type { Call, Reply } from './call.ts'
+import type { Awaitable } from './base/awaitable.ts'
+import type { Call, Reply } from './base/call.ts'
 import type { RateCounters } from './cluster/cluster.ts'
-import type { EpochMs } from './epoch-ms.ts'
-import { ApiError } from './errors.ts'
+import type { EpochMs } from './base/epoch-ms.ts'
+import { ApiError } from './base/errors.ts'
 import { createAllowance } from './idempotency/allowance.ts'
 import { findUnreadable } from './idempotency/readable.ts'
 import { type KeyedRequest, keyedRequest } from './idempotency/request.ts'
@@ -22,8 +22,8 @@ import {
   waitMs,
 } from './idempotency/transaction.ts'
 import type { Run } from './plan/run.ts'
-import type { Principal } from './principal.ts'
-import type { Records } from './records.ts'
+import type { Principal } from './base/principal.ts'
+import type { Records } from './base/records.ts'
 
 export { keyHeader } from './idempotency/key.ts'
 export { KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from './idempotency/transaction.ts'

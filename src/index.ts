@@ -20,7 +20,7 @@ export {
   scope,
   signedIn,
 } from './model/access.ts'
-export { checkModel, ModelError, type ModelFault } from './model/check.ts'
+export { checkModel, ModelError, type ModelFault } from './model/check/check.ts'
 export {
   avg,
   coalesce,
@@ -67,7 +67,7 @@ export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
 export { action, every, job, on, query } from './model/logic/builders.ts'
 export { type RefusalCode, type RefusalOptions, refuse } from './model/logic/refuse.ts'
-export { atMost, item } from './model/logic.ts'
+export { atMost, item } from './model/logic/logic.ts'
 export type { Model } from './model/model.ts'
 export type {
   CollectionData,
@@ -78,7 +78,7 @@ export type {
   SystemData,
   UpdateInput,
   Where,
-} from './model/types.ts'
+} from './model/types/types.ts'
 export type { GivenSettings, ServeOptions, Service }
 
 /**

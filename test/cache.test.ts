@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { Cache, CacheBound, cacheCounts } from '../src/cache.ts'
+import { Cache, CacheBound, cacheCounts } from '../src/base/cache.ts'
 
 test('an entry is found under its stamp, and a later one replaces it', () => {
   const cache = new Cache<string, string>(new CacheBound('of a test', 100))

@@ -4,7 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
-import { createTimeLimit, TimeLimitError } from '../src/time-limit.ts'
+import { createTimeLimit, TimeLimitError } from '../src/base/time-limit.ts'
 
 const limit = createTimeLimit({ limitMs: 50 })
 
@@ -120,7 +120,7 @@ test('slow code is reported', () => {
 
 const inWorker = `
   import { parentPort } from 'node:worker_threads'
-  import { createTimeLimit } from '${new URL('../src/time-limit.ts', import.meta.url)}'
+  import { createTimeLimit } from '${new URL('../src/base/time-limit.ts', import.meta.url)}'
   const limit = createTimeLimit({ limitMs: 50 })
   try { limit.run('a', () => { for (;;); }) } catch (error) { parentPort.postMessage([error.message, limit.run('a', () => 1)]) }
 `
@@ -136,7 +136,7 @@ test('the limit applies in worker threads', async () => {
 })
 
 const unbounded = `
-  import { createTimeLimit } from '${new URL('../src/time-limit.ts', import.meta.url)}'
+  import { createTimeLimit } from '${new URL('../src/base/time-limit.ts', import.meta.url)}'
   const causes = []
   const limit = createTimeLimit({ onUnbounded: cause => causes.push(cause.code) })
   limit.run('a', () => 1)

@@ -1,10 +1,10 @@
 /** The duration of an aggregate over many rows, grouped by a choice with an index and without one. */
 import { anyone, choice, collection, index, integer, model } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Model } from '../../src/model/model.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import type { AggregateShape, Measure } from '../../src/plan/plan.ts'
-import { user } from '../../src/principal.ts'
+import { user } from '../../src/base/principal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { onBothDatabases } from '../data-set/filled-databases.ts'
 import { median } from '../workloads/measure.ts'

@@ -2,7 +2,7 @@
 import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import type { Awaitable } from '../../src/awaitable.ts'
+import type { Awaitable } from '../../src/base/awaitable.ts'
 import { Browser } from '../../test/conformance/oauth/browser.ts'
 import { authorizationUrl, authorize, post } from '../../test/conformance/oauth/server.ts'
 

@@ -1,13 +1,13 @@
 /** OAuth access tokens as credentials, opaque ones and our own JWTs: token → Principal. */
 
 import { hash } from 'node:crypto'
-import { type Awaitable, then } from '../awaitable.ts'
-import { Cache, CacheBound } from '../cache.ts'
-import type { EpochMs } from '../epoch-ms.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
+import type { EpochMs } from '../base/epoch-ms.ts'
 import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
-import { app, commonScopes, type Principal, scopeSet, user } from '../principal.ts'
-import type { Records, StoredRecord } from '../records.ts'
+import { app, commonScopes, type Principal, scopeSet, user } from '../base/principal.ts'
+import type { Records, StoredRecord } from '../base/records.ts'
 import { type CredentialOwner, credentialOwnerById } from './accounts/users.ts'
 import type { CredentialReader } from './authenticate.ts'
 import type { Credential, CredentialSource } from './credentials.ts'

@@ -1,8 +1,8 @@
 /** Credential → Principal. Each kind of credential has a reader. */
 
-import { type Awaitable, then } from '../awaitable.ts'
-import { ApiError } from '../errors.ts'
-import { anonymous, type Principal } from '../principal.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import { ApiError } from '../base/errors.ts'
+import { anonymous, type Principal } from '../base/principal.ts'
 import { type Credential, type CredentialSource, findCredential } from './credentials.ts'
 
 export interface CredentialReader {

@@ -1,8 +1,8 @@
 /** Finds the credential of a request. */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { Cache, CacheBound } from '../cache.ts'
-import { ApiError } from '../errors.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** The parts of a request that may contain a credential. `api_key` is removed from `query`. */
 export interface CredentialSource {

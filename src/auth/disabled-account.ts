@@ -1,5 +1,5 @@
 /** The refusals of a disabled account, which only clients with a valid credential of the account see. */
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 const reason = 'The account is disabled.'
 

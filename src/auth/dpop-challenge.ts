@@ -1,5 +1,5 @@
 /** Challenges to senders of DPoP-bound tokens (RFC 9449, 7.1). */
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** The signature algorithms of proofs. Asymmetric only: the client signs with its own key. */
 export const dpopAlgorithms: readonly string[] = ['ES256', 'Ed25519', 'EdDSA']

@@ -10,8 +10,8 @@ import {
   type JWTPayload,
   jwtVerify,
 } from 'jose'
-import { Cache, CacheBound } from '../cache.ts'
-import type { Records } from '../records.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
+import type { Records } from '../base/records.ts'
 import { dpopAlgorithms, dpopRefusal } from './dpop-challenge.ts'
 
 /** The maximum distance of a proof's `iat` from now, the same as at the token endpoint. */

@@ -2,7 +2,7 @@
 
 import type { Run } from '../plan/run.ts'
 import { deleteShape, listShape, readAll, readAllStored, where } from '../plan/system-plans.ts'
-import { forwarding, type Records } from '../records.ts'
+import { forwarding, type Records } from '../base/records.ts'
 import { removeItem } from './keys/user-keys.ts'
 import { grantHash } from './server/tokens/deny-list.ts'
 import { endWebhooks } from './webhooks/grants.ts'

@@ -4,9 +4,9 @@
  * together write a record at most once an hour. Each node remembers when it was written, so most requests read nothing.
  */
 
-import { Cache, CacheBound } from '../cache.ts'
-import type { EpochMs } from '../epoch-ms.ts'
-import type { Records } from '../records.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
+import type { EpochMs } from '../base/epoch-ms.ts'
+import type { Records } from '../base/records.ts'
 
 export type LastUseKind = 'KeyUse' | 'SessionUse' | 'AppUse'
 

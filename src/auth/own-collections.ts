@@ -2,7 +2,7 @@
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import { recentSignInRule, requireRecentSignIn } from '../plan/recent-sign-in.ts'
 import type { CreateHooks, Run, WriteRule } from '../plan/run.ts'
-import type { Records } from '../records.ts'
+import type { Records } from '../base/records.ts'
 import type { CredentialNotices } from './accounts/credential-notices.ts'
 import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './keys/key-bounds.ts'

@@ -2,8 +2,8 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
 import { isMainThread } from 'node:worker_threads'
-import { temporaryRefusal } from '../errors.ts'
-import { isLongerThan, normalize } from '../unicode.ts'
+import { temporaryRefusal } from '../base/errors.ts'
+import { isLongerThan, normalize } from '../base/unicode.ts'
 
 /** In Unicode code points. A longer password is always wrong. */
 export const maxPasswordCharacters = 256

@@ -1,13 +1,13 @@
 /** The cookie of a browser's session as a credential: cookie → Principal. */
 
 import type { IncomingHttpHeaders } from 'node:http'
-import { type Awaitable, then } from '../awaitable.ts'
-import { Cache, CacheBound } from '../cache.ts'
-import type { EpochMs } from '../epoch-ms.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
+import type { EpochMs } from '../base/epoch-ms.ts'
 import type { Run } from '../plan/run.ts'
 import { readItem } from '../plan/system-plans.ts'
-import type { Principal } from '../principal.ts'
-import type { Records, StoredRecord } from '../records.ts'
+import type { Principal } from '../base/principal.ts'
+import type { Records, StoredRecord } from '../base/records.ts'
 import { cookieOf, hostCookieName } from './accounts/routes/cookie.ts'
 import { type CredentialOwner, credentialOwnerById } from './accounts/users.ts'
 import { type Used, useStepMs } from './last-use.ts'

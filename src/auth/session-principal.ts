@@ -1,5 +1,5 @@
 /** A browser's session as a credential. */
-import { type Principal, user } from '../principal.ts'
+import { type Principal, user } from '../base/principal.ts'
 import type { UserRow } from './accounts/users.ts'
 
 /**

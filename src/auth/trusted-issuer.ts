@@ -8,12 +8,12 @@ import {
   type JWTVerifyOptions,
   jwtVerify,
 } from 'jose'
-import type { Awaitable } from '../awaitable.ts'
-import { Cache, CacheBound } from '../cache.ts'
-import type { EpochMs } from '../epoch-ms.ts'
-import { ApiError } from '../errors.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
+import type { EpochMs } from '../base/epoch-ms.ts'
+import { ApiError } from '../base/errors.ts'
 import { isStorable } from '../model/fields/textual.ts'
-import { type Claims, type Principal, user } from '../principal.ts'
+import { type Claims, type Principal, user } from '../base/principal.ts'
 import { emailFrom } from './accounts/providers/claims.ts'
 import type { PlainReader } from './authenticate.ts'
 import { disabledCredential } from './disabled-account.ts'

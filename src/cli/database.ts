@@ -1,13 +1,13 @@
 /** Opens the database for a command. A service may use it at the same time. */
 import { openRecords } from '../auth/encryption/open-records.ts'
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'
-import { createGuard } from '../plan/guard.ts'
+import { createGuard } from '../plan/guard/guard.ts'
 import type { Run } from '../plan/run.ts'
-import type { Records } from '../records.ts'
+import type { Records } from '../base/records.ts'
 import { createRun, openStore } from '../serve/store.ts'
-import type { Option, ParsedArgs } from './commands.ts'
+import type { Option, ParsedArgs } from './commands/commands.ts'
 import { database, model, projectOf } from './options.ts'
 
 /** The options of every command that opens a database. */

@@ -1,5 +1,5 @@
 /** Turns errors that the operator can correct into messages without a stack. */
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import { Failure } from './failure.ts'
 import { freePortAbove, portOwner } from './port-owner.ts'
 

@@ -1,10 +1,10 @@
 /** Mails that notify users of changes that a command has made to their account. */
-import { createAddresses } from '../auth/accounts/addresses.ts'
+import { createAddresses } from '../auth/accounts/addresses/addresses.ts'
 import type { NoticeParts } from '../auth/accounts/notifications.ts'
 import { createBackground } from '../auth/background.ts'
 import type { Settings } from '../config.ts'
-import { printable } from '../printable.ts'
-import type { Records } from '../records.ts'
+import { printable } from '../base/printable.ts'
+import type { Records } from '../base/records.ts'
 import { loadMailTemplates, openMailer } from '../serve/background/mailer.ts'
 
 export interface Notices {

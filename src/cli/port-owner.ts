@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { basename } from 'node:path'
 import { promisify } from 'node:util'
-import { printable } from '../printable.ts'
+import { printable } from '../base/printable.ts'
 
 /** The state of a listening socket in `/proc/net/tcp`. */
 const listenState = '0A'

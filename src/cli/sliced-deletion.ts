@@ -1,9 +1,9 @@
 /** Deletions in slices: see `portico delete`. */
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { Model } from '../model/model.ts'
 import type { Run } from '../plan/run.ts'
 import { deleteShape, listShape, updateShape, where } from '../plan/system-plans.ts'
-import { service } from '../principal.ts'
+import { service } from '../base/principal.ts'
 import { CascadeTooLarge } from '../store/write/removal/cascades.ts'
 import type { OpenedModel } from './database.ts'
 

@@ -1,7 +1,7 @@
 /** Rate limits: the budget from which a request draws, and the headers that state what remains. */
 import { isIPv6 } from 'node:net'
-import { ApiError } from '../errors.ts'
-import type { Principal } from '../principal.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Principal } from '../base/principal.ts'
 import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
 
 /** Requests per window; `off` counts nothing. */

@@ -1,8 +1,8 @@
 /** Kinds of settings: the texts of the environment and the values of a config file that each kind accepts. */
 import { isIPv6 } from 'node:net'
 import { availableParallelism } from 'node:os'
-import { basePathOf, isAmbiguous } from '../base-path.ts'
-import { isLongerThan } from '../unicode.ts'
+import { basePathOf, isAmbiguous } from '../base/base-path.ts'
+import { isLongerThan } from '../base/unicode.ts'
 import { refuseCopyingMistakes, urlWithHost } from './copying-mistakes.ts'
 import { trustedNetworks } from './networks.ts'
 

@@ -1,5 +1,5 @@
 /** Settings with several values: an object, or `user=1000, address=120` in the variable. */
-import { isObject } from '../json.ts'
+import { isObject } from '../base/json.ts'
 import type { Kind } from './kinds.ts'
 import type { Setting } from './setting.ts'
 

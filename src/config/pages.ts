@@ -1,6 +1,6 @@
 /** The generated references of settings and of errors. */
 import { settingsTable } from '../config.ts'
-import { catalogue } from '../errors.ts'
+import { catalogue } from '../base/errors.ts'
 
 const settingsIntro = `# Settings
 
@@ -59,7 +59,7 @@ export function configurationPage(): string {
 
 const errorsIntro = `# Errors
 
-This page is generated from the table in \`src/errors.ts\`.
+This page is generated from the table in \`src/base/errors.ts\`.
 
 Every error has the form \`{"error":{"code":"NOT_FOUND","message":"…"}}\`. With \`Accept: application/problem+json\`
 the body has the form of RFC 9457. The code is stable; the message is for people and may be more precise than in this table.

@@ -1,5 +1,5 @@
 /** Reads settings from the program's arguments, the environment and a file. */
-import { isObject } from '../json.ts'
+import { isObject } from '../base/json.ts'
 import type { Setting } from './setting.ts'
 
 /** Values of settings by name, not checked yet. */

@@ -1,5 +1,5 @@
 /** Formats the log for developers: one line for each request, event, mail or note, and more for errors. */
-import { printable } from '../printable.ts'
+import { printable } from '../base/printable.ts'
 import { stackPlace } from '../source/error-place.ts'
 import { codeFrame } from '../source/frame.ts'
 import { plainStyle, type Style } from './style.ts'

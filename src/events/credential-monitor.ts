@@ -1,8 +1,8 @@
 /** Rechecks the credentials of connected clients, and disconnects clients whose credential is refused. */
 
-import type { Awaitable } from '../awaitable.ts'
-import { ApiError } from '../errors.ts'
-import type { Principal } from '../principal.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Principal } from '../base/principal.ts'
 
 /** The headers that carry a credential. */
 export interface CredentialHeaders {

@@ -1,13 +1,13 @@
 /** The shapes of plans that read a logged change as one listener may see it. */
-import { Cache, CacheBound } from '../cache.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
-import type { Rule } from '../model/rule.ts'
+import type { Rule } from '../model/rule/rule.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
-import { namesFor } from '../plan/guard.ts'
+import { namesFor } from '../plan/guard/guard.ts'
 import type { CompositeShape, Filter, ItemRoot, LoggedRow } from '../plan/plan.ts'
 import { selected } from '../plan/system-plans.ts'
-import type { AccessClass } from '../principal.ts'
+import type { AccessClass } from '../base/principal.ts'
 
 /** A listener's own condition on the items. */
 export interface EventFilter {

@@ -1,5 +1,5 @@
 /** Server-sent events (HTML Living Standard, 9.2), written as fast as the client reads them. */
-import type { Reply, StreamedBody } from '../call.ts'
+import type { Reply, StreamedBody } from '../base/call.ts'
 
 export const eventStreamHeaders = [
   'Content-Type',

@@ -3,9 +3,9 @@
  * delivery renders it once for each group of subscribers with the same request and the same rights. Subscribers that
  * resume replay what they missed in parallel, and then join the live groups.
  */
-import { ApiError, stoppingRefusal } from '../errors.ts'
+import { ApiError, stoppingRefusal } from '../base/errors.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import { SendPacer } from './event-reply.ts'
 import { FanOut } from './fan-out.ts'
 import { SubscriberGroups } from './groups.ts'

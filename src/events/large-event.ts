@@ -3,8 +3,8 @@
  * that an update is still told only for fields whose values differ for this listener.
  */
 
-import { type Awaitable, then } from '../awaitable.ts'
-import type { ApiError } from '../errors.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import type { ApiError } from '../base/errors.ts'
 import type { JsonObject } from '../model/fields/type.ts'
 import type { CompositeAnswer } from '../plan/answer.ts'
 import { isTooLarge } from '../plan/answer-bound.ts'

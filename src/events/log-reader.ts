@@ -1,5 +1,5 @@
 /** Reads every event of the log once, in commit order, while there are subscribers. */
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
 import { maxBatchBytes } from './log-batch.ts'
 import { isTemporary, type Outage } from './outage.ts'

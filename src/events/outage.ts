@@ -1,7 +1,7 @@
 /** An outage of the database: events wait, and are delivered once the database answers again. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Awaitable } from '../awaitable.ts'
-import { ApiError } from '../errors.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import { ApiError } from '../base/errors.ts'
 
 const retryIntervalMs = 200
 const maxRetryIntervalMs = 5000

@@ -1,6 +1,6 @@
 /** How many connections and distinct requests for events each caller may have open. Each worker counts its own. */
-import { ApiError } from '../errors.ts'
-import { isAnonymous, type Principal } from '../principal.ts'
+import { ApiError } from '../base/errors.ts'
+import { isAnonymous, type Principal } from '../base/principal.ts'
 
 export class Quota {
   readonly #open = new Map<string, number>()

@@ -1,5 +1,5 @@
 /** Renders the replies of a group. An outage of the database delays them. */
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
 import { isTemporary, type Outage } from './outage.ts'
 import type { SubscriberGroup } from './subscriber.ts'

@@ -1,5 +1,5 @@
 /** The events after which a client may resume. */
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { LogBounds } from '../plan/change-feed.ts'
 
 const eventIdPattern = /^(0|[1-9]\d{0,15})$/

@@ -4,15 +4,15 @@
  * and after the change would not.
  */
 
-import { type Awaitable, then } from '../awaitable.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
 import type { Collection, EmittedEvent, Model } from '../model/model.ts'
-import type { Rule } from '../model/rule.ts'
+import type { Rule } from '../model/rule/rule.ts'
 import type { CompositeAnswer, RenderedAnswer } from '../plan/answer.ts'
 import { defaultAnswerLimits, isLarger } from '../plan/answer-bound.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
 import type { CompositeShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import {
   actorShape,
   argumentsFor,

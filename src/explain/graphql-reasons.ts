@@ -1,5 +1,5 @@
 /** Why the fields of a GraphQL operation are allowed or refused. */
-import type { ApiError } from '../errors.ts'
+import type { ApiError } from '../base/errors.ts'
 import { eventType } from '../events/event-types.ts'
 import type { Topic } from '../events/subscriber.ts'
 import { allowanceReasons } from './allowances.ts'

@@ -1,6 +1,6 @@
 /** Why a request is refused, from the error that refuses it. */
-import type { ApiError } from '../errors.ts'
-import type { Principal, Scopes } from '../principal.ts'
+import type { ApiError } from '../base/errors.ts'
+import type { Principal, Scopes } from '../base/principal.ts'
 import { isWrite, itemOf, type ReasonParts } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'

@@ -4,8 +4,8 @@
  * its limits: it has no effect outside its transaction.
  */
 
-import type { Awaitable } from '../awaitable.ts'
-import { ApiError } from '../errors.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import { ApiError } from '../base/errors.ts'
 import type { Plan } from '../plan/plan.ts'
 import { type Run, writeStep } from '../plan/run.ts'
 import type {
@@ -17,7 +17,7 @@ import type {
   ProgramStep,
   StepAnswer,
 } from '../plan/transaction.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 
 /** A plan of the request, and its result. */
 export interface Attempt {

@@ -1,5 +1,5 @@
 /** Reads the body of `POST /api/v1/explain`. */
-import { ApiError, type FieldFault } from '../errors.ts'
+import { ApiError, type FieldFault } from '../base/errors.ts'
 
 export interface ExplainRequest {
   /** A user's id or e-mail address; null: nobody signed in. */

@@ -1,7 +1,7 @@
 /** Reasons from the rules of collections, actions, queries and fields. */
-import type { Refused } from '../errors.ts'
+import type { Refused } from '../base/errors.ts'
 import type { Collection, CrudOperation, Field, Model } from '../model/model.ts'
-import { anyoneRule, type Rule } from '../model/rule.ts'
+import { anyoneRule, type Rule } from '../model/rule/rule.ts'
 import { inWords } from '../rest/openapi/rule-text.ts'
 import { itemOf, type ReasonParts, readAndRollBack, treeAfter, treeAt } from './evaluation.ts'
 import type { Reason, RulePart } from './explanation.ts'

@@ -1,5 +1,5 @@
 /** Access rules as in a model file, for its authors. */
-import type { Rule, RuleOperand } from '../model/rule.ts'
+import type { Rule, RuleOperand } from '../model/rule/rule.ts'
 
 function operandSource(operand: RuleOperand): string {
   switch (operand.kind) {

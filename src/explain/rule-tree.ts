@@ -2,16 +2,16 @@
  * Evaluates each part of a rule for one item and one caller. The database evaluates the same condition that the guard
  * enforces, so the explanation cannot differ from it.
  */
-import type { EpochMs } from '../epoch-ms.ts'
+import type { EpochMs } from '../base/epoch-ms.ts'
 import type { Collection, Model } from '../model/model.ts'
 import { followPath, pathsOf } from '../model/rule/paths.ts'
-import { anyoneRule, type Rule } from '../model/rule.ts'
+import { anyoneRule, type Rule } from '../model/rule/rule.ts'
 import type { ReadAnswer } from '../plan/answer.ts'
 import { maxRelated, type RuleProbes } from '../plan/guard/probe.ts'
-import type { Guard } from '../plan/guard.ts'
+import type { Guard } from '../plan/guard/guard.ts'
 import type { GuardedRead } from '../plan/guarded.ts'
 import { itemShape } from '../plan/system-plans.ts'
-import { hasScope, isAnonymous, type Principal } from '../principal.ts'
+import { hasScope, isAnonymous, type Principal } from '../base/principal.ts'
 import type { RulePart } from './explanation.ts'
 import { ruleSource } from './rule-source.ts'
 

@@ -1,13 +1,13 @@
 /** The principal of the explained request. */
 
-import type { Awaitable } from '../awaitable.ts'
-import { ApiError, type FieldFault } from '../errors.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import { ApiError, type FieldFault } from '../base/errors.ts'
 import { canonicalEmail } from '../model/fields/email.ts'
 import type { Model } from '../model/model.ts'
 import type { ItemShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { itemShape, listShape, readItem, where } from '../plan/system-plans.ts'
-import { allowedScopes, anonymous, type Principal, system, user } from '../principal.ts'
+import { allowedScopes, anonymous, type Principal, system, user } from '../base/principal.ts'
 import type { ExplainRequest } from './request.ts'
 
 interface SubjectUser {

@@ -1,5 +1,5 @@
 /** An explanation as text: for a terminal, and short for the errors of `portico dev`. */
-import { printable } from '../printable.ts'
+import { printable } from '../base/printable.ts'
 import type { Explanation, Reason, RulePart } from './explanation.ts'
 
 export function explanationText({ allowed, status, code, as, request, reasons, notes }: Explanation): string {

@@ -1,6 +1,6 @@
 /** The TypeScript file that types `createClient` of `portico/client`, from an OpenAPI document of Portico. */
 
-import type { UncheckedObject } from '../json.ts'
+import type { UncheckedObject } from '../base/json.ts'
 import {
   type CollectionDescription,
   describeApi,

@@ -1,6 +1,6 @@
 /** Reads the collections, actions and queries of a Portico OpenAPI document from its paths and references. */
 
-import { isObject, type UncheckedObject } from '../json.ts'
+import { isObject, type UncheckedObject } from '../base/json.ts'
 import { DocumentError } from './errors.ts'
 import { listAt, objectAt, textAt } from './members.ts'
 

@@ -1,6 +1,6 @@
 /** Fetches the OpenAPI document of a service. */
 
-import { isObject, parseJson, type UncheckedObject } from '../json.ts'
+import { isObject, parseJson, type UncheckedObject } from '../base/json.ts'
 import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
 import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
 import { DocumentError } from './errors.ts'

@@ -1,5 +1,5 @@
 /** Members of JSON objects of an unknown form. */
-import { isObject, type UncheckedObject } from '../json.ts'
+import { isObject, type UncheckedObject } from '../base/json.ts'
 
 /** The object at a path of own members; empty if one is missing. */
 export function objectAt(value: unknown, ...path: readonly string[]): UncheckedObject {

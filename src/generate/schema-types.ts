@@ -1,6 +1,6 @@
 /** Translates JSON Schemas to TypeScript. Each named schema that is referenced becomes one interface or type. */
 
-import { isObject, type UncheckedObject } from '../json.ts'
+import { isObject, type UncheckedObject } from '../base/json.ts'
 import { referenceOf, resolved } from './description.ts'
 import { DocumentError } from './errors.ts'
 import { listAt, objectAt, textAt } from './members.ts'

@@ -4,11 +4,11 @@
  */
 
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql'
-import type { Awaitable } from '../awaitable.ts'
-import type { Reply } from '../call.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import type { Reply } from '../base/call.ts'
 import type { ChangeRenderer } from '../events/subscriber.ts'
 import type { KeyedAttempt } from '../idempotency.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 
 export interface Engine {
   readonly schema: GraphQLSchema

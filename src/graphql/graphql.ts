@@ -1,11 +1,11 @@
 /** GraphQL over HTTP, server-sent events and WebSocket, with one engine. */
 
-import type { Awaitable } from '../awaitable.ts'
-import type { Call, Reply } from '../call.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import type { Call, Reply } from '../base/call.ts'
 import type { CredentialHeaders, Identify } from '../events/credential-monitor.ts'
 import type { Events } from '../events/events.ts'
 import type { Idempotency } from '../idempotency.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import { type DocumentSettings, Documents } from './documents/stored-documents.ts'
 import type { Engine } from './engine.ts'
 import { SubscriptionQuota } from './limits/subscription-quota.ts'

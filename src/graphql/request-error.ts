@@ -1,6 +1,6 @@
 /** Request errors, after which nothing of an operation was executed (GraphQL 7.1.2). */
 import type { GraphQLFormattedError } from 'graphql'
-import { toApiError } from '../errors.ts'
+import { toApiError } from '../base/errors.ts'
 import type { RequestErrorResult } from './engine.ts'
 
 export interface RequestError {

@@ -1,9 +1,9 @@
 /** A GraphQL request, in the form that all transports share (GraphQL over HTTP, "Request parameters"). */
 
 import { isUtf8 } from 'node:buffer'
-import type { Call } from '../call.ts'
-import { ApiError } from '../errors.ts'
-import { isObject, parseJson, type UncheckedObject } from '../json.ts'
+import type { Call } from '../base/call.ts'
+import { ApiError } from '../base/errors.ts'
+import { isObject, parseJson, type UncheckedObject } from '../base/json.ts'
 
 export interface GraphqlRequest {
   readonly query: string | undefined

@@ -4,7 +4,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { anyone } from '../model/access.ts'
-import { checkModel } from '../model/check.ts'
+import { checkModel } from '../model/check/check.ts'
 import { collection, model } from '../model/declaration.ts'
 import { relation } from '../model/fields/relation.ts'
 import { string } from '../model/fields/string.ts'

@@ -1,6 +1,6 @@
 /** Admission control: which requests are served, which wait, and which are refused with 503 and `Retry-After`. */
 import type { Server } from 'node:http'
-import { type Call, isHealthCheck, type Reply } from '../call.ts'
+import { type Call, isHealthCheck, type Reply } from '../base/call.ts'
 import type { Settings } from '../config.ts'
 import { ConnectionLimit } from './connection-limit.ts'
 import type { Exchange } from './exchange.ts'

@@ -1,6 +1,6 @@
 /** Reads whole request bodies, within a bound. */
 import type { IncomingMessage } from 'node:http'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 const empty = Buffer.alloc(0)
 

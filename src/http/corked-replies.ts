@@ -1,5 +1,5 @@
 /** Corked writes: the replies of one turn of the event loop are sent together. */
-import type { Reply } from '../call.ts'
+import type { Reply } from '../base/call.ts'
 import type { Exchange } from './exchange.ts'
 
 export interface CorkedReplies {

@@ -1,5 +1,5 @@
 /** Cross-origin requests of browsers (Fetch standard, 3.3). */
-import type { Reply } from '../call.ts'
+import type { Reply } from '../base/call.ts'
 import type { Exchange } from './exchange.ts'
 
 /** Flat headers of every response. */

@@ -1,6 +1,6 @@
 /** One request and its reply, from the first byte to the last. */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http'
-import type { Call } from '../call.ts'
+import type { Call } from '../base/call.ts'
 import { readBody, tooLarge } from './body.ts'
 import { headersIn } from './header-block.ts'
 import { requestId } from './request-id.ts'

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Settings } from '../config.ts'
-import type { ApiError } from '../errors.ts'
+import type { ApiError } from '../base/errors.ts'
 import { socketOptions } from './listeners.ts'
 import { oneAtATime } from './pipelining.ts'
 import { parserError, unknownMethod } from './raw-response.ts'

@@ -1,6 +1,6 @@
 /** The 503 for requests that are refused under overload. It must cost very little. */
-import { type Call, emptyHead, type Reply } from '../call.ts'
-import { temporaryRefusal } from '../errors.ts'
+import { type Call, emptyHead, type Reply } from '../base/call.ts'
+import { temporaryRefusal } from '../base/errors.ts'
 
 /** Values of `Retry-After`, used in turn so that refused clients do not all return at once. */
 const retrySeconds = [1, 2, 3]

@@ -1,7 +1,7 @@
 /** Replies whose addresses begin with the path of the public address. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib'
-import { htmlWithBasePath, withBasePath } from '../base-path.ts'
-import type { Reply } from '../call.ts'
+import { htmlWithBasePath, withBasePath } from '../base/base-path.ts'
+import type { Reply } from '../base/call.ts'
 
 const addressHeaders: ReadonlySet<string> = new Set(['location', 'content-location'])
 

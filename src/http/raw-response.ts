@@ -1,8 +1,8 @@
 /** Responses without a readable request: to malformed HTTP, headers that are too large, a request that took too long. */
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Call, Reply } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import type { Call, Reply } from '../base/call.ts'
+import { ApiError } from '../base/errors.ts'
 import { requestId } from './request-id.ts'
 import type { ServerSocket } from './server-socket.ts'
 

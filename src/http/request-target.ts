@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIPv6 } from 'node:net'
-import { withoutBasePath } from '../base-path.ts'
-import { ApiError } from '../errors.ts'
+import { withoutBasePath } from '../base/base-path.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** RFC 3986, 3.2.2, without the comma: Node joins a header that came twice with one. */
 const namedHost = /^(?:[\w.~!$&'()*+;=-]|%[0-9A-Fa-f]{2})+(?::\d{0,5})?$/

@@ -1,5 +1,5 @@
 /** Writes replies to connections. */
-import { type CachedHead, emptyHead, type Reply, type StreamedBody } from '../call.ts'
+import { type CachedHead, emptyHead, type Reply, type StreamedBody } from '../base/call.ts'
 import type { Exchange } from './exchange.ts'
 import { headerLines, headersIn, isBodiless, responseEnder, statusLine } from './header-block.ts'
 

@@ -1,6 +1,6 @@
 /** The header `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). */
-import type { Call } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import type { Call } from '../base/call.ts'
+import { ApiError } from '../base/errors.ts'
 
 /** The header's name, as Node spells it. */
 export const keyHeader = 'idempotency-key'

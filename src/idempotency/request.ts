@@ -1,7 +1,7 @@
 /** Identifies requests with an `Idempotency-Key`. */
 import { hash } from 'node:crypto'
-import type { Call } from '../call.ts'
-import type { Principal } from '../principal.ts'
+import type { Call } from '../base/call.ts'
+import type { Principal } from '../base/principal.ts'
 import { readKey } from './key.ts'
 
 export interface KeyedRequest {

@@ -1,9 +1,9 @@
 /** The transaction of a write with an `Idempotency-Key`: its record commits with the effect. */
 import { hash, randomUUID } from 'node:crypto'
-import type { Reply } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import type { Reply } from '../base/call.ts'
+import { ApiError } from '../base/errors.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import type { KeyedRequest } from './request.ts'
 
 export const idempotencyKind = 'IdempotencyKey'

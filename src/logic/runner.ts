@@ -1,10 +1,10 @@
 /** Runs reactions and jobs on one node at a time. The others take over when it fails. */
 
-import type { EpochMs } from '../epoch-ms.ts'
+import type { EpochMs } from '../base/epoch-ms.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../events/consumer/leased-loop.ts'
 import type { Model } from '../model/model.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
-import type { Records } from '../records.ts'
+import type { Records } from '../base/records.ts'
 import { leaseKey, positionKey, type RunnerPosition } from './runs/position.ts'
 import type { RunCounts } from './runs/results.ts'
 import { RunnerSession } from './runs/session.ts'

@@ -1,6 +1,6 @@
 /** Builders of access rules. A rule is data (see `rule.ts`); only the guard evaluates it. */
 import { type Marker, markerOf, shiftOf } from './fields/marker.ts'
-import type { Comparison, Rule, RuleOperand, Scalar } from './rule.ts'
+import type { Comparison, Rule, RuleOperand, Scalar } from './rule/rule.ts'
 import type {
   AccessRule,
   CallerOperand,

@@ -1,6 +1,6 @@
 /** The functions of a model file. `checkModel` checks what they return. */
 import type { UserFields } from './builtin/fields.ts'
-import type { ComputedDeclaration } from './computed.ts'
+import type { ComputedDeclaration } from './computed/computed.ts'
 import type {
   AnyCollections,
   CollectionDeclaration,
@@ -17,7 +17,7 @@ import type {
   ReferenceTrait,
 } from './fields/declared.ts'
 import { joinedLogic } from './joined-logic.ts'
-import type { LimitDeclaration, LogicDeclaration } from './logic.ts'
+import type { LimitDeclaration, LogicDeclaration } from './logic/logic.ts'
 import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
 import type { FieldRulesIn, OwnRow } from './types/row.ts'
 import type { AccessRule } from './types/rule.ts'

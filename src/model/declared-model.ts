@@ -1,7 +1,7 @@
 /** A model as it is declared: what the functions of `declaration.ts` return. */
-import type { ComputedDeclaration } from './computed.ts'
+import type { ComputedDeclaration } from './computed/computed.ts'
 import type { DeprecationOptions, FieldDeclarations } from './fields/declared.ts'
-import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic.ts'
+import type { CheckWrite, LimitDeclaration, LogicDeclaration, Prepare } from './logic/logic.ts'
 import type { AccessRule } from './types/rule.ts'
 
 export type CrudOperation = 'read' | 'create' | 'update' | 'delete'

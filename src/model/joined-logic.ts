@@ -1,6 +1,6 @@
 /** Joins the two parts of a model's logic. */
 import { ModelError, type ModelFault } from './check/faults.ts'
-import type { LogicDeclaration } from './logic.ts'
+import type { LogicDeclaration } from './logic/logic.ts'
 
 const kinds = ['actions', 'queries', 'reactions', 'jobs'] as const
 

@@ -1,12 +1,12 @@
 /**
  * The checked, frozen model, which all modules read. `check.ts` derives it from a declaration.
  */
-import type { CheckedExpression } from './computed.ts'
+import type { CheckedExpression } from './computed/computed.ts'
 import type { CrudOperation } from './declared-model.ts'
 import type { FieldType } from './fields/field-type.ts'
 import type { JsonValue } from './fields/type.ts'
-import type { CheckWrite, Prepare } from './logic.ts'
-import type { Rule } from './rule.ts'
+import type { CheckWrite, Prepare } from './logic/logic.ts'
+import type { Rule } from './rule/rule.ts'
 
 export type { CrudOperation } from './declared-model.ts'
 

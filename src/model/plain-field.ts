@@ -1,7 +1,7 @@
 /** Fields that are not stored: of inputs, outputs and subresources, and computed ones. They are validated and documented like stored fields. */
 import type { FieldType } from './fields/field-type.ts'
 import type { Field } from './model.ts'
-import { anyoneRule } from './rule.ts'
+import { anyoneRule } from './rule/rule.ts'
 
 /** A required value without a default. */
 export function plainField(name: string, type: FieldType, description?: string): Field {

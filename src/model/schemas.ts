@@ -1,5 +1,5 @@
 /** The JSON Schemas (2020-12) of items and bodies, for validation and for the OpenAPI document. */
-import { dependsOnRow } from './check.ts'
+import { dependsOnRow } from './check/check.ts'
 import type { JsonSchema, JsonValue } from './fields/type.ts'
 import type { Collection, Field } from './model.ts'
 

@@ -1,6 +1,6 @@
 /** Turns a client's body into canonical values, or reports every fault at once. */
 import type { ValidateFunction } from 'ajv/dist/2020.js'
-import { ApiError, type FieldFault } from '../errors.ts'
+import { ApiError, type FieldFault } from '../base/errors.ts'
 import type { JsonObject, JsonValue } from './fields/type.ts'
 import { compile } from './json-schema/compile.ts'
 import { brief, schemaFaults } from './json-schema/faults.ts'

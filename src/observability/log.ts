@@ -1,6 +1,6 @@
 /** The log: JSON lines on standard output. No credential ever gets into it. */
 import pino, { type DestinationStream, type Logger } from 'pino'
-import { isHealthCheck } from '../call.ts'
+import { isHealthCheck } from '../base/call.ts'
 import type { Settings } from '../config.ts'
 import { LineOutput } from './log-output.ts'
 

@@ -1,5 +1,5 @@
 /** The maximum size of answers, in bytes of their JSON text as UTF-8. See decisions/bounded-answers.md. */
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 
 export interface AnswerLimits {
   /** Of the answer to a read. */

@@ -1,6 +1,6 @@
 /** The log of committed changes, which the store implements, as readers of events see it. */
 
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import type { JsonObject } from '../model/fields/type.ts'
 import type { ChangeKind } from '../model/types/logic.ts'
 

@@ -1,6 +1,6 @@
 /** Cursors: a position in a list as opaque text, valid only for the collection and order that it was created for. */
 import { hash } from 'node:crypto'
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../base/errors.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field } from '../model/model.ts'
 import type { Sort, TotalOrder } from './order.ts'

@@ -1,9 +1,9 @@
 /** The conditions over rows in guarded plans, with the fields, relations and values that they read. */
-import type { AggregateFunction, DatePart } from '../model/computed.ts'
+import type { AggregateFunction, DatePart } from '../model/computed/computed.ts'
 import type { FieldType } from '../model/fields/field-type.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, ManyToMany, ToMany, ToOne } from '../model/model.ts'
-import type { Scalar } from '../model/rule.ts'
+import type { Scalar } from '../model/rule/rule.ts'
 import type { Param } from './plan.ts'
 
 /** A value that is known before any row is read. */

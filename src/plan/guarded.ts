@@ -2,11 +2,11 @@
  * Guarded plans, which the guard returns and the store runs: the plan's tree with every name resolved, and every rule
  * included as a `Condition`. The brand ensures that only `guard.ts` creates them.
  */
-import type { ApiError } from '../errors.ts'
+import type { ApiError } from '../base/errors.ts'
 import type { DatePrefix } from '../model/fields/date-parts.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Collection, Field, FieldDefault } from '../model/model.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import type { Condition, GuardedSort, RelationPath, Value, VisibleField } from './guarded-conditions.ts'
 import type {
   FieldForm,

@@ -2,7 +2,7 @@
  * Resolves names from clients. A field or relation that the caller may not read is treated like an undeclared one, with
  * the same code and message.
  */
-import type { ApiError } from '../errors.ts'
+import type { ApiError } from '../base/errors.ts'
 import type { Collection, ComputedField, Field, Relation } from '../model/model.ts'
 import { suggest } from '../model/suggest.ts'
 

@@ -7,7 +7,7 @@
  */
 import type { DatePrefix } from '../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../model/fields/type.ts'
-import type { Rule } from '../model/rule.ts'
+import type { Rule } from '../model/rule/rule.ts'
 import type { TotalOrder } from './order.ts'
 
 export type { Sort } from './order.ts'

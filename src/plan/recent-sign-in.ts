@@ -2,8 +2,8 @@
  * Writes that grant access need a recent sign-in: a person at someone else's signed-in browser, or with its stolen cookie,
  * must not create credentials that outlive the session.
  */
-import { ApiError } from '../errors.ts'
-import type { Principal } from '../principal.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Principal } from '../base/principal.ts'
 import type { WriteRule } from './run.ts'
 
 export const recentSignInMs = 15 * 60 * 1000

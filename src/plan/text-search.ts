@@ -1,5 +1,5 @@
 /** Splits texts and searches into terms: here rather than by a database's tokeniser, so that all databases find the same items. */
-import { isLongerThan, normalize } from '../unicode.ts'
+import { isLongerThan, normalize } from '../base/unicode.ts'
 
 /** In characters (Unicode code points): of a search, and of an operand of `contains`, `icontains` and `starts_with`. */
 export const maxSearchCharacters = 500

@@ -3,10 +3,10 @@
  * committed or none. Each step sees the changes of the earlier ones.
  */
 
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import type { JsonObject } from '../model/fields/type.ts'
-import type { Principal } from '../principal.ts'
-import type { NewRecord, RecordKey } from '../records.ts'
+import type { Principal } from '../base/principal.ts'
+import type { NewRecord, RecordKey } from '../base/records.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from './answer.ts'
 import type { AnyGuardedRead, GuardedWrite } from './guarded.ts'
 import type { CompositeShape, Plan, ReadShape, WriteShape } from './plan.ts'

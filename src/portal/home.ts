@@ -1,5 +1,5 @@
 /** The pages `/` and `/docs`. */
-import { type Html, html } from '../auth/pages/components/html.ts'
+import { type Html, html } from '../base/html.ts'
 import type { JsonSchema } from '../model/fields/type.ts'
 import type { Collection, Model } from '../model/model.ts'
 import type { FramedPage, FrameOptions, Visitor } from './frame.ts'

@@ -2,8 +2,8 @@
 import { builtIn } from '../auth/accounts/self-service/scope-choices.ts'
 import { camelCase } from '../model/check/names.ts'
 import type { Collection, Field, Model } from '../model/model.ts'
-import { staticRule } from '../plan/guard.ts'
-import { anonymous } from '../principal.ts'
+import { staticRule } from '../plan/guard/guard.ts'
+import { anonymous } from '../base/principal.ts'
 
 export interface Sample {
   readonly label: string

@@ -1,5 +1,5 @@
 /** `/docs/rest`: the OpenAPI document, rendered by Scalar without anything from other hosts. */
-import { html } from '../auth/pages/components/html.ts'
+import { html } from '../base/html.ts'
 import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
 import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
 

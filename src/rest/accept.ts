@@ -1,7 +1,7 @@
 /** Content negotiation (RFC 9110, 12.5.1): every response is JSON; errors can also be problem details (RFC 9457). */
-import { Cache, CacheBound } from '../cache.ts'
-import { ApiError } from '../errors.ts'
-import { type MediaRange, mediaRanges } from '../media-ranges.ts'
+import { Cache, CacheBound } from '../base/cache.ts'
+import { ApiError } from '../base/errors.ts'
+import { type MediaRange, mediaRanges } from '../base/media-ranges.ts'
 
 export interface Accepted {
   /** Whether the client accepts `application/json`. */

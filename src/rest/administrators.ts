@@ -1,6 +1,6 @@
 /** Requests that only administrators may make. */
-import { ApiError } from '../errors.ts'
-import { hasScope, isAnonymous, type Principal } from '../principal.ts'
+import { ApiError } from '../base/errors.ts'
+import { hasScope, isAnonymous, type Principal } from '../base/principal.ts'
 
 interface AdministratorAction {
   /** The action, as an infinitive after "may": `explain requests`. */

@@ -1,11 +1,11 @@
 /** `GET /{collection}/aggregate`, and the same for the items that belong to an item. */
 
-import { type Awaitable, then } from '../awaitable.ts'
-import type { Call, Reply } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import type { Call, Reply } from '../base/call.ts'
+import { ApiError } from '../base/errors.ts'
 import type { AggregateShape, Plan } from '../plan/plan.ts'
 import { mayScan } from '../plan/scans.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import { parseAggregate } from './query/aggregate.ts'
 import type { CollectionView, ListScope } from './query/collection-view.ts'
 import type { BoundAggregate } from './query/list-template.ts'

@@ -1,7 +1,7 @@
 /** A request's body → a JSON value. */
 import { isUtf8 } from 'node:buffer'
-import type { Call } from '../call.ts'
-import { ApiError } from '../errors.ts'
+import type { Call } from '../base/call.ts'
+import { ApiError } from '../base/errors.ts'
 
 const maxDepth = 32
 /** In all objects of a body together. More would block the event loop for over 50 ms: `npm run bench -- growth`. */

@@ -1,14 +1,14 @@
 /** POST of an array to a collection: creates all of its items in one transaction, or none. */
 
-import { type Awaitable, then } from '../awaitable.ts'
-import type { Call, Reply } from '../call.ts'
-import { ApiError, type FieldFault } from '../errors.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import type { Call, Reply } from '../base/call.ts'
+import { ApiError, type FieldFault } from '../base/errors.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
 import type { WriteAnswer } from '../plan/answer.ts'
 import { requirePlain } from '../plan/plain-writes.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import { memberNames } from './body.ts'
 import { faultAt } from './place.ts'
 import type { CollectionView, ItemTemplate } from './query/collection-view.ts'

@@ -1,12 +1,12 @@
 /** POST to a collection. */
 
-import { type Awaitable, then } from '../awaitable.ts'
-import type { Call, Reply } from '../call.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import type { Call, Reply } from '../base/call.ts'
 import type { KeyedAttempt } from '../idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
-import { admit } from '../plan/guard.ts'
+import { admit } from '../plan/guard/guard.ts'
 import { emptyCreation } from '../plan/run.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import { readBody } from './body.ts'
 import { answerBulk } from './bulk.ts'
 import type { CollectionView } from './query/collection-view.ts'

@@ -1,9 +1,9 @@
 /** `POST /api/v1/explain`: why a user's request is allowed or refused. */
 
-import type { Awaitable } from '../awaitable.ts'
-import type { Call, Reply } from '../call.ts'
-import { ApiError } from '../errors.ts'
-import type { Principal } from '../principal.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import type { Call, Reply } from '../base/call.ts'
+import { ApiError } from '../base/errors.ts'
+import type { Principal } from '../base/principal.ts'
 import { requireAdministrator } from './administrators.ts'
 import { readBody } from './body.ts'
 import { parseQuery, unknownParameter } from './query/query-string.ts'

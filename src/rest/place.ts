@@ -1,5 +1,5 @@
 /** Errors of one part of a request: an item of a bulk create, or an operation of a batch. */
-import { ApiError, type FieldFault } from '../errors.ts'
+import { ApiError, type FieldFault } from '../base/errors.ts'
 
 /**
  * The error of a part, with the status and code that the part would get as a separate request, and `details` that locate it.

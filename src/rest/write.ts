@@ -1,15 +1,15 @@
 /** POST, PUT, PATCH and DELETE → plans; their answers → responses. */
 
-import type { Awaitable } from '../awaitable.ts'
-import type { Call, Reply } from '../call.ts'
-import { entityTag, readIfMatch } from '../conditional.ts'
-import { ApiError } from '../errors.ts'
+import type { Awaitable } from '../base/awaitable.ts'
+import type { Call, Reply } from '../base/call.ts'
+import { entityTag, readIfMatch } from '../base/conditional.ts'
+import { ApiError } from '../base/errors.ts'
 import { type KeyedAttempt, type Replayable, writeOnce } from '../idempotency.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
 import type { WriteAnswer } from '../plan/answer.ts'
-import { admit } from '../plan/guard.ts'
+import { admit } from '../plan/guard/guard.ts'
 import {
   type Assignment,
   type CardinalityLimit,
@@ -28,7 +28,7 @@ import {
   writeStep,
   writeWith,
 } from '../plan/run.ts'
-import type { Principal } from '../principal.ts'
+import type { Principal } from '../base/principal.ts'
 import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'

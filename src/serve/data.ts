@@ -1,13 +1,13 @@
 /** The `data` of a service, for programs that embed Portico. */
 import { findUser } from '../auth/accounts/users.ts'
-import { type Awaitable, then } from '../awaitable.ts'
-import { ApiError } from '../errors.ts'
+import { type Awaitable, then } from '../base/awaitable.ts'
+import { ApiError } from '../base/errors.ts'
 import { createData, type DataParts, executeBy } from '../logic/data/create-data.ts'
-import type { CollectionData, DataOf } from '../logic/data.ts'
+import type { CollectionData, DataOf } from '../logic/data/data.ts'
 import type { Model } from '../model/model.ts'
 import type { Run } from '../plan/run.ts'
-import { type Principal, service, user } from '../principal.ts'
-import type { Transports } from './transports.ts'
+import { type Principal, service, user } from '../base/principal.ts'
+import type { Transports } from './transports/transports.ts'
 import type { UserReference } from './typed.ts'
 
 /** The items as the service itself, to which no rule applies. */

@@ -3,12 +3,12 @@
  * not prevent a sign-in. Static assets draw nothing: a page may need several, and none costs more than sending it.
  */
 import { isAccountPath, isBrowserPath } from '../auth/accounts/paths.ts'
-import type { Call } from '../call.ts'
+import type { Call } from '../base/call.ts'
 import type { RateLimits } from '../cluster/rate-limits.ts'
 import { path as graphqlPath } from '../graphql/transports/http-reply.ts'
 import type { Exchange } from '../http.ts'
-import { acceptsPage } from '../media-ranges.ts'
-import type { Principal } from '../principal.ts'
+import { acceptsPage } from '../base/media-ranges.ts'
+import type { Principal } from '../base/principal.ts'
 
 const assets = /^\/(?:account|docs|graphql)\/assets\//
 

@@ -7,7 +7,7 @@ import type { Traces } from '../observability/traces.ts'
 import type { Store } from '../store/store.ts'
 import type { RunningReactions } from './background/reactions.ts'
 import type { RunningSender } from './background/webhook-sender.ts'
-import type { LazyOauth } from './oauth.ts'
+import type { LazyOauth } from './oauth/oauth.ts'
 
 /** Whether the service is starting or closing. */
 export interface State {

@@ -5,17 +5,17 @@ import { bootstrap } from '../auth/bootstrap.ts'
 import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
 import { openRecords } from '../auth/encryption/open-records.ts'
 import type { FirstAdministrator } from '../auth/first-administrator.ts'
-import type { Awaitable } from '../awaitable.ts'
+import type { Awaitable } from '../base/awaitable.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { refuseRowSecurity } from '../config/row-security.ts'
 import { type Settings, SettingsError } from '../config.ts'
-import type { EpochMs } from '../epoch-ms.ts'
+import type { EpochMs } from '../base/epoch-ms.ts'
 import { registerRuns } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
 import type { ItemAnswer, ListAnswer } from '../plan/answer.ts'
 import type { AnswerLimits } from '../plan/answer-bound.ts'
-import { createGuard, type Guard } from '../plan/guard.ts'
+import { createGuard, type Guard } from '../plan/guard/guard.ts'
 import type { Run } from '../plan/run.ts'
 import type {
   AsyncStep,
@@ -30,7 +30,7 @@ import type {
   StepAnswer,
 } from '../plan/transaction.ts'
 import type { CheckpointListener } from '../store/sqlite/file/checkpoints.ts'
-import { openSqlite } from '../store/sqlite.ts'
+import { openSqlite } from '../store/sqlite/sqlite.ts'
 import type { Store } from '../store/store.ts'
 import { type Cascade, maxCascadeItems } from '../store/write/removal/cascades.ts'
 import type { WorkerContext } from '../workers/context.ts'
@@ -77,7 +77,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     ...clock,
   }
   if (isPostgres(database)) {
-    const { openPostgres } = await import('../store/postgres.ts')
+    const { openPostgres } = await import('../store/postgres/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
     return openPostgres(model, { url: database, connections, replicas, timeoutMs, rowSecurity, ...shared })
   }

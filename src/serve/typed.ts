@@ -14,7 +14,7 @@ import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../auth/first-administrator.ts'
 import type { GivenSettings } from '../config.ts'
 import type { Declaration } from '../model/declaration.ts'
-import type { Data, SystemData } from '../model/types.ts'
+import type { Data, SystemData } from '../model/types/types.ts'
 
 /** A user, by id or by item. */
 export type UserReference = number | { readonly id: number }

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
 import { styleText } from 'node:util'
-import { printable } from '../printable.ts'
+import { printable } from '../base/printable.ts'
 
 /** A place in a file. Lines and columns count from 1. */
 export interface SourcePlace {

@@ -1,5 +1,5 @@
 /** Errors that both stores report in the same words. */
-import { ApiError, temporaryRefusal } from '../errors.ts'
+import { ApiError, temporaryRefusal } from '../base/errors.ts'
 
 const unconfirmedMessage =
   'This change may have been stored: the database failed before it could confirm it. Read what is there before you send it again.'

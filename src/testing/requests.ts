@@ -3,7 +3,7 @@
 import { type IncomingMessage, request, type Server } from 'node:http'
 import { type Duplex, duplexPair, Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { parseJson } from '../json.ts'
+import { parseJson } from '../base/json.ts'
 
 export interface TestResponse {
   readonly status: number

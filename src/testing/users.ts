@@ -1,11 +1,11 @@
 /** Users for tests. They have no passwords, because hashing one is slow on purpose. */
 
-import { type Addresses, createAddresses } from '../auth/accounts/addresses.ts'
+import { type Addresses, createAddresses } from '../auth/accounts/addresses/addresses.ts'
 import { createKey } from '../auth/bootstrap.ts'
-import type { CollectionData } from '../logic/data.ts'
-import type { LogicItem } from '../model/logic.ts'
+import type { CollectionData } from '../logic/data/data.ts'
+import type { LogicItem } from '../model/logic/logic.ts'
 import type { Run } from '../plan/run.ts'
-import type { Records } from '../records.ts'
+import type { Records } from '../base/records.ts'
 import type { ServiceData } from '../serve/data.ts'
 
 export class TestUsers {

@@ -1,8 +1,8 @@
 /** Rows with the largest texts that the limits of request bodies allow, and many rows with long ones. */
 import { createBySystem, createKey } from '../../src/auth/bootstrap.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import { createRun } from '../../src/serve/store.ts'
 import blog from '../models/blog.ts'
 import tracker from '../models/tracker.ts'

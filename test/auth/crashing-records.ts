@@ -1,5 +1,5 @@
 /** Records of a process that crashes. */
-import { forwarding, type Records } from '../../src/records.ts'
+import { forwarding, type Records } from '../../src/base/records.ts'
 
 type Write = <A extends readonly unknown[], T>(
   write: (...args: A) => Promise<T>,

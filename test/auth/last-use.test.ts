@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { LastUses, lastUsesOf, type Used } from '../../src/auth/last-use.ts'
-import { checkModel } from '../../src/model/check.ts'
-import type { Records } from '../../src/records.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import type { Records } from '../../src/base/records.ts'
 import blog from '../models/blog.ts'
 import { databaseKinds } from '../store/databases.ts'
 

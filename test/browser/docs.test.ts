@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
-import { catalogue } from '../../src/errors.ts'
+import { catalogue } from '../../src/base/errors.ts'
 import { anyone, collection, model, text } from '../../src/index.ts'
 import type { ServeOptions } from '../../src/serve/service.ts'
 import tracker from '../models/tracker.ts'

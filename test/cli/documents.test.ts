@@ -8,7 +8,7 @@ import { Failure } from '../../src/cli/failure.ts'
 import { readSettings, type Settings } from '../../src/config.ts'
 import { parseManifest } from '../../src/graphql/documents/manifest.ts'
 import { documentHash } from '../../src/graphql/documents/stored-documents.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import blog from '../models/blog.ts'
 import { admin, openBlog } from '../transports/blog.ts'
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memoryCounters } from '../../src/cluster/memory-counters.ts'
 import { budgetAddress, createRateLimits, type RateLimited } from '../../src/cluster/rate-limits.ts'
-import { ApiError } from '../../src/errors.ts'
-import { anonymous, app, user } from '../../src/principal.ts'
+import { ApiError } from '../../src/base/errors.ts'
+import { anonymous, app, user } from '../../src/base/principal.ts'
 
 const minuteMs = 60_000
 /** The start of a minute. */

@@ -33,7 +33,7 @@ import {
   times,
   when,
 } from '../../src/index.ts'
-import type { ComputedDeclaration } from '../../src/model/computed.ts'
+import type { ComputedDeclaration } from '../../src/model/computed/computed.ts'
 
 function modelWith(declared: Record<string, unknown>) {
   return model({

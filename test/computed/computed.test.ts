@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import type { Reply } from '../../src/call.ts'
+import type { Reply } from '../../src/base/call.ts'
 import {
   anyone,
   boolean,
@@ -17,8 +17,8 @@ import {
   string,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { anonymous, type Principal, user } from '../../src/principal.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import { anonymous, type Principal, user } from '../../src/base/principal.ts'
 import { chosen } from '../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'

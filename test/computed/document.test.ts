@@ -13,10 +13,10 @@ import {
   signedIn,
   string,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import type { ItemShape } from '../../src/plan/plan.ts'
-import { user } from '../../src/principal.ts'
+import { user } from '../../src/base/principal.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import { filtersOf } from '../conformance/generate.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'

@@ -15,8 +15,8 @@ import {
   sum,
   times,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { anonymous } from '../../src/principal.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import { anonymous } from '../../src/base/principal.ts'
 import { chosen } from '../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../contract/rest/databases.ts'
 import { openHarness } from '../contract/rest/harness.ts'

@@ -13,7 +13,7 @@ import {
   settingsTable,
   settingsWarnings,
 } from '../../src/config.ts'
-import { catalogue } from '../../src/errors.ts'
+import { catalogue } from '../../src/base/errors.ts'
 
 type Name = keyof typeof settingsTable
 

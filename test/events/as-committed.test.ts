@@ -25,7 +25,7 @@ import {
   text,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { open } from '../../src/serve.ts'
 import { SteppedClock } from '../../src/testing/clock.ts'

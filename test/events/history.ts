@@ -19,7 +19,7 @@ import {
   text,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 
 /** A pseudo-random source: equal seeds, equal numbers. */
 export class Random {

@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import { Hub } from '../../src/events/hub.ts'
 import type { SubscriptionRequest } from '../../src/events/subscriber.ts'
 import type { ChangeFeed } from '../../src/plan/change-feed.ts'
-import { user } from '../../src/principal.ts'
+import { user } from '../../src/base/principal.ts'
 import { until } from '../transports/service.ts'
 import { loggedChange, stubFeed, stubRequest } from './stub.ts'
 

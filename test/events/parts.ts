@@ -1,5 +1,5 @@
 /** The parts of events that REST needs without a server. */
-import type { Call } from '../../src/call.ts'
+import type { Call } from '../../src/base/call.ts'
 import { createEvents } from '../../src/events/events.ts'
 import type { EventRouteParts } from '../../src/rest/events/parts.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ReplayQueue } from '../../src/events/replay-queue.ts'
 import { Subscriber } from '../../src/events/subscriber.ts'
-import { type Principal, user } from '../../src/principal.ts'
+import { type Principal, user } from '../../src/base/principal.ts'
 import { stubRequest } from './stub.ts'
 
 function subscriberAt(position: number, principal: Principal): Subscriber {

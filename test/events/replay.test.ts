@@ -1,12 +1,12 @@
 /** Resuming from an event: missed events come before live ones; none is lost, repeated or out of order. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import type { EventReply } from '../../src/events/event-reply.ts'
 import { Hub } from '../../src/events/hub.ts'
 import type { ReplySink, SubscriptionRequest } from '../../src/events/subscriber.ts'
 import type { ChangeFeed } from '../../src/plan/change-feed.ts'
-import { type Principal, user } from '../../src/principal.ts'
+import { type Principal, user } from '../../src/base/principal.ts'
 import { until } from '../transports/service.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 

@@ -16,7 +16,7 @@ import {
   relation,
   text,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { open } from '../../src/serve.ts'
 import { SteppedClock } from '../../src/testing/clock.ts'

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test'
 import type { EventReply } from '../../src/events/event-reply.ts'
 import { EventStream } from '../../src/events/event-stream.ts'
 import { Hub } from '../../src/events/hub.ts'
-import { user } from '../../src/principal.ts'
+import { user } from '../../src/base/principal.ts'
 import { until } from '../transports/service.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { createEvents } from '../../src/events/events.ts'
-import { anonymous } from '../../src/principal.ts'
+import { anonymous } from '../../src/base/principal.ts'
 import { streamEvents } from '../../src/rest/events/stream.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 

@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { Reply } from '../../src/call.ts'
+import type { Reply } from '../../src/base/call.ts'
 import {
   type AccessRule,
   anyone,
@@ -22,12 +22,12 @@ import {
   signedIn,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import type { Run } from '../../src/plan/run.ts'
 import { updateShape } from '../../src/plan/system-plans.ts'
-import { anonymous, type Principal, system, user } from '../../src/principal.ts'
+import { anonymous, type Principal, system, user } from '../../src/base/principal.ts'
 import { createRest, type Rest } from '../../src/rest/rest.ts'
 import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -20,9 +20,9 @@ import {
   string,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { createLog } from '../../src/observability/log.ts'
-import { user } from '../../src/principal.ts'
+import { user } from '../../src/base/principal.ts'
 import { requireExplainer } from '../../src/rest/explain.ts'
 import { open } from '../../src/serve.ts'
 import { fetchInMemory } from '../../src/testing/requests.ts'

@@ -1,7 +1,7 @@
 /** Random requests by random callers: an explanation predicts the response, and stores nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import { type TestService, testService } from '../../src/testing.ts'
 import { type Document, Generator, operationsOf, seeded } from '../conformance/generate.ts'

@@ -3,9 +3,9 @@
  * line.
  */
 import { writeSync } from 'node:fs'
-import { ApiError } from '../../src/errors.ts'
-import { user } from '../../src/principal.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { ApiError } from '../../src/base/errors.ts'
+import { user } from '../../src/base/principal.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import { blog, Client } from '../store/blog.ts'
 
 const parallelWrites = 8

@@ -1,6 +1,6 @@
 /** A model before and after a migration that rebuilds its table. */
 import { anyone, collection, model, string, text } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usesOf } from '../../src/graphql/execute/collection-uses.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Selected } from '../../src/plan/plan.ts'
 import blog from '../models/blog.ts'
 

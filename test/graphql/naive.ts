@@ -10,14 +10,14 @@ import {
   type GraphQLSchema,
   parse,
 } from 'graphql'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Model, Relation } from '../../src/model/model.ts'
 import { suggest } from '../../src/model/suggest.ts'
 import { cursorsOf } from '../../src/plan/cursor.ts'
 import { type TotalOrder, totalOrder } from '../../src/plan/order.ts'
 import type { Filter, Plan, Sort, WriteShape } from '../../src/plan/plan.ts'
-import type { Principal } from '../../src/principal.ts'
+import type { Principal } from '../../src/base/principal.ts'
 import { canRead, compareKeys, type Data, Evaluation, type Row, writeReference } from '../plan/reference.ts'
 import type { GeneratedOperation } from './random-document.ts'
 

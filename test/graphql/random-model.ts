@@ -1,6 +1,6 @@
 /** Random models, whose fields complete in every possible way, and rows for them. */
 import fc from 'fast-check'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
 import { boolean } from '../../src/model/fields/boolean.ts'
 import { choice } from '../../src/model/fields/choice.ts'

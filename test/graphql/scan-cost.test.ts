@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scanCost } from '../../src/graphql/limits/scan-cost.ts'
 import { anyone, collection, index, integer, model, relation, string } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { totalOrder } from '../../src/plan/order.ts'
 import type { Filter } from '../../src/plan/plan.ts'
 

@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import { OverlappingFieldsCanBeMergedRule, parse, specifiedRules, validate } from 'graphql'
 import { rulesFor } from '../../src/graphql/documents/validation-rules.ts'
 import { createEngine } from '../../src/graphql/execute/create-engine.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Run } from '../../src/plan/run.ts'
 import blog from '../models/blog.ts'
 

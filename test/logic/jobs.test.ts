@@ -280,7 +280,7 @@ for (const databaseKind of databaseKinds) {
   })
 }
 
-function recordsOf({ records }: { readonly records: import('../../src/records.ts').Records }) {
+function recordsOf({ records }: { readonly records: import('../../src/base/records.ts').Records }) {
   return {
     get: records.get.bind(records),
     add: records.add.bind(records),

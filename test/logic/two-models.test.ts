@@ -5,7 +5,7 @@ import { every, job, on } from '../../src/index.ts'
 import { enqueueJob } from '../../src/logic/jobs/later.ts'
 import { registerRuns } from '../../src/logic/runner.ts'
 import { jobKind } from '../../src/logic/runs/run.ts'
-import type { LogicDeclaration } from '../../src/model/logic.ts'
+import type { LogicDeclaration } from '../../src/model/logic/logic.ts'
 import { databaseKinds } from '../store/databases.ts'
 import { handler, logic, patient, within } from './fixture.ts'
 

@@ -1,16 +1,16 @@
 /** Code that fails or is slow is logged with its place, but not revealed to clients. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ApiError } from '../../src/errors.ts'
+import type { ApiError } from '../../src/base/errors.ts'
 import { anyone, collection, model, string } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import { createLog } from '../../src/observability/log.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import { createPlan } from '../../src/plan/system-plans.ts'
-import { system } from '../../src/principal.ts'
+import { system } from '../../src/base/principal.ts'
 import { loggedTimeLimit } from '../../src/serve/time-limit.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 
 function busy(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );

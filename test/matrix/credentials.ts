@@ -1,6 +1,6 @@
 /** Every kind of credential, in every combination of user and scopes, with the expected principal. */
 import assert from 'node:assert/strict'
-import { anonymous, app as ofApp, type Principal, user } from '../../src/principal.ts'
+import { anonymous, app as ofApp, type Principal, user } from '../../src/base/principal.ts'
 import { sameOrigin, signedInCookie } from '../auth/own-page.ts'
 import {
   type App,

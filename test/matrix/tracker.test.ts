@@ -1,7 +1,7 @@
 /** The tracker: every operation by every role, on the role’s own organisation and on another. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Collection } from '../../src/model/model.ts'
 import { testService } from '../../src/testing.ts'
 import { newOrdinaryDatabase } from '../databases/ordinary.ts'

@@ -15,9 +15,9 @@ import {
   signedIn,
 } from '../../src/index.ts'
 import type { AccessRule } from '../../src/model/access.ts'
-import { dependsOnRow } from '../../src/model/check.ts'
+import { dependsOnRow } from '../../src/model/check/check.ts'
 import { markerOf } from '../../src/model/fields/marker.ts'
-import type { Rule } from '../../src/model/rule.ts'
+import type { Rule } from '../../src/model/rule/rule.ts'
 
 const literal = (value: string | number | boolean | null | readonly number[]) =>
   ({ kind: 'literal', value }) as const

@@ -1,9 +1,9 @@
 /** Request bodies: validity, canonical values, and faults that are all reported at once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import { collection as declared, model as modelOf, role, string } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { type BodyMode, bodySchema, itemSchema } from '../../src/model/schemas.ts'
 import { bodyValidator, requireDocuments } from '../../src/model/validate.ts'

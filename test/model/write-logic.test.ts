@@ -18,7 +18,7 @@ import {
   relation,
   string,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import { faultsIn } from './faults.ts'
 

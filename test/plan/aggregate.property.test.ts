@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import {
   anyone,
   boolean,
@@ -16,11 +16,11 @@ import {
   text,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { Model } from '../../src/model/model.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import type { AggregateShape, GroupKey, GroupSort, Measure, Plan } from '../../src/plan/plan.ts'
-import { type Principal, system } from '../../src/principal.ts'
+import { type Principal, system } from '../../src/base/principal.ts'
 import type { Store } from '../../src/store/store.ts'
 import { seededStores } from '../databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'

@@ -2,7 +2,7 @@
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { AggregateShape, Measure, Plan } from '../../src/plan/plan.ts'
-import type { Principal } from '../../src/principal.ts'
+import type { Principal } from '../../src/base/principal.ts'
 import { type Data, Evaluation, type Refused, type Row } from './reference.ts'
 
 const partLengths = { year: 4, month: 7, day: 10, hour: 13 }

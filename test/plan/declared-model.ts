@@ -1,5 +1,5 @@
 /** The small model declared as in a model file: with the builders, and checked. */
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { collection, manyToMany, model, users } from '../../src/model/declaration.ts'
 import { boolean } from '../../src/model/fields/boolean.ts'
 import { integer } from '../../src/model/fields/integer.ts'

@@ -1,7 +1,7 @@
 /** Random rules in the form that the builders of a model file accept. */
 import type { AccessRule } from '../../src/model/access.ts'
 import type { CollectionAccess, Field } from '../../src/model/model.ts'
-import type { Rule } from '../../src/model/rule.ts'
+import type { Rule } from '../../src/model/rule/rule.ts'
 
 const open: Rule = { kind: 'anyone' }
 const wrapped = (rule: Rule) => ({ rule }) as AccessRule

@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Model } from '../../src/model/model.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import type { GuardedComposite } from '../../src/plan/guarded.ts'
 import { orderById, totalOrder } from '../../src/plan/order.ts'
 import type { ItemRoot, ListRoot, Root, Selected } from '../../src/plan/plan.ts'
-import { anonymous, type Principal, user } from '../../src/principal.ts'
+import { anonymous, type Principal, user } from '../../src/base/principal.ts'
 import { admin, anyone, nobody, owner, relatedTo, signedIn, smallModel } from './small-model.ts'
 
 const ann = user(1, 'user', 'all')

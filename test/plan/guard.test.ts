@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { CollectionAccess, Model } from '../../src/model/model.ts'
-import type { Comparison, Rule, Scalar } from '../../src/model/rule.ts'
-import { admit, createGuard, namesFor, reachOf, staticRule } from '../../src/plan/guard.ts'
+import type { Comparison, Rule, Scalar } from '../../src/model/rule/rule.ts'
+import { admit, createGuard, namesFor, reachOf, staticRule } from '../../src/plan/guard/guard.ts'
 import type { GuardedCreate, GuardedList, GuardedUpdate } from '../../src/plan/guarded.ts'
 import { orderById, type Sort, totalOrder } from '../../src/plan/order.ts'
 import type { CreateShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from '../../src/plan/plan.ts'
-import { anonymous, type Principal, system, user } from '../../src/principal.ts'
+import { anonymous, type Principal, system, user } from '../../src/base/principal.ts'
 import {
   admin,
   anyone,

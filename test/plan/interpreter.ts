@@ -1,6 +1,6 @@
 /** Interprets guarded plans on plain rows, exactly as `guarded.ts` defines them: a store without a database. */
 import { isDeepStrictEqual } from 'node:util'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Field } from '../../src/model/model.ts'
 import type {

@@ -3,10 +3,10 @@
  * fields. Shares no code with the guard.
  */
 import { isDeepStrictEqual } from 'node:util'
-import type { ErrorCode } from '../../src/errors.ts'
+import type { ErrorCode } from '../../src/base/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Field, Model, Relation } from '../../src/model/model.ts'
-import type { Comparison, Rule, RuleOperand } from '../../src/model/rule.ts'
+import type { Comparison, Rule, RuleOperand } from '../../src/model/rule/rule.ts'
 import type {
   Assignment,
   CreateShape,
@@ -21,7 +21,7 @@ import type {
   UpdateShape,
   WriteShape,
 } from '../../src/plan/plan.ts'
-import type { Principal } from '../../src/principal.ts'
+import type { Principal } from '../../src/base/principal.ts'
 
 export type Row = Readonly<Record<string, JsonValue>>
 export type Data = Readonly<Record<string, readonly Row[]>>

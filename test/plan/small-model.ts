@@ -7,7 +7,7 @@ import { documentEncoding } from '../../src/model/fields/json.ts'
 import { textEncoding } from '../../src/model/fields/textual.ts'
 import type { FilterOperator } from '../../src/model/fields/type.ts'
 import type { Collection, CollectionAccess, Field, Model, Relation, ToOne } from '../../src/model/model.ts'
-import type { Rule } from '../../src/model/rule.ts'
+import type { Rule } from '../../src/model/rule/rule.ts'
 
 export const anyone: Rule = { kind: 'anyone' }
 export const nobody: Rule = { kind: 'nobody' }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anyone, collection, model, string } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import type { ListShape, Plan } from '../../src/plan/plan.ts'
 import type { Run } from '../../src/plan/run.ts'
 import {
@@ -17,9 +17,9 @@ import {
   updateShape,
   where,
 } from '../../src/plan/system-plans.ts'
-import { system } from '../../src/principal.ts'
+import { system } from '../../src/base/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 
 /** Returns pages of `items` by offset and records the arguments. */
 function listing(items: readonly unknown[]) {

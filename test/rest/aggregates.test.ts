@@ -19,8 +19,8 @@ import {
   text,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { app, type Principal, user } from '../../src/principal.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import { app, type Principal, user } from '../../src/base/principal.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
 

@@ -1,7 +1,7 @@
 /** Conditional requests: the syntax and maximum length of a list of entity tags, and how tags are compared. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesNone, readIfMatch, requireMatch } from '../../src/conditional.ts'
+import { matchesNone, readIfMatch, requireMatch } from '../../src/base/conditional.ts'
 
 const tags = (count: number) => Array.from({ length: count }, (_, n) => `"${n}"`).join(', ')
 

@@ -16,12 +16,12 @@ import {
   string,
   users,
 } from '../../src/index.ts'
-import { checkModel, ModelError, type ModelFault } from '../../src/model/check.ts'
+import { checkModel, ModelError, type ModelFault } from '../../src/model/check/check.ts'
 import type { Model } from '../../src/model/model.ts'
-import { user } from '../../src/principal.ts'
-import { copyDatabase } from '../../src/store/copy.ts'
-import { openPostgres } from '../../src/store/postgres.ts'
-import { openSqlite } from '../../src/store/sqlite.ts'
+import { user } from '../../src/base/principal.ts'
+import { copyDatabase } from '../../src/store/copy/copy.ts'
+import { openPostgres } from '../../src/store/postgres/postgres.ts'
+import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
 import type { Store } from '../../src/store/store.ts'
 import { chosen, testOfOthers } from '../chosen.ts'
 import { openStore, postgres, rowSecurityPostgres, sqlite } from '../contract/rest/databases.ts'

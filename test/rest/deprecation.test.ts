@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { anyone, collection, model, relation, string } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { user } from '../../src/principal.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import { user } from '../../src/base/principal.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness, type Request } from '../contract/rest/harness.ts'
 

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import tracker from '../../examples/tracker/model.ts'
-import type { Reply } from '../../src/call.ts'
+import type { Reply } from '../../src/base/call.ts'
 import {
   anyone,
   choice,
@@ -19,8 +19,8 @@ import {
   string,
   users,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
-import { anonymous, app, type Principal, user } from '../../src/principal.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import { anonymous, app, type Principal, user } from '../../src/base/principal.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
 import {

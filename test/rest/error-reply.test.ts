@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError, catalogue, type ErrorCode } from '../../src/errors.ts'
+import { ApiError, catalogue, type ErrorCode } from '../../src/base/errors.ts'
 import { errorReply } from '../../src/rest/reply/error-reply.ts'
 import { toCall } from '../contract/rest/harness.ts'
 

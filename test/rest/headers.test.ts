@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesNone, readIfMatch } from '../../src/conditional.ts'
+import { matchesNone, readIfMatch } from '../../src/base/conditional.ts'
 import { readAccept, requireJson } from '../../src/rest/accept.ts'
 import { makePresentation } from '../../src/rest/reply/headers.ts'
 

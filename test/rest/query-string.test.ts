@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import { parameterFault, parseQuery } from '../../src/rest/query/query-string.ts'
 
 test('parameters are decoded in order', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { parseId } from '../../src/rest/path-id.ts'
 import { findRoute } from '../../src/rest/routes.ts'
 import rich from '../models/rich.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Rule } from '../../src/model/rule.ts'
+import type { Rule } from '../../src/model/rule/rule.ts'
 import { inWords } from '../../src/rest/openapi/rule-text.ts'
 
 const mine: Rule = { kind: 'compare', field: 'author_id', comparison: 'eq', operand: { kind: 'userId' } }

@@ -1,7 +1,7 @@
 /** A public address with a path: every address in an answer keeps it, whether the proxy strips it from requests or not. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withBasePath, withoutBasePath } from '../../src/base-path.ts'
+import { withBasePath, withoutBasePath } from '../../src/base/base-path.ts'
 import { createClient } from '../../src/client.ts'
 import { readSettings } from '../../src/config.ts'
 import type blog from '../models/blog.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { singleNode } from '../../src/cluster/memory-counters.ts'
-import { ApiError, databaseFault, stoppingRefusal } from '../../src/errors.ts'
+import { ApiError, databaseFault, stoppingRefusal } from '../../src/base/errors.ts'
 import type { Exchange } from '../../src/http.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { FaultLog } from '../../src/serve/monitoring/fault-log.ts'

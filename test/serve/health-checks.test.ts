@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { singleNode } from '../../src/cluster/memory-counters.ts'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import type { Exchange } from '../../src/http.ts'
 import { healthChecks } from '../../src/serve/monitoring/health-checks.ts'
 import type { Store } from '../../src/store/store.ts'

@@ -1,7 +1,7 @@
 /** `data` in the thread that starts the workers, when its own database cannot be opened or closed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { OpenService } from '../../src/serve/service.ts'
 import { supervisedService } from '../../src/serve/supervise-workers.ts'
 import blog from '../models/blog.ts'

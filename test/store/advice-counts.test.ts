@@ -16,7 +16,7 @@ import {
   string,
   sum,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { countAdvice } from '../../src/store/advice/counts.ts'
 
 const access = { read: anyone, create: anyone }

@@ -4,11 +4,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { anyone, collection, currentUser, model, owner, relation, role, text } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { ReadAnswer, WriteAnswer } from '../../src/plan/answer.ts'
-import { createGuard } from '../../src/plan/guard.ts'
+import { createGuard } from '../../src/plan/guard/guard.ts'
 import { orderById } from '../../src/plan/order.ts'
 import type {
   CreateShape,
@@ -22,7 +22,7 @@ import type {
   WriteShape,
 } from '../../src/plan/plan.ts'
 import type { CollectionUses, ProgramPlan, StepAnswer, StepOf } from '../../src/plan/transaction.ts'
-import { type Principal, system } from '../../src/principal.ts'
+import { type Principal, system } from '../../src/base/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/store/store.ts'
 

@@ -17,7 +17,7 @@ import {
   text,
   unique,
 } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import { totalOrder } from '../../src/plan/order.ts'
 import type { ListShape } from '../../src/plan/plan.ts'

@@ -72,10 +72,10 @@ type Run = import('../../src/plan/run.ts').Run
 
 /** Uses the database at the same time as the service, as the command line does. */
 export async function withStore<T>(file: string, use: (run: Run) => Promise<T>): Promise<T> {
-  const { openSqlite } = await import('../../src/store/sqlite.ts')
+  const { openSqlite } = await import('../../src/store/sqlite/sqlite.ts')
   const { createRun } = await import('../../src/serve/store.ts')
-  const { createGuard } = await import('../../src/plan/guard.ts')
-  const { checkModel } = await import('../../src/model/check.ts')
+  const { createGuard } = await import('../../src/plan/guard/guard.ts')
+  const { checkModel } = await import('../../src/model/check/check.ts')
   const model = checkModel(blog)
   const store = openSqlite(model, { file })
   try {

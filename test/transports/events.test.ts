@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { createUser } from '../../src/auth/bootstrap.ts'
-import { system } from '../../src/principal.ts'
+import { system } from '../../src/base/principal.ts'
 import { endWithinSecond } from '../within-second.ts'
 import { admin, type Blog, openBlog, withStore } from './blog.ts'
 import { client, json, openWebSocket, post, type RawWebSocket, until } from './service.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import { Quota } from '../../src/events/quota.ts'
 import type { BoundOperation } from '../../src/graphql/engine.ts'
 import { GraphqlMetrics } from '../../src/graphql/metrics.ts'

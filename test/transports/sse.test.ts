@@ -3,7 +3,7 @@ import { request } from 'node:http'
 import { describe, it } from 'node:test'
 import { type Client, createClient } from 'graphql-sse'
 import { completeEvent, nextEvent } from '../../src/graphql/transports/sse.ts'
-import { user } from '../../src/principal.ts'
+import { user } from '../../src/base/principal.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { ada, json, openService, post, type Service, type ServiceSettings, sha256, until } from './service.ts'
 

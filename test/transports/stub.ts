@@ -8,7 +8,7 @@ import {
   parse,
   validate,
 } from 'graphql'
-import { ApiError } from '../../src/errors.ts'
+import { ApiError } from '../../src/base/errors.ts'
 import type { CredentialHeaders } from '../../src/events/credential-monitor.ts'
 import type {
   BoundOperation,
@@ -18,7 +18,7 @@ import type {
 } from '../../src/graphql/engine.ts'
 import type { Account } from '../../src/graphql/graphql.ts'
 import type { LoggedChange } from '../../src/plan/change-feed.ts'
-import { anonymous, type Principal, user } from '../../src/principal.ts'
+import { anonymous, type Principal, user } from '../../src/base/principal.ts'
 
 export const schema: GraphQLSchema = buildSchema(`
   type Query { hello(name: String = "world"): String  secret: String  slow: String  expensive: String  boom: String  left: Int }

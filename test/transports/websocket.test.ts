@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { describe, it } from 'node:test'
-import { user } from '../../src/principal.ts'
+import { user } from '../../src/base/principal.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { endWithinSecond } from '../within-second.ts'
 import {

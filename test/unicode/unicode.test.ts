@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { normalize, streamSafe } from '../../src/unicode.ts'
+import { normalize, streamSafe } from '../../src/base/unicode.ts'
 
 const acute = '\u0301'
 const dotBelow = '\u0323'

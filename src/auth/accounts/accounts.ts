@@ -1,15 +1,15 @@
 /** The parts that all operations on accounts share. The pages are in `auth/pages/`. */
 
-import { type Awaitable, then } from '../../awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { RateCounters } from '../../cluster/cluster.ts'
 import type { Model } from '../../model/model.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
-import type { Records } from '../../records.ts'
+import type { Records } from '../../base/records.ts'
 import type { BackgroundWork } from '../background.ts'
 import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'
-import { type Addresses, createAddresses } from './addresses.ts'
+import { type Addresses, createAddresses } from './addresses/addresses.ts'
 import { createIdentities, type Identities } from './identities.ts'
 import { createTokens, type LinkTokens } from './link-tokens.ts'
 import { createDevices, type Devices } from './sign-in/known-devices.ts'

@@ -1,5 +1,5 @@
 /** Limits the number of records of one kind that a user can have. */
-import type { NewRecord, Records } from '../../records.ts'
+import type { NewRecord, Records } from '../../base/records.ts'
 
 /**
  * Stores the record unless its id is taken or its owner has `max` records of its kind. Counts again afterwards: of concurrent

@@ -4,8 +4,8 @@
  */
 
 import { hash } from 'node:crypto'
-import type { EpochMs } from '../../epoch-ms.ts'
-import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import type { NewRecord, Records, StoredRecord } from '../../base/records.ts'
 import { signInTime } from '../server/sessions/session-ends.ts'
 import { addBounded } from './bounded-records.ts'
 import type { Profile } from './providers/provider.ts'

@@ -1,6 +1,6 @@
 /** One-time tokens in links and forms. Only their hashes are stored. */
-import type { EpochMs } from '../../epoch-ms.ts'
-import type { Records } from '../../records.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import type { Records } from '../../base/records.ts'
 import { randomSecret, secretHash } from '../server/secret.ts'
 
 /** Each kind has its own records, so a token for one purpose cannot be used for another. */

@@ -1,6 +1,6 @@
 /** The paths of the account pages. A separate file, so that requests for other paths do not load the pages. */
-import type { Call } from '../../call.ts'
-import { acceptsJson, acceptsPage } from '../../media-ranges.ts'
+import type { Call } from '../../base/call.ts'
+import { acceptsJson, acceptsPage } from '../../base/media-ranges.ts'
 
 export const interactionPrefix = '/oauth/interaction/'
 

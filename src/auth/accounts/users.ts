@@ -12,8 +12,8 @@ import {
   where,
 } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import { system } from '../../principal.ts'
-import type { NewRecord } from '../../records.ts'
+import { system } from '../../base/principal.ts'
+import type { NewRecord } from '../../base/records.ts'
 
 export interface UserRow {
   readonly id: number

@@ -1,8 +1,8 @@
 /** The key file next to an SQLite database: one key per line; the first one encrypts. */
 import { closeSync, fsyncSync, linkSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 import { join, parse } from 'node:path'
-import { openPrivate, syncName } from '../../private-files.ts'
-import { readTextFile, TextEncodingError } from '../../text-file.ts'
+import { openPrivate, syncName } from '../../base/private-files.ts'
+import { readTextFile, TextEncodingError } from '../../base/text-file.ts'
 import { EncryptionError, type KeySource, newKeyText, type SecretKey, secretKey } from './record-cipher.ts'
 
 const keyText = /^[A-Za-z0-9._~+/=-]{32,200}$/

@@ -1,5 +1,5 @@
 /** Opens the records of a database: finds and checks the keys, and rotates them. */
-import type { Records, StoredRecord } from '../../records.ts'
+import type { Records, StoredRecord } from '../../base/records.ts'
 import { EncryptedRecords, encryptedKinds, nameOf } from './encrypted-records.ts'
 import {
   createKeyFile,

@@ -1,11 +1,11 @@
 /** API keys as credentials: key → Principal. */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import { Cache, CacheBound } from '../../cache.ts'
-import type { EpochMs } from '../../epoch-ms.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { Run } from '../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../plan/system-plans.ts'
-import { allowedScopes, intersectScopes, type Principal, user } from '../../principal.ts'
+import { allowedScopes, intersectScopes, type Principal, user } from '../../base/principal.ts'
 import type { PlainReader } from '../authenticate.ts'
 import { disabledCredential } from '../disabled-account.ts'
 import { type Used, useStepMs } from '../last-use.ts'

@@ -1,12 +1,12 @@
 /** No credential makes an API key outlive it, or prolongs one with more rights than its own. */
 
-import { then } from '../../awaitable.ts'
-import { ApiError } from '../../errors.ts'
+import { then } from '../../base/awaitable.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run, WriteRule } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
-import { hasScope, type Principal } from '../../principal.ts'
+import { hasScope, type Principal } from '../../base/principal.ts'
 import type { KeyExpiry } from './user-keys.ts'
 
 interface KeyRights {

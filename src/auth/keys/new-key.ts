@@ -1,11 +1,11 @@
 /** Creating an API key: its defaults, and its generated values. */
 
-import { then } from '../../awaitable.ts'
-import { ApiError } from '../../errors.ts'
-import { openidScopes } from '../../model/builtin.ts'
+import { then } from '../../base/awaitable.ts'
+import { ApiError } from '../../base/errors.ts'
+import { openidScopes } from '../../model/builtin/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { CreateHook, Creation, Run } from '../../plan/run.ts'
-import { type AccessClass, hasScope, type Principal } from '../../principal.ts'
+import { type AccessClass, hasScope, type Principal } from '../../base/principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
 import { originOf } from './origin.ts'
 

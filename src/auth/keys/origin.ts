@@ -3,12 +3,12 @@
  * with a key that created it: a program may replace its own key.
  */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import { ApiError } from '../../errors.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, listShape, readAllStored, readItem, selected, where } from '../../plan/system-plans.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 
 /** The internal fields of a key that say where it comes from. */
 export interface KeyOrigin {

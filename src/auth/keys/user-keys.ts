@@ -1,11 +1,11 @@
 /** The API keys of a user. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
 import type { DeleteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { deleteShape, listShape, readAllStored, where } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import { system } from '../../principal.ts'
+import { system } from '../../base/principal.ts'
 
 const keysOfUser = listShape('api_keys', ['id'], where('user_id'))
 const removal = deleteShape('api_keys')

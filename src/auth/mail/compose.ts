@@ -1,5 +1,5 @@
 /** Composes a mail from a template: its subject, plain part and HTML part, in a language. */
-import type { Theme } from '../pages/frame/theme.ts'
+import type { Theme } from '../../base/theme.ts'
 import type { Facts, LayoutTexts, MailTemplates, MailTexts } from './content.ts'
 import { htmlPart } from './layout.ts'
 import { plainPart } from './plain.ts'

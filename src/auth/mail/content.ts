@@ -2,7 +2,7 @@
  * The content of a mail, from which the plain and the HTML part are made. Parts that are written
  * separately diverge.
  */
-import type { Theme } from '../pages/frame/theme.ts'
+import type { Theme } from '../../base/theme.ts'
 import type { MailName, TemplateValues } from './values.ts'
 
 /** A paragraph, or a paragraph with a link below it. */

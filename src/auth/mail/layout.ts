@@ -2,8 +2,8 @@
  * The HTML part of a mail. Mail programs remove stylesheets, scripts and most of CSS: styles are attributes, a table centres
  * the content, and only some programs support the rules for dark mode and narrow windows.
  */
-import { attributes, type Html, html, named } from '../pages/components/html.ts'
-import { palettes, type Theme } from '../pages/frame/theme.ts'
+import { attributes, type Html, html, named } from '../../base/html.ts'
+import { palettes, type Theme } from '../../base/theme.ts'
 import type { Facts, Layout, MailParagraph, WholeContent } from './content.ts'
 
 const colours = {

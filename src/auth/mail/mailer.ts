@@ -1,7 +1,7 @@
 /** Sends the mails of the templates, each in the language of its recipient. */
-import type { Records } from '../../records.ts'
-import type { Mail, MailLog } from '../mail.ts'
-import type { Theme } from '../pages/frame/theme.ts'
+import type { Records } from '../../base/records.ts'
+import type { Mail, MailLog } from './mail.ts'
+import type { Theme } from '../../base/theme.ts'
 import type { MailCatalogue } from './catalogue.ts'
 import type { ComposedMail } from './compose.ts'
 import { acceptedLanguage, lookup } from './languages.ts'

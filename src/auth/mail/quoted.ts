@@ -2,7 +2,7 @@
  * Texts of users in mails of the service. Mail programs must not turn them into links, and they must not look like another
  * part of the mail: otherwise a sign-up with the name "visit evil.example" would send advertising from our address.
  */
-import { normalize } from '../../unicode.ts'
+import { normalize } from '../../base/unicode.ts'
 
 const maxCharacters = 100
 /** The maximum length of the text before characters are removed. */

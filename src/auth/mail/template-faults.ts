@@ -1,6 +1,6 @@
 /** The faults of a project's mail templates. They are found at startup, by composing each mail with sample values. */
-import { isObject } from '../../json.ts'
-import type { Theme } from '../pages/frame/theme.ts'
+import { isObject } from '../../base/json.ts'
+import type { Theme } from '../../base/theme.ts'
 import { canonicalTag, createCatalogue } from './catalogue.ts'
 import { type ComposedMail, compose } from './compose.ts'
 import { type DeclaredMailTemplates, declaredKind } from './define.ts'

@@ -1,5 +1,5 @@
 /** The mails that Portico sends, and the values of their templates. */
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { AccessInventory } from '../accounts/recovery/access-inventory.ts'
 
 /** A link that works once, for `minutes`. */

@@ -1,7 +1,7 @@
 /** The authorization server: oidc-provider on our records, with our apps, scopes, pages and rules. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Call, Reply } from '../../call.ts'
-import { openidScopes } from '../../model/builtin.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import { openidScopes } from '../../model/builtin/builtin.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { disabledSignIn } from '../disabled-account.ts'
 import { appUseId, type ClientPlace, lastUsesOf } from '../last-use.ts'

@@ -1,9 +1,9 @@
 /** The interface of the authorization server for the rest of the service. `create.ts` implements it. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Awaitable } from '../../awaitable.ts'
-import type { Call, Reply } from '../../call.ts'
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { Parameters, RequestBody } from './requests/form.ts'
 
 /** An app as pages show it. */

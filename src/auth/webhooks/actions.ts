@@ -1,13 +1,13 @@
 /** The actions of webhooks, each as the steps of one transaction. */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import { ApiError } from '../../errors.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem, readItemStep, updateShape } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import { type Principal, system } from '../../principal.ts'
+import { type Principal, system } from '../../base/principal.ts'
 import type { WebhookGrants } from './grants.ts'
 import type { WebhookSecrets } from './secrets.ts'
 import { webhookById } from './stored.ts'

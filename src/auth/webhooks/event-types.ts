@@ -1,5 +1,5 @@
 /** Checks the event types and collections that a webhook names: whether they exist, and which scopes they need. */
-import type { FieldFault } from '../../errors.ts'
+import type { FieldFault } from '../../base/errors.ts'
 import { webhookTypes } from '../../model/builtin/webhooks.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/suggest.ts'

@@ -1,5 +1,5 @@
 /** Pauses webhooks when the credential that created them ends: an API key, or the grant of an access token. */
-import { type Awaitable, then } from '../../awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { UpdateShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import {
@@ -13,7 +13,7 @@ import {
   where,
 } from '../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import { intersectScopes, type Scopes, system } from '../../principal.ts'
+import { intersectScopes, type Scopes, system } from '../../base/principal.ts'
 import type { KeyOrigin } from '../keys/origin.ts'
 import type { KeyExpiry } from '../keys/user-keys.ts'
 import type { RightsOfGrant } from '../server/consent/live-grants.ts'

@@ -1,5 +1,5 @@
 /** The operations on a webhook besides its writes. */
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 
 /** All reject with the same `ApiError` as the API. The caller has checked that the principal may read and change the webhook. */
 export interface WebhookOperations {

@@ -1,6 +1,6 @@
 /** The principals whose events are sent to a webhook: its owner, or the users of its app, with their current rights. */
 
-import { openidScopes } from '../../model/builtin.ts'
+import { openidScopes } from '../../model/builtin/builtin.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 import {
@@ -10,8 +10,8 @@ import {
   type Principal,
   type Scopes,
   user,
-} from '../../principal.ts'
-import type { Records } from '../../records.ts'
+} from '../../base/principal.ts'
+import type { Records } from '../../base/records.ts'
 import { type CredentialOwner, credentialOwnerById } from '../accounts/users.ts'
 import { storedGrant } from '../server/consent/stored-grant.ts'
 import { disabledReason, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'

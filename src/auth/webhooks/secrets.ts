@@ -1,10 +1,10 @@
 /** The secrets of webhooks. An encrypted record contains all secrets of a webhook, and is deleted with it. */
 
 import { randomBytes } from 'node:crypto'
-import { type Awaitable, then } from '../../awaitable.ts'
-import type { EpochMs } from '../../epoch-ms.ts'
-import { ApiError } from '../../errors.ts'
-import { type NewRecord, type Records, recordsOfItems } from '../../records.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import { ApiError } from '../../base/errors.ts'
+import { type NewRecord, type Records, recordsOfItems } from '../../base/records.ts'
 
 const recordKind = recordsOfItems.get('webhooks') ?? ''
 

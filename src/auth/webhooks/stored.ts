@@ -1,5 +1,5 @@
 /** Webhooks as they are stored. */
-import type { Awaitable } from '../../awaitable.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
 

@@ -1,13 +1,13 @@
 /** Rules for creating and changing webhooks, besides those of the model. */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import { ApiError, type FieldFault } from '../../errors.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import { ApiError, type FieldFault } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import { recentSignInRule } from '../../plan/recent-sign-in.ts'
 import type { CreateHook, Run, WriteRule } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
-import { hasScope, type Principal, type Scopes } from '../../principal.ts'
+import { hasScope, type Principal, type Scopes } from '../../base/principal.ts'
 import type { EventSelection, EventTypes } from './event-types.ts'
 import { newWebhookSecret, secretRecord } from './secrets.ts'
 import { type StoredWebhook, webhookById } from './stored.ts'

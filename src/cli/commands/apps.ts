@@ -13,8 +13,8 @@ import {
   readItem,
   where,
 } from '../../plan/system-plans.ts'
-import { system } from '../../principal.ts'
-import type { Command, ParsedArgs } from '../commands.ts'
+import { system } from '../../base/principal.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 import { databaseOptions, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { type TableRow, tableOr } from '../table.ts'

@@ -1,5 +1,5 @@
 import { loadMailTemplates } from '../../serve/background/mailer.ts'
-import type { Command } from '../commands.ts'
+import type { Command } from './commands.ts'
 import { model, projectOf } from '../options.ts'
 
 export const command: Command = {

@@ -1,15 +1,15 @@
 /** `portico events`: the event log of a database that was restored by hand. */
 import { isPostgres } from '../../config/database.ts'
-import type { Command } from '../commands.ts'
+import type { Command } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { database, settingsOf } from '../options.ts'
 
 async function raiseLog(database: string): Promise<void> {
   if (isPostgres(database)) {
-    const { raisePostgresLog } = await import('../../store/postgres.ts')
+    const { raisePostgresLog } = await import('../../store/postgres/postgres.ts')
     return raisePostgresLog(database)
   }
-  const { raiseSqliteLog } = await import('../../store/sqlite.ts')
+  const { raiseSqliteLog } = await import('../../store/sqlite/sqlite.ts')
   if (!raiseSqliteLog(database)) throw new Failure(`There is no Portico database at ${database}.`)
 }
 

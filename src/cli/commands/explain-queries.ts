@@ -2,7 +2,7 @@
 import type { Model } from '../../model/model.ts'
 import { type StoredList, storedLists } from '../../serve/monitoring/slow-lists.ts'
 import { countAdvice } from '../../store/advice/counts.ts'
-import type { Command } from '../commands.ts'
+import type { Command } from './commands.ts'
 import { databaseOptions, withDatabase } from '../database.ts'
 
 export const command: Command = {

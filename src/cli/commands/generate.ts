@@ -8,8 +8,8 @@ import {
   standaloneFiles,
   standaloneFolder,
 } from '../../generate.ts'
-import { printable } from '../../printable.ts'
-import type { Command, ParsedArgs } from '../commands.ts'
+import { printable } from '../../base/printable.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { model, type Project, projectOf } from '../options.ts'
 

@@ -1,5 +1,5 @@
 /** `portico print`: prints documents that are generated from the model and from the code. Each command loads only its own modules. */
-import type { Command } from '../commands.ts'
+import type { Command } from './commands.ts'
 import { database, model, projectOf } from '../options.ts'
 
 export const openapi: Command = {

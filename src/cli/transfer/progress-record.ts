@@ -4,7 +4,7 @@
  */
 import { createHash, randomUUID } from 'node:crypto'
 import type { RecordChange } from '../../plan/transaction.ts'
-import { type Records, recordsOf } from '../../records.ts'
+import { type Records, recordsOf } from '../../base/records.ts'
 import type { ImportInput } from './input.ts'
 import type { FileFormat } from './records.ts'
 

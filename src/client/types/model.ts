@@ -1,7 +1,7 @@
 /** Derives `ApiTypes` from a model's type. `C`: the model's collections; `L`: its logic. */
 import type { AnyCollections, Declaration } from '../../model/declared-model.ts'
 import type { ActionTypes, OperationTypes } from '../../model/logic/builders.ts'
-import type { ActionDeclaration, QueryDeclaration } from '../../model/logic.ts'
+import type { ActionDeclaration, QueryDeclaration } from '../../model/logic/logic.ts'
 import type { CreateIn, UpdateIn } from '../../model/types/data.ts'
 import type { DeclaredSingular, OutputIn } from '../../model/types/logic.ts'
 import type { ComputedIn, NameIn, PlainItemIn, ToManyIn, ToOneIn } from '../../model/types/model.ts'

@@ -1,6 +1,6 @@
 /** The pages of `/dev/mail`. They need no JavaScript. */
-import { attributes, type Html, html, named, type Part } from '../../auth/pages/components/html.ts'
-import { printable } from '../../printable.ts'
+import { attributes, type Html, html, named, type Part } from '../../base/html.ts'
+import { printable } from '../../base/printable.ts'
 import type { StoredMail } from './mailbox.ts'
 
 export const mailPath = '/dev/mail'

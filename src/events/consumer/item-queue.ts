@@ -1,6 +1,6 @@
 /** The tasks of one item, in the order of its events. */
 
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 
 /** A unit of work: a delivery of a webhook, an event for a reaction, a run of a job. */
 export interface Task {

@@ -4,7 +4,7 @@
  * saw a change, so clocks need not agree (Gray and Cheriton, Leases, 1989). A holder that has not renewed in time stops
  * before another node may take over.
  */
-import type { RecordKey, Records } from '../../records.ts'
+import type { RecordKey, Records } from '../../base/records.ts'
 
 /** How often the holder renews the lease, and other nodes check it. */
 export const renewIntervalMs = 1500

@@ -2,12 +2,12 @@
  * The position up to which the log has been processed. Each step forward is one transaction with the rows that it creates,
  * and succeeds only while no other node has taken the lease: a former holder can store nothing twice.
  */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Program, ProgramStep, RecordChange, StepAnswer } from '../../plan/transaction.ts'
-import { system } from '../../principal.ts'
-import type { RecordKey, Records } from '../../records.ts'
+import { system } from '../../base/principal.ts'
+import type { RecordKey, Records } from '../../base/records.ts'
 
 /** The record's payload. */
 type Stored<P> = P & { readonly term: number }

@@ -2,7 +2,7 @@
  * Decides when each task is attempted. Tasks of one item keep their order; those of other items may overtake. Targets
  * (webhooks, reactions, jobs) and hosts take turns (see `lane.ts`). Tasks that are not yet due are in the timetable.
  */
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import { ItemQueue, type Task } from './item-queue.ts'
 import { Lane, type LaneLimits } from './lane.ts'
 import { type Clock, Timetable } from './timetable.ts'

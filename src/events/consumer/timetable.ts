@@ -1,6 +1,6 @@
 /** Scheduled calls, with one timer for all of them. */
 
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 
 /** The time, and timers. Tests pass their own clock. */
 export interface Clock {

@@ -1,11 +1,11 @@
 /** One attempt to send a delivery: the event as its owner may see it now, and the outcome. */
 
-import { Cache, CacheBound } from '../../cache.ts'
-import type { EpochMs } from '../../epoch-ms.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { ChangeFeed, LoggedChange } from '../../plan/change-feed.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { isSubscribed } from './directory.ts'
 import { excerptOf, maxExcerptBytes } from './excerpt.ts'

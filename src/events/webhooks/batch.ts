@@ -1,6 +1,6 @@
 /** The batch that the sender stores in one transaction, and how it yields to other work while it prepares the batch. */
-import type { Awaitable } from '../../awaitable.ts'
-import type { Principal } from '../../principal.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { Webhook } from './delivery.ts'
 import type { NewDelivery } from './plans.ts'
 

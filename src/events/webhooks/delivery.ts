@@ -1,6 +1,6 @@
 /** Webhooks and deliveries in the memory of the sender. */
 
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 
 export interface Webhook {
   readonly id: number

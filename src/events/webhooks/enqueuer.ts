@@ -4,8 +4,8 @@
  */
 
 import { randomBytes } from 'node:crypto'
-import type { EpochMs } from '../../epoch-ms.ts'
-import { ApiError } from '../../errors.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { ChangeFeed, LoggedChange } from '../../plan/change-feed.ts'
 import type { StoredPosition } from '../consumer/position.ts'
 import { isLogEnd, maxBatchBytes } from '../log-batch.ts'

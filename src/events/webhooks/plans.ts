@@ -12,7 +12,7 @@ import {
   selected,
   updateShape,
 } from '../../plan/system-plans.ts'
-import { system } from '../../principal.ts'
+import { system } from '../../base/principal.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 
 const webhookFields = [

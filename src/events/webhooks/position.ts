@@ -1,5 +1,5 @@
 /** The position in the log up to which deliveries have been created. */
-import type { RecordKey } from '../../records.ts'
+import type { RecordKey } from '../../base/records.ts'
 
 const kind = 'WebhookSender'
 

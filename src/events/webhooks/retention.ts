@@ -1,11 +1,11 @@
 /** Deletes old completed deliveries, and the oldest ones of a webhook that has very many, a few at a time. */
-import type { EpochMs } from '../../epoch-ms.ts'
-import { Pause } from '../../pause.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import { Pause } from '../../base/pause.ts'
 import { totalOrder } from '../../plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../plan/plan.ts'
 import type { Run } from '../../plan/run.ts'
 import { listShape, selected } from '../../plan/system-plans.ts'
-import { system } from '../../principal.ts'
+import { system } from '../../base/principal.ts'
 import { removeDelivery } from './plans.ts'
 
 const dayMs = 86_400_000

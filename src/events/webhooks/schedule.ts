@@ -1,5 +1,5 @@
 /** When a failed delivery is retried, and when it is given up. */
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import { longestBackOffMs, maxAttempts, retryDelayMs } from '../consumer/back-off.ts'
 
 const secondMs = 1000

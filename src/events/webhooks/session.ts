@@ -1,9 +1,9 @@
 /** The work of the node that sends webhooks. */
 import type { Outgoing } from '../../outgoing/outgoing.ts'
-import { Pause } from '../../pause.ts'
+import { Pause } from '../../base/pause.ts'
 import type { ChangeFeed } from '../../plan/change-feed.ts'
 import type { Run } from '../../plan/run.ts'
-import type { Records } from '../../records.ts'
+import type { Records } from '../../base/records.ts'
 import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
 import { StoredPosition } from '../consumer/position.ts'
 import { Scheduler, type Verdict } from '../consumer/scheduler.ts'

@@ -1,8 +1,8 @@
 /** The file of registered documents: a JSON object of documents by their SHA-256. */
 
 import { existsSync, writeFileSync } from 'node:fs'
-import { isObject } from '../../json.ts'
-import { readTextFile, TextEncodingError } from '../../text-file.ts'
+import { isObject } from '../../base/json.ts'
+import { readTextFile, TextEncodingError } from '../../base/text-file.ts'
 import { documentHash } from './stored-documents.ts'
 
 export type Manifest = ReadonlyMap<string, string>

@@ -11,7 +11,7 @@ import {
   typeFromAST,
   validate,
 } from 'graphql'
-import { Cache, CacheBound } from '../../cache.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
 import { badRequest } from '../bad-request.ts'
 import type { BoundOperation, PreparedOperation, RequestErrorResult } from '../engine.ts'
 import { checkDocument, checkLength, type Limits } from '../limits/document-limits.ts'

@@ -1,6 +1,6 @@
 /** Stored documents: registered by the operator, or cached because a client sent text and hash together. */
 import { hash } from 'node:crypto'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { GraphqlRequest } from '../request.ts'
 import { requestFailure } from '../request-error.ts'
 

@@ -3,7 +3,7 @@
  * nullable parent does (6.4.4). Fields are completed in the order of graphql-js, so the order of errors is the same.
  */
 import type { GraphQLFormattedError } from 'graphql'
-import { ApiError, catalogue } from '../../errors.ts'
+import { ApiError, catalogue } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Refusal } from '../../plan/guarded.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'

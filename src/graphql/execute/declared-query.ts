@@ -2,7 +2,7 @@
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { Run } from '../../plan/run.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep } from '../plan/variant.ts'
 import { prepareLogic } from './prepare-logic.ts'

@@ -7,7 +7,7 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { CachedOperation } from '../documents/prepared-documents.ts'
 import type { QueryVariant } from '../plan/variant.ts'
 

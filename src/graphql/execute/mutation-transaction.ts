@@ -3,7 +3,7 @@
  * transaction. The first error rolls an atomic mutation back; with a key, a mutation of several fields is atomic too.
  */
 import type { GraphQLFormattedError } from 'graphql'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { KeyTaken, type Replayable } from '../../idempotency.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
 import { AnswerBound } from '../../plan/answer-bound.ts'

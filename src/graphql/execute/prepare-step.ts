@@ -1,6 +1,6 @@
 /** A field of a mutation, ready to run. */
-import type { Awaitable } from '../../awaitable.ts'
-import type { Principal } from '../../principal.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep, WriteStep } from '../plan/variant.ts'
 import { type PreparedLogic, prepareLogic } from './prepare-logic.ts'

@@ -1,13 +1,13 @@
 /** A mutation field → a write that is ready to run, and the field's value. */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import { ApiError, type FieldFault } from '../../errors.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import { ApiError, type FieldFault } from '../../base/errors.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
-import { admit } from '../../plan/guard.ts'
+import { admit } from '../../plan/guard/guard.ts'
 import type {
   Assignment,
   CompositeShape,
@@ -18,7 +18,7 @@ import type {
   WriteShape,
 } from '../../plan/plan.ts'
 import { type CreateHooks, type Creation, emptyCreation, type Run } from '../../plan/run.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import { readInput, type Variables } from '../plan/input.ts'
 import { revealedKey } from '../plan/reply-fields.ts'
 import type { WriteStep } from '../plan/variant.ts'

@@ -2,7 +2,7 @@
  * Bounds replies that contain a value of the answer several times: the database has counted it once. Every other reply is no
  * larger than the answer, whose keys are those of the reply.
  */
-import type { ApiError } from '../../errors.ts'
+import type { ApiError } from '../../base/errors.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { ReplyField } from '../plan/reply-fields.ts'
 

@@ -1,6 +1,6 @@
 /** The parameters of a plan, and how they are read from the variables of a request. */
 import { GraphQLError, type ValueNode } from 'graphql'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Param } from '../../plan/plan.ts'
 import { badRequest } from '../bad-request.ts'

@@ -1,6 +1,6 @@
 /** The `Accept` header (RFC 9110, 12.5.1; GraphQL over HTTP, "Accept"). */
-import { Cache, CacheBound } from '../../cache.ts'
-import { mediaRanges } from '../../media-ranges.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
+import { mediaRanges } from '../../base/media-ranges.ts'
 
 export type JsonType = 'application/graphql-response+json' | 'application/json'
 

@@ -1,6 +1,6 @@
 /** GraphiQL, for browsers that open `/graphql`. Nothing is loaded from other servers. */
-import type { Reply } from '../../call.ts'
-import { consolePolicy, packageFile, type StaticAsset, serveStatic } from '../../static-assets.ts'
+import type { Reply } from '../../base/call.ts'
+import { consolePolicy, packageFile, type StaticAsset, serveStatic } from '../../base/static-assets.ts'
 import { assetsPath } from './http-reply.ts'
 
 /** Sends queries and subscriptions by POST with the headers that the user has set. A WebSocket could not send them. */

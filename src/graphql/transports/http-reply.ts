@@ -1,5 +1,5 @@
 /** HTTP replies of GraphQL. Imports nothing large, because error replies are needed before GraphQL is loaded. */
-import { type Call, emptyHead, type Reply } from '../../call.ts'
+import { type Call, emptyHead, type Reply } from '../../base/call.ts'
 import type { Executed } from '../engine.ts'
 import { type RequestError, toRequestError } from '../request-error.ts'
 import { type Accepted, type JsonType, readAccept } from './accept.ts'

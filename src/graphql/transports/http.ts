@@ -1,10 +1,10 @@
 /** GraphQL over HTTP (https://graphql.github.io/graphql-over-http/draft/). */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import type { Call, Reply } from '../../call.ts'
-import { ApiError } from '../../errors.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import { ApiError } from '../../base/errors.ts'
 import { type Idempotency, type KeyedAttempt, keyHeader } from '../../idempotency.ts'
-import { isAnonymous } from '../../principal.ts'
+import { isAnonymous } from '../../base/principal.ts'
 import type { BoundOperation, Executed } from '../engine.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from '../request.ts'
 import { toRequestError } from '../request-error.ts'

@@ -2,15 +2,15 @@
  * Replies as server-sent events: graphql-sse's distinct connections mode
  * (https://github.com/enisdenjo/graphql-sse/blob/master/PROTOCOL.md).
  */
-import type { Call, Reply } from '../../call.ts'
-import { ApiError } from '../../errors.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { ConnectedClient, CredentialMonitor } from '../../events/credential-monitor.ts'
 import type { EventReply } from '../../events/event-reply.ts'
 import { EventStream, eventStreamHeaders } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
 import { type ConnectionQuota, releaseOnce } from '../../events/quota.ts'
 import { eventNumber } from '../../events/resume.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { BoundOperation } from '../engine.ts'
 import { toRequestError } from '../request-error.ts'
 import type { Account } from './operation.ts'

@@ -1,6 +1,6 @@
 /** Codes and reasons of close frames. */
 import { CloseCode } from 'graphql-ws'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 
 /** RFC 6455, 7.4.1. */
 export const goingAway = 1001

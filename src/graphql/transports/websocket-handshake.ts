@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 
 export interface UpgradeRequest {
   readonly req: IncomingMessage

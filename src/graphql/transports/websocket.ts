@@ -4,8 +4,8 @@
  */
 import { CloseCode, GRAPHQL_TRANSPORT_WS_PROTOCOL } from 'graphql-ws'
 import type { WebSocket } from 'ws'
-import { stoppingRefusal } from '../../errors.ts'
-import { isAnonymous } from '../../principal.ts'
+import { stoppingRefusal } from '../../base/errors.ts'
+import { isAnonymous } from '../../base/principal.ts'
 import { goingAway } from './websocket-close.ts'
 import { type Caller, type ConnectionParts, WebSocketConnection } from './websocket-connection.ts'
 import { createHandshake, type Handshake, type UpgradeRequest } from './websocket-handshake.ts'

@@ -1,5 +1,5 @@
 /** Errors of calls of `data`, with their place. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { NameFault, Refuse } from '../../plan/names.ts'
 
 /** An invalid call of `data`. `source`: `code` if only the model's code can be at fault, e.g. for an unknown name. */

@@ -1,19 +1,19 @@
 /** `data`: the reads and writes of one principal. */
 
-import type { Awaitable } from '../../awaitable.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
 import { managedCollections } from '../../model/builtin/managed.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
-import type { LogicItem } from '../../model/logic.ts'
+import type { LogicItem } from '../../model/logic/logic.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
-import { namesFor } from '../../plan/guard.ts'
+import { namesFor } from '../../plan/guard/guard.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
-import type { Principal } from '../../principal.ts'
-import type { CollectionData, DataOf, ListOptions, ReadOptions, Where } from '../data.ts'
+import type { Principal } from '../../base/principal.ts'
+import type { CollectionData, DataOf, ListOptions, ReadOptions, Where } from './data.ts'
 import { DataPlans, maxLimit } from './plans.ts'
 
 /** Runs a plan as a principal. The plan's kind determines the kind of the answer. */

@@ -1,5 +1,5 @@
 /** The calls of `data` as plans. Shapes are interned: the guard and the store cache by their identity. */
-import { Cache, CacheBound } from '../../cache.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type TotalMode,
   type UpdateShape,
 } from '../../plan/plan.ts'
-import type { ListOptions, ReadOptions } from '../data.ts'
+import type { ListOptions, ReadOptions } from './data.ts'
 import { badCall, badValue } from './call-error.ts'
 import { orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'

@@ -1,5 +1,5 @@
 /** `where` of `data` → a filter and its arguments. */
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import { isStorable } from '../../model/fields/textual.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import { schemaFaults } from '../../model/json-schema/faults.ts'
@@ -8,7 +8,7 @@ import { findRelation, type Names, namedField, quoted } from '../../plan/names.t
 import { allOf, type Filter, type Param } from '../../plan/plan.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { containedFault } from '../../plan/text-search.ts'
-import type { Where } from '../data.ts'
+import type { Where } from './data.ts'
 import { badCall, badValue, refuseAt } from './call-error.ts'
 
 /** How deep conditions and relations may be nested: databases limit the depth of a statement. */

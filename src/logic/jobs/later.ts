@@ -1,6 +1,6 @@
 /** `later`: a run of a job, stored in the transaction of the action, reaction or job that starts it. */
-import type { EpochMs } from '../../epoch-ms.ts'
-import { ApiError } from '../../errors.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import type { Collection, Job, Model } from '../../model/model.ts'
 import { didYouMean } from '../../model/suggest.ts'

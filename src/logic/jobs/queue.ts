@@ -1,8 +1,8 @@
 /** Loads stored runs of jobs that are due into memory, a page at a time. */
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
-import { Pause } from '../../pause.ts'
-import type { Records, StoredRecord } from '../../records.ts'
+import { Pause } from '../../base/pause.ts'
+import type { Records, StoredRecord } from '../../base/records.ts'
 import type { PushArguments } from '../runs/position.ts'
 import {
   type JobRun,

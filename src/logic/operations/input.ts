@@ -1,11 +1,11 @@
 /** The inputs and outputs of actions, queries, jobs and emitted events, checked as request bodies are. */
 import { randomUUID } from 'node:crypto'
-import { ApiError } from '../../errors.ts'
-import { idField } from '../../model/builtin.ts'
+import { ApiError } from '../../base/errors.ts'
+import { idField } from '../../model/builtin/builtin.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, EmittedEvent, Field, Operation, OperationValue } from '../../model/model.ts'
 import { plainField } from '../../model/plain-field.ts'
-import { anyoneRule } from '../../model/rule.ts'
+import { anyoneRule } from '../../model/rule/rule.ts'
 import { bodyValidator } from '../../model/validate.ts'
 
 export type InputValues = JsonObject

@@ -2,7 +2,7 @@
 
 import { typeOf } from '../../events/event-types.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
-import type { LogicItem } from '../../model/logic.ts'
+import type { LogicItem } from '../../model/logic/logic.ts'
 import type { Model } from '../../model/model.ts'
 import type { LoggedChange } from '../../plan/change-feed.ts'
 

@@ -1,14 +1,14 @@
 /** One attempt to run a reaction or a job, with a time limit. Once the attempt has ended, its code has no further effects. */
 
-import type { Awaitable } from '../../awaitable.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
 import type { Clock } from '../../events/consumer/timetable.ts'
 import type { Model } from '../../model/model.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Run as PlanRun } from '../../plan/run.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
-import { service } from '../../principal.ts'
-import type { TimeLimit } from '../../time-limit.ts'
+import { service } from '../../base/principal.ts'
+import type { TimeLimit } from '../../base/time-limit.ts'
 import type { DataParts } from '../data/create-data.ts'
 import { createData, executeBy } from '../data/create-data.ts'
 import { enqueueJob } from '../jobs/later.ts'

@@ -1,7 +1,7 @@
 /** The records of the lease and of all positions. */
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
-import type { RecordKey } from '../../records.ts'
+import type { RecordKey } from '../../base/records.ts'
 
 const kind = 'Logic'
 export const leaseKey: RecordKey = { kind, id: 'lease' }

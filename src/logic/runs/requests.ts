@@ -1,7 +1,7 @@
 /** Operators' requests to retry a run now or to skip it. The node that holds the lease reads them from the database. */
 import type { Clock } from '../../events/consumer/timetable.ts'
-import { Pause } from '../../pause.ts'
-import { type NewRecord, type Records, recordsOf } from '../../records.ts'
+import { Pause } from '../../base/pause.ts'
+import { type NewRecord, type Records, recordsOf } from '../../base/records.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'
 import type { PushArguments } from './position.ts'
 import {

@@ -1,5 +1,5 @@
 /** Handles the outcome of an attempt: the run is done, retried or given up. */
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import { maxAttempts, retryDelayMs } from '../../events/consumer/back-off.ts'
 import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'

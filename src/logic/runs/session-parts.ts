@@ -1,7 +1,7 @@
 /** The dependencies of a session. */
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { ChangeFeed } from '../../plan/change-feed.ts'
-import type { Records } from '../../records.ts'
+import type { Records } from '../../base/records.ts'
 import type { RunAttemptParts } from './attempt.ts'
 import type { RunCounts } from './results.ts'
 import type { LogicRun } from './run.ts'

@@ -1,7 +1,7 @@
 /** Waiting runs and dead letters as operators see them, and the requests to retry or skip them. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
-import { type Records, recordsOf } from '../../records.ts'
+import { type Records, recordsOf } from '../../base/records.ts'
 import { type RunAction, requestRecord } from './requests.ts'
 import { deadKind, jobKind, type LogicRun, runOf, waitingId, waitingKind } from './run.ts'
 

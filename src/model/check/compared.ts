@@ -1,6 +1,6 @@
 /** Checks the right sides of comparisons other than literals: the time, other fields, the caller's fields, claims. */
 import type { FieldDeclaration, FieldOptions } from '../fields/declared.ts'
-import { claimTypeOf, type RuleOfKind, type RuleOperand } from '../rule.ts'
+import { claimTypeOf, type RuleOfKind, type RuleOperand } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { type FieldPlace, type RefusedPath, resolveFieldPath } from './rule-paths.ts'

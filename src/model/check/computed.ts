@@ -1,11 +1,11 @@
 /** Checks computed fields. */
 
-import { isObject } from '../../json.ts'
-import type { ComputedDeclaration } from '../computed.ts'
+import { isObject } from '../../base/json.ts'
+import type { ComputedDeclaration } from '../computed/computed.ts'
 import { nonEmptyText, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { ComputedField } from '../model.ts'
 import { plainField } from '../plain-field.ts'
-import { anyoneRule, nobodyRule } from '../rule.ts'
+import { anyoneRule, nobodyRule } from '../rule/rule.ts'
 import { expressionCheck } from './expressions.ts'
 import type { Faults } from './faults.ts'
 import { checkCamelNames, checkFieldName } from './names.ts'

@@ -1,7 +1,7 @@
 /** Checks the types of events that actions emit. */
-import type { ActionOptions, EmittedDeclaration } from '../logic.ts'
+import type { ActionOptions, EmittedDeclaration } from '../logic/logic.ts'
 import type { EmittedEvent, Field } from '../model.ts'
-import { anyoneRule } from '../rule.ts'
+import { anyoneRule } from '../rule/rule.ts'
 import { camelCase, checkFieldName, pascalCase } from './names.ts'
 import type { Outline } from './outline.ts'
 import { type OperationCheckContext, valueField } from './values.ts'

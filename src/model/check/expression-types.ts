@@ -1,5 +1,5 @@
 /** The types of expressions and of their parts. */
-import type { CheckedExpression, CheckedPart } from '../computed.ts'
+import type { CheckedExpression, CheckedPart } from '../computed/computed.ts'
 import { boolean } from '../fields/boolean.ts'
 import { date } from '../fields/date.ts'
 import { datetime } from '../fields/datetime.ts'
@@ -8,7 +8,7 @@ import { integer } from '../fields/integer.ts'
 import { number } from '../fields/number.ts'
 import { textual } from '../fields/textual.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
-import type { Scalar } from '../rule.ts'
+import type { Scalar } from '../rule/rule.ts'
 
 export const wholeType = integer().type
 /** GraphQL's Int. */

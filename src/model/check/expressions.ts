@@ -1,11 +1,11 @@
 /** Checks the expressions of computed fields, and finds the type of every part. */
 
-import { isObject } from '../../json.ts'
-import type { CheckedExpression, CheckedPart, DatePart, Expression } from '../computed.ts'
+import { isObject } from '../../base/json.ts'
+import type { CheckedExpression, CheckedPart, DatePart, Expression } from '../computed/computed.ts'
 import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import type { FieldType } from '../fields/field-type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
-import { anyoneRule, type Rule, type Scalar } from '../rule.ts'
+import { anyoneRule, type Rule, type Scalar } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import {
   booleanType,

@@ -1,6 +1,6 @@
 /** Checks the options of fields. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import { utcOf } from '../fields/datetime.ts'
 import { type DeprecationOptions, type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import { formTypes } from '../fields/field-type.ts'
@@ -8,7 +8,7 @@ import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import type { Deprecation, Field, FieldDefault } from '../model.ts'
-import { anyoneRule, type Rule } from '../rule.ts'
+import { anyoneRule, type Rule } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 import { checkPlainName } from './names.ts'

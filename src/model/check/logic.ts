@@ -1,5 +1,5 @@
 /** Checks actions, queries, reactions and jobs. */
-import type { LogicDeclaration } from '../logic.ts'
+import type { LogicDeclaration } from '../logic/logic.ts'
 import type { Logic } from '../model.ts'
 import { actionsOf, queriesOf } from './operations.ts'
 import { jobsOf, reactionsOf } from './reactions.ts'

@@ -1,6 +1,6 @@
 /** Built-in fields of `users` that the model narrows: `email: { access: { read: owner('id') } }`. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import type { AccessRule } from '../access.ts'
 import { type FieldDeclaration, type FieldNarrowing, isAccessRule, optionsOf } from '../fields/declared.ts'
 import { didYouMean } from '../suggest.ts'

@@ -1,8 +1,8 @@
 /** Checks actions and queries: their names, scopes, inputs, outputs and rules. */
-import { isObject } from '../../json.ts'
-import type { ActionOptions, LogicDeclaration, QueryOptions, ValueDeclarations } from '../logic.ts'
+import { isObject } from '../../base/json.ts'
+import type { ActionOptions, LogicDeclaration, QueryOptions, ValueDeclarations } from '../logic/logic.ts'
 import type { Action, Operation, Query } from '../model.ts'
-import { administratorRule, type Rule } from '../rule.ts'
+import { administratorRule, type Rule } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import { EmittedEvents } from './emitted-events.ts'
 import { checkPlainName } from './names.ts'

@@ -1,6 +1,6 @@
 /** Checks the options of a collection. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import type { CollectionOptions } from '../declaration.ts'
 import { flag, nonEmptyText, type OptionCheck, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { Faults } from './faults.ts'

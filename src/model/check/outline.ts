@@ -1,6 +1,6 @@
 /** The first pass over a declaration: finds collections and fields. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import { webhookDeliveries, webhooks } from '../builtin/webhooks.ts'
 import {
   apiKeys,
@@ -10,10 +10,10 @@ import {
   timeFields,
   userFields,
   usersWith,
-} from '../builtin.ts'
+} from '../builtin/builtin.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
-import type { LogicDeclaration } from '../logic.ts'
+import type { LogicDeclaration } from '../logic/logic.ts'
 import type { Relation, ToOne } from '../model.ts'
 import type { Faults } from './faults.ts'
 import { checkCollectionName, checkFieldName, checkPlainName, singularOf } from './names.ts'

@@ -1,9 +1,9 @@
 /** Checks reactions and jobs. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import { webhookTypes } from '../builtin/webhooks.ts'
 import { scheduleOf } from '../logic/schedule.ts'
-import type { JobDeclaration, LogicDeclaration, ReactionDeclaration } from '../logic.ts'
+import type { JobDeclaration, LogicDeclaration, ReactionDeclaration } from '../logic/logic.ts'
 import type { Field, Job, Reaction } from '../model.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'

@@ -1,10 +1,10 @@
 /** Checks access rules: names must exist, and compared values must have the field's type. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
-import { nobodyRule, type Rule, type RuleOfKind, type RuleOperand, type Scalar } from '../rule.ts'
+import { nobodyRule, type Rule, type RuleOfKind, type RuleOperand, type Scalar } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import { isRefused, operandFault } from './compared.ts'
 import type { Faults } from './faults.ts'

@@ -1,8 +1,8 @@
 /** The scopes of a model, each with its sentence for the consent page. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import type { CollectionOptions } from '../declaration.ts'
-import type { LogicDeclaration, QueryOptions } from '../logic.ts'
+import type { LogicDeclaration, QueryOptions } from '../logic/logic.ts'
 import { capitalized, itemsInWords, listed } from '../words.ts'
 
 interface Scoped {

@@ -1,8 +1,8 @@
 /** Checks the values of operations and events: fields and items. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
-import type { ItemDeclaration, ValueDeclarations } from '../logic.ts'
+import type { ItemDeclaration, ValueDeclarations } from '../logic/logic.ts'
 import type { Field, OperationValue } from '../model.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'

@@ -1,8 +1,8 @@
 /** Checks `prepare`, `check` and the limits of a collection. */
-import { isObject } from '../../json.ts'
-import type { LimitDeclaration } from '../logic.ts'
+import { isObject } from '../../base/json.ts'
+import type { LimitDeclaration } from '../logic/logic.ts'
 import type { Collection, Field, Limit } from '../model.ts'
-import { anyoneRule, type Rule } from '../rule.ts'
+import { anyoneRule, type Rule } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 import type { Outline } from './outline.ts'

@@ -6,8 +6,8 @@ import type {
   ComputedOptions,
   DatePart,
   Expression,
-} from '../computed.ts'
-import type { Rule, Scalar } from '../rule.ts'
+} from './computed.ts'
+import type { Rule, Scalar } from '../rule/rule.ts'
 import type {
   CoalescedValue,
   ComputedNumber,

@@ -1,6 +1,6 @@
 /** The common options of all field types, and checks of options. */
 
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import { didYouMean } from '../suggest.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { FieldType } from './field-type.ts'

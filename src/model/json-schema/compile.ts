@@ -2,7 +2,7 @@
 
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import type { JsonSchema, JsonValue } from '../fields/type.ts'
 import { formats } from './formats.ts'
 

@@ -4,7 +4,7 @@
  * `model(…)`.
  */
 
-import type { Awaitable } from '../../awaitable.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
 import type { AnyCollections } from '../declared-model.ts'
 import type { FieldDeclarations } from '../fields/declared.ts'
 import type {
@@ -15,7 +15,7 @@ import type {
   QueryDeclaration,
   QueryOptions,
   ReactionDeclaration,
-} from '../logic.ts'
+} from './logic.ts'
 import type {
   ActionContext,
   EventDeclarations,

@@ -1,6 +1,6 @@
 /** Refusals by the model's own actions and queries. */
-import { ApiError, type FieldFault } from '../../errors.ts'
-import type { WriteFault } from '../logic.ts'
+import { ApiError, type FieldFault } from '../../base/errors.ts'
+import type { WriteFault } from './logic.ts'
 import { validationError } from '../validate.ts'
 
 const refusalCodes = ['CONFLICT', 'FORBIDDEN', 'NOT_FOUND', 'VALIDATION_FAILED'] as const

@@ -1,6 +1,6 @@
 /** The paths of checked rules: a field, or a field along to-one relations. */
 import type { Collection, Field, ToOne } from '../model.ts'
-import type { RuleOfKind } from '../rule.ts'
+import type { RuleOfKind } from './rule.ts'
 
 export interface FollowedPath {
   readonly steps: readonly { readonly relation: ToOne; readonly target: Collection }[]

@@ -1,7 +1,7 @@
 /** Every rule of a model, with the collection whose rows it decides on. */
-import type { CheckedExpression } from '../computed.ts'
+import type { CheckedExpression } from '../computed/computed.ts'
 import type { Collection, Model, Operation } from '../model.ts'
-import type { Rule } from '../rule.ts'
+import type { Rule } from './rule.ts'
 
 type Placed = readonly [rule: Rule, collection: Collection]
 

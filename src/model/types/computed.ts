@@ -1,8 +1,8 @@
 /** The types of computed fields: the values of expressions, and the fields and relations that they need. */
 
-import type { ComputedDeclaration } from '../computed.ts'
+import type { ComputedDeclaration } from '../computed/computed.ts'
 import type { Marker } from '../fields/marker.ts'
-import type { Scalar } from '../rule.ts'
+import type { Scalar } from '../rule/rule.ts'
 import type { AccessRule, FieldRules, FieldUse, NeedsOf, PathNeeds, RelationNeeds } from './rule.ts'
 
 declare const pathType: unique symbol

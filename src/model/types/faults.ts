@@ -1,5 +1,5 @@
 /** Faults of a model's rules that the compiler can find only once it knows the targets of relations. */
-import type { ActionDeclaration, ReactionDeclaration } from '../logic.ts'
+import type { ActionDeclaration, ReactionDeclaration } from '../logic/logic.ts'
 import type { KnownPattern } from './logic.ts'
 import type { IsUnknownModel, NeedsIn, RowIn } from './model.ts'
 

@@ -2,7 +2,7 @@
 
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonObject } from '../fields/type.ts'
-import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic.ts'
+import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic/logic.ts'
 import type { ActionDataIn, RunDataIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
 import type { ItemIn, NameIn, NoRow, RowIn, SingularIn, WholeItemIn } from './model.ts'

@@ -1,10 +1,10 @@
 /** Collections, fields and relations of a model by name, for the types that are inferred from it. `C`: its collections. */
 import type { ApiKeyFields, OauthAppFields, OauthAppSecretFields, UserFields } from '../builtin/fields.ts'
 import type { WebhookDeliveryFields, WebhookFields } from '../builtin/webhook-fields.ts'
-import type { ComputedDeclaration } from '../computed.ts'
+import type { ComputedDeclaration } from '../computed/computed.ts'
 import type { CollectionDeclaration, ManyToManyDeclaration } from '../declared-model.ts'
 import type { FieldDeclaration, FieldDeclarations, ReferenceTrait } from '../fields/declared.ts'
-import type { Scalar } from '../rule.ts'
+import type { Scalar } from '../rule/rule.ts'
 import type { FieldValue, Filled } from './computed.ts'
 import type { Flat, ItemOf, OrNull, TimesOf, WholeItemOf } from './item.ts'
 import type { RowFields } from './row.ts'

@@ -1,6 +1,6 @@
 /** Rows as rules see them, for the compiler. */
 import type { FieldDeclaration, ReferenceTrait, TimeTrait } from '../fields/declared.ts'
-import type { Scalar } from '../rule.ts'
+import type { Scalar } from '../rule/rule.ts'
 import type { Accepts, Placeholder } from './rule.ts'
 
 type IsLiteral<Text extends string> = string extends Text ? false : true

@@ -4,7 +4,7 @@
  * `checkModel` checks it.
  */
 import type { Marker, ShiftedNow } from '../fields/marker.ts'
-import type { Rule, Scalar } from '../rule.ts'
+import type { Rule, Scalar } from '../rule/rule.ts'
 
 declare const needsType: unique symbol
 

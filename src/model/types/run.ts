@@ -1,6 +1,6 @@
 /** The tools of reactions and jobs, in addition to their event or input. */
 
-import type { JobDeclaration } from '../logic.ts'
+import type { JobDeclaration } from '../logic/logic.ts'
 import type { SentIn } from './sent.ts'
 
 export interface LogicMessage {

@@ -1,7 +1,7 @@
 /** Declared values as callers send them to an action, a query or a job. */
 
 import type { FieldDeclaration } from '../fields/declared.ts'
-import type { ItemDeclaration } from '../logic.ts'
+import type { ItemDeclaration } from '../logic/logic.ts'
 import type { Flat, OrNull } from './item.ts'
 
 /** Null for an item that is optional. */

@@ -1,6 +1,6 @@
 /** The arguments and results of `prepare` and `check`, typed by the fields of their collection. */
 import type { JsonValue } from '../fields/type.ts'
-import type { LogicCaller, WriteFault } from '../logic.ts'
+import type { LogicCaller, WriteFault } from '../logic/logic.ts'
 import type { Flat, StoredOf, TimesOf, UnpreparedOf } from './item.ts'
 
 /** The stored row. */

@@ -1,5 +1,5 @@
 /** Aggregates: over the same rows as lists, and the fields that the caller may read in each row. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { addField, type Dependencies } from '../condition.ts'
 import type {

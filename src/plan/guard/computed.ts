@@ -5,9 +5,9 @@
  */
 
 import { collectionsRead } from '../../model/computed/fields.ts'
-import type { CheckedExpression } from '../../model/computed.ts'
+import type { CheckedExpression } from '../../model/computed/computed.ts'
 import type { Collection, ComputedField, Relation } from '../../model/model.ts'
-import type { Rule } from '../../model/rule.ts'
+import type { Rule } from '../../model/rule/rule.ts'
 import { always, and, never, not, or } from '../condition.ts'
 import type {
   Computation,

@@ -5,8 +5,8 @@
  */
 import { hash } from 'node:crypto'
 import type { Collection, Model } from '../../model/model.ts'
-import type { Rule } from '../../model/rule.ts'
-import type { AccessClass, Scopes } from '../../principal.ts'
+import type { Rule } from '../../model/rule/rule.ts'
+import type { AccessClass, Scopes } from '../../base/principal.ts'
 import { conditionKey } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import { type KeepFact, loggedCondition } from './logged.ts'

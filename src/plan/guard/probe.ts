@@ -5,8 +5,8 @@
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
 import { followPath } from '../../model/rule/paths.ts'
-import type { Rule } from '../../model/rule.ts'
-import type { AccessClass, Principal } from '../../principal.ts'
+import type { Rule } from '../../model/rule/rule.ts'
+import type { AccessClass, Principal } from '../../base/principal.ts'
 import { always } from '../condition.ts'
 import type {
   GuardedCreate,

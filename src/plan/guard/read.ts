@@ -1,5 +1,5 @@
 /** Reads: resolves every name in a plan's tree, and adds the rules of every collection. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { isComputed } from '../../model/computed/fields.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'

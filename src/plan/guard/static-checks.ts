@@ -2,9 +2,9 @@
  * Decides checks of a write from its values alone, without the database: the owner check of a create, a reference to the
  * caller's own user. The store gets the shape without the decided checks.
  */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import { type Decision, decide } from '../decide.ts'
 import type { Check, GuardedCreate, GuardedUpdate, ReferenceCheck } from '../guarded.ts'
 import { mayNotSet } from './refusals.ts'

@@ -1,5 +1,5 @@
 /** Writes: what the caller may set, what Portico sets in addition, and the checks that must hold before and after. */
-import { ApiError, type FieldFault } from '../../errors.ts'
+import { ApiError, type FieldFault } from '../../base/errors.ts'
 import type { Collection, Field, FieldDefault } from '../../model/model.ts'
 import { type BodyMode, isWritable } from '../../model/schemas.ts'
 import { unwritableFault } from '../../model/validate.ts'

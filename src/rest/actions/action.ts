@@ -1,11 +1,11 @@
 /** The interfaces of actions, built-in or of the model, as transactions; and of subresources. */
 
-import type { Awaitable } from '../../awaitable.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
 import type { OperationResult } from '../../logic/operations/call.ts'
 import type { InputValues } from '../../logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { AsyncSteps, CollectionUses, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 
 /** The result of an action, and the secrets that only this response contains. */
 export interface ActionResult {

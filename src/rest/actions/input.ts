@@ -1,6 +1,6 @@
 /** The input of actions and queries. */
-import type { Call } from '../../call.ts'
-import { ApiError } from '../../errors.ts'
+import type { Call } from '../../base/call.ts'
+import { ApiError } from '../../base/errors.ts'
 import {
   checkedInput,
   collectionOfFields,

@@ -7,7 +7,7 @@ import { operationSteps, readItemText } from '../../logic/operations/operation.t
 import type { Operation } from '../../model/model.ts'
 import { AnswerBound } from '../../plan/answer-bound.ts'
 import type { ProgramSteps } from '../../plan/transaction.ts'
-import { type Principal, withoutScopes } from '../../principal.ts'
+import { type Principal, withoutScopes } from '../../base/principal.ts'
 import { idBody } from '../write.ts'
 import type { PreparedAction } from './action.ts'
 

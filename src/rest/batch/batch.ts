@@ -1,7 +1,7 @@
 /** POST /api/v1/batch: several operations in one transaction, each with the rules and the answer of a separate request. */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import type { Call, Reply } from '../../call.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import type { Call, Reply } from '../../base/call.ts'
 import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
 import { qualifiedName } from '../../logic/operations/call.ts'
 import type { WriteAnswer } from '../../plan/answer.ts'
@@ -13,7 +13,7 @@ import type {
   ProgramSteps,
   StepAnswer,
 } from '../../plan/transaction.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
 import { parseQuery, unknownParameter } from '../query/query-string.ts'

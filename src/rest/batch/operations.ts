@@ -1,5 +1,5 @@
 /** The body of a batch → its operations. Reports all syntax faults at once. */
-import { ApiError, type FieldFault } from '../../errors.ts'
+import { ApiError, type FieldFault } from '../../base/errors.ts'
 import { brief } from '../../model/json-schema/faults.ts'
 import { didYouMean } from '../../model/suggest.ts'
 import { prefix } from '../routes.ts'

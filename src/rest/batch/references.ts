@@ -2,7 +2,7 @@
  * References from one operation of a batch to the results of earlier ones: `$post.id` is the `id` in the result of the
  * operation with `"as": "post"`.
  */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 
 export const nameForm = /^[A-Za-z_][A-Za-z0-9_]{0,62}$/
 const referenceForm = /^\$([A-Za-z_][A-Za-z0-9_]{0,62})\.([A-Za-z_][A-Za-z0-9_]*)$/

@@ -1,13 +1,13 @@
 /** The operations of a batch as requests: their plans, and the replies to the answers. */
 
-import type { Call, Reply } from '../../call.ts'
-import { ApiError } from '../../errors.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { OperationLimits } from '../../logic/operations/call.ts'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import { includedLimit } from '../../plan/plan.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import { type ActionServices, type PreparedRequest, preparedRequest } from '../actions/answer.ts'
 import { isOperation, type OperationRoute, type QueryRoute } from '../actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from '../admission.ts'

@@ -1,6 +1,6 @@
 /** The representation of events in responses. */
-import type { Reply } from '../../call.ts'
-import { ApiError } from '../../errors.ts'
+import type { Reply } from '../../base/call.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { EventFormat } from '../../events/event-request.ts'
 import { eventStreamHeaders } from '../../events/event-stream.ts'
 import type { LogPage } from '../../events/log-page.ts'

@@ -1,9 +1,9 @@
 /** The services that pages and streams of events use. */
-import type { Call } from '../../call.ts'
+import type { Call } from '../../base/call.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Events } from '../../events/events.ts'
 import type { ChangeFeed } from '../../plan/change-feed.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 
 /** The connection of a listening caller. */
 export interface EventClient {

@@ -4,7 +4,7 @@ import type { EventReply } from '../../events/event-reply.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { LogPage } from '../../events/log-page.ts'
 import type { SubscriptionRequest } from '../../events/subscriber.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { EventClient, EventRouteParts } from './parts.ts'
 
 export interface Wait {

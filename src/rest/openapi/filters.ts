@@ -1,7 +1,7 @@
 /** Filters in the OpenAPI document: one object for each collection, whose members become query parameters. */
 import { isDeepStrictEqual } from 'node:util'
 import { pascalCase } from '../../model/check/names.ts'
-import { dependsOnRow } from '../../model/check.ts'
+import { dependsOnRow } from '../../model/check/check.ts'
 import type { FilterOperator, JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 import { takesText } from '../../plan/text-match.ts'

@@ -1,5 +1,5 @@
 /** The responses and headers of the OpenAPI document. */
-import { catalogue } from '../../errors.ts'
+import { catalogue } from '../../base/errors.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection } from '../../model/model.ts'
 import { type Reference, referTo, schemaReference } from './components.ts'

@@ -1,5 +1,5 @@
 /** Access rules in plain words, for the readers of the OpenAPI document. */
-import type { Rule, Scalar } from '../../model/rule.ts'
+import type { Rule, Scalar } from '../../model/rule/rule.ts'
 
 const comparisons = {
   eq: 'is',

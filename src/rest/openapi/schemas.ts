@@ -1,5 +1,5 @@
 /** The schemas of the OpenAPI document. Request bodies have the schemas that validate them. */
-import { catalogue } from '../../errors.ts'
+import { catalogue } from '../../base/errors.ts'
 import { revealedSecrets, sometimesRevealed } from '../../model/builtin/revealed.ts'
 import { exists } from '../../model/crud.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'

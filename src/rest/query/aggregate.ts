@@ -1,6 +1,6 @@
 /** The parameters of an aggregate → a plan. As for lists, the names determine the shape, which is created once. */
 import type { Deprecation, Field } from '../../model/model.ts'
-import { groupFault, measureFault } from '../../plan/guard.ts'
+import { groupFault, measureFault } from '../../plan/guard/guard.ts'
 import { findField, quoted } from '../../plan/names.ts'
 import {
   type FieldMeasure,

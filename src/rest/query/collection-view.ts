@@ -2,13 +2,13 @@
  * The model as seen by callers for whom the same names exist. Shapes are created once per view and shared by its callers, so
  * that the guard and the store can cache by shape.
  */
-import { Cache, CacheBound } from '../../cache.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
 import type { Collection, Deprecation, ManyToMany, Model, Relation, ToMany } from '../../model/model.ts'
-import { namesFor } from '../../plan/guard.ts'
+import { namesFor } from '../../plan/guard/guard.ts'
 import { fieldNames, type Names } from '../../plan/names.ts'
 import type { CreateShape, ItemShape, Selected, WriteShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { AccessClass } from '../../principal.ts'
+import type { AccessClass } from '../../base/principal.ts'
 import { canFollow } from '../operations.ts'
 import type { Presentation } from '../reply/headers.ts'
 import type { AggregateTemplate, ListTemplate } from './list-template.ts'

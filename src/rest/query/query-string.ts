@@ -1,5 +1,5 @@
 /** Parses query strings strictly: `application/x-www-form-urlencoded` with well-formed escapes only. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import { didYouMean } from '../../model/suggest.ts'
 import { maxQuotedLength, quoted, type Refuse } from '../../plan/names.ts'
 

@@ -1,6 +1,6 @@
 /** Errors → responses, as JSON or as problem details. */
-import type { Call, Reply } from '../../call.ts'
-import { type ApiError, type ErrorCode, toApiError } from '../../errors.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import { type ApiError, type ErrorCode, toApiError } from '../../base/errors.ts'
 import { readAccept } from '../accept.ts'
 import { vary } from './headers.ts'
 

@@ -1,5 +1,5 @@
 /** The `Link` header of lists (RFC 8288). */
-import type { Call } from '../../call.ts'
+import type { Call } from '../../base/call.ts'
 import type { ListAnswer } from '../../plan/answer.ts'
 import type { BoundList } from '../query/list-template.ts'
 

@@ -1,9 +1,9 @@
 /** Responses to GET and HEAD: created once per answer of the store, and reused while the answer is valid. */
-import { type Call, emptyHead, type Reply } from '../../call.ts'
-import { entityTag, matchesNone, requireMatch } from '../../conditional.ts'
-import { ApiError } from '../../errors.ts'
+import { type Call, emptyHead, type Reply } from '../../base/call.ts'
+import { entityTag, matchesNone, requireMatch } from '../../base/conditional.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { ItemAnswer, ListAnswer, RenderedAnswer } from '../../plan/answer.ts'
-import type { AccessClass } from '../../principal.ts'
+import type { AccessClass } from '../../base/principal.ts'
 import type { ItemTemplate } from '../query/collection-view.ts'
 import type { BoundAggregate, BoundList } from '../query/list-template.ts'
 import { readHeaders } from './headers.ts'

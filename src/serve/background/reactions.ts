@@ -1,5 +1,5 @@
 /** Reactions and jobs as the service runs them. */
-import type { Mail } from '../../auth/mail.ts'
+import type { Mail } from '../../auth/mail/mail.ts'
 import type { Settings } from '../../config.ts'
 import type { DataParts } from '../../logic/data/create-data.ts'
 import { Runner, type RunnerParts } from '../../logic/runner.ts'
@@ -10,7 +10,7 @@ import type { Logger } from '../../observability/log.ts'
 import { Outgoing } from '../../outgoing/outgoing.ts'
 import type { Run } from '../../plan/run.ts'
 import type { Store } from '../../store/store.ts'
-import type { TimeLimit } from '../../time-limit.ts'
+import type { TimeLimit } from '../../base/time-limit.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
 
 export interface ReactionParts {

@@ -1,6 +1,6 @@
 /** Runs the webhook sender in a service. */
 
-import { createAddresses } from '../../auth/accounts/addresses.ts'
+import { createAddresses } from '../../auth/accounts/addresses/addresses.ts'
 import { findUser } from '../../auth/accounts/users.ts'
 import type { Mailer } from '../../auth/mail/mailer.ts'
 import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
@@ -18,7 +18,7 @@ import type { Logger } from '../../observability/log.ts'
 import { Outgoing } from '../../outgoing/outgoing.ts'
 import type { LoggedChange } from '../../plan/change-feed.ts'
 import type { Run } from '../../plan/run.ts'
-import type { Records } from '../../records.ts'
+import type { Records } from '../../base/records.ts'
 import type { Store } from '../../store/store.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
 

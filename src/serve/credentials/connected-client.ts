@@ -1,10 +1,10 @@
 /** The client of a long-lived connection: its credential, which is checked again later, and the end of its connection. */
 import { findCredential } from '../../auth/credentials.ts'
-import type { Call } from '../../call.ts'
+import type { Call } from '../../base/call.ts'
 import { budgetAddress } from '../../cluster/rate-limits.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { Exchange } from '../../http/exchange.ts'
-import { isAnonymous, type Principal } from '../../principal.ts'
+import { isAnonymous, type Principal } from '../../base/principal.ts'
 import type { EventClient } from '../../rest/events/parts.ts'
 
 /** The caller's credential, for later checks. `api_key` was removed from the query, but not from the URL of Node's request. */

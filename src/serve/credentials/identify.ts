@@ -1,9 +1,9 @@
 /** Identifies the principal of a request. */
 import type { Authenticate } from '../../auth/authenticate.ts'
-import { type Awaitable, then } from '../../awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import { budgetAddress, type RateLimits } from '../../cluster/rate-limits.ts'
 import type { Exchange } from '../../http.ts'
-import { anonymous, type Principal } from '../../principal.ts'
+import { anonymous, type Principal } from '../../base/principal.ts'
 
 /** Returns a function that finds the principal. A refused credential draws from the budget of the client's address. */
 export function createIdentify(authenticate: Authenticate, limits: RateLimits) {

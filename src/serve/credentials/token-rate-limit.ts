@@ -4,13 +4,13 @@
  * back afterwards, so that concurrent guesses cannot exceed the tight budget.
  */
 import { basicClientId, firstValue, type Parameters } from '../../auth/server/requests/form.ts'
-import type { Reply, Takeover } from '../../call.ts'
+import type { Reply, Takeover } from '../../base/call.ts'
 import type { RateCounters } from '../../cluster/cluster.ts'
 import { budgetAddress, createRateLimits, type RateLimits } from '../../cluster/rate-limits.ts'
 import type { Settings } from '../../config.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Exchange } from '../../http.ts'
-import { anonymous, app, type Principal } from '../../principal.ts'
+import { anonymous, app, type Principal } from '../../base/principal.ts'
 import { KeyedSemaphore } from './keyed-semaphore.ts'
 
 interface TokenAttemptParts {

@@ -1,15 +1,15 @@
 /** Finds the accounts that JWTs of trusted issuers refer to. */
-import { createAddresses } from '../../auth/accounts/addresses.ts'
+import { createAddresses } from '../../auth/accounts/addresses/addresses.ts'
 import { findByEmail } from '../../auth/accounts/users.ts'
 import type { CredentialReader } from '../../auth/authenticate.ts'
 import type { LocalUser } from '../../auth/trusted-issuer.ts'
-import type { Awaitable } from '../../awaitable.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
 import type { Model } from '../../model/model.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { Run } from '../../plan/run.ts'
 import { itemShape, readItem } from '../../plan/system-plans.ts'
-import type { Records } from '../../records.ts'
+import type { Records } from '../../base/records.ts'
 
 interface TrustedIssuerParts {
   /** Reads the JSON document at an address. Default: over HTTPS, with the checks of `fetch-keys.ts`. */

@@ -1,9 +1,9 @@
 /** Health checks and metrics. They need no credential and use no budget. */
 
-import type { Awaitable } from '../../awaitable.ts'
-import type { Reply } from '../../call.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
+import type { Reply } from '../../base/call.ts'
 import type { Cluster } from '../../cluster/cluster.ts'
-import { ApiError, stoppingRefusal, temporaryRefusal } from '../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../base/errors.ts'
 import type { Exchange } from '../../http.ts'
 import type { Store } from '../../store/store.ts'
 import type { State } from '../shutdown.ts'

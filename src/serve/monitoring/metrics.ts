@@ -1,5 +1,5 @@
 /** The metrics of a service, and the record of each request. */
-import { type CacheCounts, cacheCounts } from '../../cache.ts'
+import { type CacheCounts, cacheCounts } from '../../base/cache.ts'
 import type { Cluster, ClusterCounts } from '../../cluster/cluster.ts'
 import type { RateLimits } from '../../cluster/rate-limits.ts'
 import type { Events } from '../../events/events.ts'

@@ -1,5 +1,5 @@
 /** Readiness: whether this node would answer an ordinary read and an ordinary write now. */
-import { ApiError, databaseFault } from '../../errors.ts'
+import { ApiError, databaseFault } from '../../base/errors.ts'
 
 /** Health checks within this time share one check of the database. */
 const defaultSharedMs = 250

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders } from 'node:http'
 import { isKey, keyHash } from '../../auth/keys/key.ts'
-import { ApiError, type ErrorCode } from '../../errors.ts'
+import { ApiError, type ErrorCode } from '../../base/errors.ts'
 import { ruleOf } from '../../explain/rule-reasons.ts'
 import { ruleSource } from '../../explain/rule-source.ts'
 import { RequestFailed } from '../../graphql/request-error.ts'

@@ -3,8 +3,8 @@
  * list scanned. For development only, since it reveals internals.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { type Awaitable, then } from '../../awaitable.ts'
-import type { Reply } from '../../call.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import type { Reply } from '../../base/call.ts'
 import type { Store } from '../../store/store.ts'
 import type { PlanRunner } from '../store.ts'
 

@@ -4,7 +4,7 @@ import type { RateLimits } from '../../cluster/rate-limits.ts'
 import type { HttpServer } from '../../http.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics.ts'
 import type { Store } from '../../store/store.ts'
-import type { Transports } from '../transports.ts'
+import type { Transports } from '../transports/transports.ts'
 import {
   cacheMetrics,
   clusterMetrics,

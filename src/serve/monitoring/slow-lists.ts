@@ -1,9 +1,9 @@
 /** Slow lists: each is logged once, and stored in the database for `portico explain-queries`. */
 
 import { hash } from 'node:crypto'
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { Logger } from '../../observability/log.ts'
-import type { NewRecord, Records, StoredRecord } from '../../records.ts'
+import type { NewRecord, Records, StoredRecord } from '../../base/records.ts'
 import { type SlowList, type SlowRuns, warnRows } from '../../store/advice/slow-lists.ts'
 import type { QueryInsight } from '../../store/store.ts'
 

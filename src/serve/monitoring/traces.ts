@@ -2,7 +2,7 @@
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Exchange } from '../../http.ts'
 import type { Traces } from '../../observability/traces.ts'
-import type { Guard } from '../../plan/guard.ts'
+import type { Guard } from '../../plan/guard/guard.ts'
 import type { Store } from '../../store/store.ts'
 import type { PlanRunner } from '../store.ts'
 

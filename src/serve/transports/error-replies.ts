@@ -1,17 +1,17 @@
 /** Error replies, in the form of the request's transport. */
 import { errorPageReply } from '../../auth/pages/frame/error-reply.ts'
-import type { Theme } from '../../auth/pages/frame/theme.ts'
+import type { Theme } from '../../base/theme.ts'
 import { asOauthError } from '../../auth/server/responses/error-response.ts'
-import { type Call, isHealthCheck, type Reply } from '../../call.ts'
+import { type Call, isHealthCheck, type Reply } from '../../base/call.ts'
 import {
   assetsPath,
   errorReply as graphqlErrorReply,
   path as graphqlPath,
 } from '../../graphql/transports/http-reply.ts'
-import { acceptsPage } from '../../media-ranges.ts'
+import { acceptsPage } from '../../base/media-ranges.ts'
 import { errorReply as restErrorReply } from '../../rest/rest.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
-import type { LazyOauth } from '../oauth.ts'
+import type { LazyOauth } from '../oauth/oauth.ts'
 
 export function isGraphql(path: string): boolean {
   return path.startsWith(graphqlPath) && (path.length === graphqlPath.length || path.startsWith(assetsPath))

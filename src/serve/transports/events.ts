@@ -1,12 +1,12 @@
 /** The events of the process, shared by all transports. */
 import type { Authenticate } from '../../auth/authenticate.ts'
-import { type Awaitable, then } from '../../awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { CredentialHeaders, Identify } from '../../events/credential-monitor.ts'
 import { createEvents, type Events } from '../../events/events.ts'
 import type { ChangeFeed } from '../../plan/change-feed.ts'
-import { isAnonymous, type Principal } from '../../principal.ts'
+import { isAnonymous, type Principal } from '../../base/principal.ts'
 
 /** Events that may wait for one slow subscriber. Beyond it, the subscriber is disconnected. */
 export const maxBufferedBytes = 256 * 1024

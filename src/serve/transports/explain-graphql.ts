@@ -1,8 +1,8 @@
 /** Rehearses a GraphQL operation for an explanation. Importing it loads GraphQL, which is large. */
 
-import type { Call } from '../../call.ts'
+import type { Call } from '../../base/call.ts'
 import type { Settings } from '../../config.ts'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Draw } from '../../explain/explain.ts'
 import type { GraphqlFault, GraphqlOutcome } from '../../explain/graphql-reasons.ts'
 import { Documents } from '../../graphql/documents/stored-documents.ts'
@@ -14,7 +14,7 @@ import { engineFailure, toRequestError } from '../../graphql/request-error.ts'
 import type { OperationParts } from '../../logic/operations/call.ts'
 import type { Model } from '../../model/model.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import { engineOptions, registeredDocuments } from './graphql.ts'
 
 export interface RehearsedGraphqlParts {

@@ -1,6 +1,6 @@
 /** Opens the pages at `/` and `/docs` with the settings of the service and the sessions of visitors. */
 import type { SessionCookieReader } from '../../auth/session-cookie.ts'
-import { then } from '../../awaitable.ts'
+import { then } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
 import type { ExplorerFrame } from '../../graphql/transports/graphiql.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
@@ -9,7 +9,7 @@ import { explorerPage } from '../../portal/explorer.ts'
 import { type FrameOptions, renderFrame, type Visitor } from '../../portal/frame.ts'
 import { createPortal, type Portal } from '../../portal/portal.ts'
 import { firstQuery } from '../../portal/quick-start.ts'
-import type { Principal } from '../../principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import { referenceDocument } from '../../rest/openapi/reference/reference.ts'
 import { themeOf } from '../oauth/account-pages.ts'
 

@@ -2,9 +2,9 @@
  * Indexes for the counts of limits and computed fields. These run together with lists and within writes, so the plans of lists do not
  * show what they scan.
  */
-import type { CheckedExpression } from '../../model/computed.ts'
+import type { CheckedExpression } from '../../model/computed/computed.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import type { Rule } from '../../model/rule.ts'
+import type { Rule } from '../../model/rule/rule.ts'
 import { existingIndexes, fieldOfKey, indexText } from './advice.ts'
 
 export interface CountAdvice {

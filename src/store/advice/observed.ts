@@ -1,5 +1,5 @@
 /** A reader that counts its reads in the statistics. */
-import { type Awaitable, then } from '../../awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { AnyGuardedRead } from '../../plan/guarded.ts'
 import type { Answer } from '../read/answers.ts'
 import type { QueryStatistics } from './statistics.ts'

@@ -3,8 +3,8 @@
  * a time: after the shape's first run, and each time that its runs have doubled.
  */
 
-import { type Awaitable, then } from '../../awaitable.ts'
-import { ApiError } from '../../errors.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import type {

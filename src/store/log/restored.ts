@@ -3,7 +3,7 @@
  * so the log continues above every number that may ever have been drawn: see `decisions/restored-logs.md`.
  */
 
-import type { EpochMs } from '../../epoch-ms.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 
 /** On average over its life, no log draws more numbers per millisecond: so the clock gives a bound for all of them. */
 const numbersPerMs = 64

@@ -1,6 +1,6 @@
 /** Records on PostgreSQL. */
-import type { EpochMs } from '../../epoch-ms.ts'
-import type { Records, StoredRecord } from '../../records.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import type { Records, StoredRecord } from '../../base/records.ts'
 import { RecordChanges, recordOf, recordSql, versionName } from '../records.ts'
 import { sql } from '../sql/writer.ts'
 import { type SqlValue, slotInputs } from '../values.ts'

@@ -2,7 +2,7 @@
  * The cache of answers, each valid while the collections that it was read from are unchanged, in bounded memory. See
  * decisions/caches.md.
  */
-import { Cache, CacheBound } from '../../cache.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { AnyGuardedRead } from '../../plan/guarded.ts'

@@ -2,7 +2,7 @@
  * What is cached of a list while nothing in it changes: its total, and anchors, which are the positions (sort keys) of
  * rows at some offsets. A deep page starts at the nearest anchor before it instead of skipping all rows from the first.
  */
-import { Cache, CacheBound } from '../../cache.ts'
+import { Cache, CacheBound } from '../../base/cache.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { PageWindow } from '../../plan/plan.ts'
 import { isById } from '../sql/select.ts'

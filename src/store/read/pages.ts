@@ -1,5 +1,5 @@
 /** Pages by number. Beyond the first few hundred rows they start at a cached anchor. */
-import { type Awaitable, then } from '../../awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { ListAnswer } from '../../plan/answer.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
 import type { PageWindow } from '../../plan/plan.ts'

@@ -1,5 +1,5 @@
 /** Runs the reads of one shape, on any database: its statements, and the answers from their rows. */
-import { type Awaitable, then } from '../../awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { CompositeAnswer, ItemAnswer } from '../../plan/answer.ts'
 import type { GuardedAggregate, GuardedList } from '../../plan/guarded.ts'
 import type { PageWindow } from '../../plan/plan.ts'

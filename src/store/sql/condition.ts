@@ -19,7 +19,7 @@ import {
   type VisibleField,
 } from '../../plan/guarded-conditions.ts'
 import { beyondPrefix } from '../../plan/text-match.ts'
-import { addressRecord } from '../../records.ts'
+import { addressRecord } from '../../base/records.ts'
 import { computedSql, type RowSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
 import type { RowAlias } from './row-alias.ts'

@@ -1,5 +1,5 @@
 /** SQLite's result codes as errors that a client may see (https://sqlite.org/rescode.html). */
-import { ApiError, databaseFault } from '../../errors.ts'
+import { ApiError, databaseFault } from '../../base/errors.ts'
 import { uniqueValueError } from '../write/checks.ts'
 import { unknownReferenceError } from '../write/removal/cascade-set.ts'
 

@@ -1,5 +1,5 @@
 /** Deletes expired records and records of deleted users, a few at a time. */
-import { Pause } from '../../pause.ts'
+import { Pause } from '../../base/pause.ts'
 import { lastOwned, Round, removeOrphans } from '../records.ts'
 import { slot, sql } from '../sql/writer.ts'
 import { slotInputs } from '../values.ts'

@@ -1,6 +1,6 @@
 /** The values of a write's assignments. */
 import { randomUUID } from 'node:crypto'
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field, FieldDefault } from '../../model/model.ts'

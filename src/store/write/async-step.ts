@@ -3,8 +3,8 @@
  * function has then neither ended nor requested a step, it waits for something outside the transaction.
  */
 import { inspect } from 'node:util'
-import type { Awaitable } from '../../awaitable.ts'
-import { ApiError } from '../../errors.ts'
+import type { Awaitable } from '../../base/awaitable.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { AsyncStep, InnerStep, StepAnswer } from '../../plan/transaction.ts'
 import type { GuardedPlanStep } from './transaction.ts'
 

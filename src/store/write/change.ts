@@ -1,5 +1,5 @@
 /** The change of an update, once the row is locked and its changes are known. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { GuardedAssignment, GuardedUpdate } from '../../plan/guarded.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { answerSql, checksSql, updateSql } from '../sql/write.ts'

@@ -1,7 +1,7 @@
 /** The checks of a write that need the database. The guard decides all others. */
 
-import { entityTag } from '../../conditional.ts'
-import { ApiError } from '../../errors.ts'
+import { entityTag } from '../../base/conditional.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { Check, GuardedCreate, GuardedDelete, GuardedUpdate } from '../../plan/guarded.ts'
 import type { ResultRow, SqlValue } from '../values.ts'

@@ -1,5 +1,5 @@
 /** Creates: checks the references, inserts the row, and reads the result. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { GuardedAssignment, GuardedCreate, GuardedPlan, GuardedSelected } from '../../plan/guarded.ts'
 import type { Condition } from '../../plan/guarded-conditions.ts'
 import { factsSql } from '../sql/condition.ts'

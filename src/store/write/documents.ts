@@ -1,5 +1,5 @@
 /** Patches of JSON documents, merged into the stored documents (RFC 7396, 2). */
-import { isObject } from '../../json.ts'
+import { isObject } from '../../base/json.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
 import { requireDocuments } from '../../model/validate.ts'

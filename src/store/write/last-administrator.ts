@@ -1,5 +1,5 @@
 /** Keeps the last enabled administrator: without one, only the operator could grant the role or enable an account. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { type Sql, sql, textLiteral } from '../sql/writer.ts'

@@ -1,7 +1,7 @@
 /** Validates the results of the model's own code, which may be any values, within the time limit of that code. */
 import { types } from 'node:util'
-import type { ApiError, FieldFault } from '../../errors.ts'
-import { userFields } from '../../model/builtin.ts'
+import type { ApiError, FieldFault } from '../../base/errors.ts'
+import { userFields } from '../../model/builtin/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { canonicalOf } from '../../model/json-schema/faults.ts'
 import type { Collection, Field } from '../../model/model.ts'

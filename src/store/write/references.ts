@@ -1,5 +1,5 @@
 /** References that a write sets: each must name an existing row that the caller may read. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { ReferenceCheck } from '../../plan/guarded.ts'
 import type { Dialect } from '../sql/dialect.ts'

@@ -1,5 +1,5 @@
 /** Updates: locks the row, reads it with its checks, changes it, and reads the result. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { Field } from '../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'

@@ -1,5 +1,5 @@
 /** Work other than writes of items, in the same commits. */
-import { ApiError } from '../../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 import type { QuerySteps, WriteScope } from './steps.ts'
 import { none, type WriteResult } from './written.ts'
 

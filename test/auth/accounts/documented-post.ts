@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { openapi } from '../../../src/rest/openapi/document.ts'
 import { type Document, resolve } from '../../conformance/generate.ts'
 import blog from '../../models/blog.ts'

@@ -9,7 +9,7 @@ import { safeNext } from '../../../src/auth/accounts/routes/context.ts'
 import { createCsrf } from '../../../src/auth/accounts/routes/csrf.ts'
 import { readForm, readQuery } from '../../../src/auth/accounts/routes/form-body.ts'
 import { schemeOf } from '../../../src/auth/accounts/routes/sign-in/interaction.ts'
-import type { Call } from '../../../src/call.ts'
+import type { Call } from '../../../src/base/call.ts'
 
 const issuer = 'https://id.example.com'
 

@@ -5,7 +5,7 @@ import { apiKeyReader } from '../../../src/auth/keys/api-key.ts'
 import { generateKey, keyHash } from '../../../src/auth/keys/key.ts'
 import { newKeyHook } from '../../../src/auth/keys/new-key.ts'
 import type { AppRights } from '../../../src/auth/server/clients/apps.ts'
-import { ApiError } from '../../../src/errors.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Run } from '../../../src/plan/run.ts'
 import {
@@ -15,7 +15,7 @@ import {
   type Scopes,
   system,
   user,
-} from '../../../src/principal.ts'
+} from '../../../src/base/principal.ts'
 
 interface Row {
   readonly id: number

@@ -7,7 +7,7 @@ import { keysOf } from '../../../src/auth/keys/user-keys.ts'
 import { accountEndRecord } from '../../../src/auth/server/sessions/session-ends.ts'
 import type { CreateShape } from '../../../src/plan/plan.ts'
 import { createPlan, listShape, readAll, where } from '../../../src/plan/system-plans.ts'
-import { user } from '../../../src/principal.ts'
+import { user } from '../../../src/base/principal.ts'
 import { minuteMs, withFixture } from '../accounts/fixture.ts'
 
 const create: CreateShape = {

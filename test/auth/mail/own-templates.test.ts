@@ -9,7 +9,7 @@ import { compose } from '../../../src/auth/mail/compose.ts'
 import { type DeclaredMailTemplates, defineMailTemplates } from '../../../src/auth/mail/define.ts'
 import { en } from '../../../src/auth/mail/en.ts'
 import { createMailer } from '../../../src/auth/mail/mailer.ts'
-import type { MailMessage } from '../../../src/auth/mail.ts'
+import type { MailMessage } from '../../../src/auth/mail/mail.ts'
 import { type GivenSettings, readSettings } from '../../../src/config.ts'
 import { loadMailTemplates } from '../../../src/serve/background/mailer.ts'
 

@@ -6,7 +6,7 @@ import { consentPage, reachInWords } from '../../../src/auth/pages/oauth/consent
 import { scopeGroups } from '../../../src/auth/server/consent/choices.ts'
 import { scopeTitle } from '../../../src/auth/server/consent/scope-title.ts'
 import { collection, model, role, signedIn, text } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 
 const fields = { title: text({ max: 20 }), author_id: text({ max: 20, optional: true }) }
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }

@@ -1,12 +1,12 @@
 /** The frame of every page, and the parts that several pages share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { html } from '../../../src/auth/pages/components/html.ts'
+import { html } from '../../../src/base/html.ts'
 import { appTile, initialOf, tileColour } from '../../../src/auth/pages/components/tile.ts'
 import { layout } from '../../../src/auth/pages/frame/layout.ts'
 import { pageReply } from '../../../src/auth/pages/frame/reply.ts'
 import { stylesheet } from '../../../src/auth/pages/frame/stylesheet.ts'
-import { contrast, tileColours } from '../../../src/auth/pages/frame/theme.ts'
+import { contrast, tileColours } from '../../../src/base/theme.ts'
 import { providerButtons } from '../../../src/auth/pages/sign-in/providers.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }

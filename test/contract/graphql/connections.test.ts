@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Principal } from '../../../src/principal.ts'
+import type { Principal } from '../../../src/base/principal.ts'
 import { databaseKinds } from '../rest/databases.ts'
 import { callers, type Decisions, inRestForm, openTransports, type Transports } from './transports.ts'
 

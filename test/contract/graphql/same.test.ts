@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import { anonymous } from '../../../src/principal.ts'
+import { anonymous } from '../../../src/base/principal.ts'
 import { databaseKinds } from '../rest/databases.ts'
 import { callers, inRestForm, openTransports, type Transports } from './transports.ts'
 

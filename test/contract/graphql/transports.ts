@@ -1,12 +1,12 @@
 /** REST and GraphQL on one store, with the decisions of the guard on the plan that each of them made. */
 import assert from 'node:assert/strict'
-import type { Call } from '../../../src/call.ts'
-import { ApiError } from '../../../src/errors.ts'
+import type { Call } from '../../../src/base/call.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { conditionKey } from '../../../src/plan/condition.ts'
-import { createGuard } from '../../../src/plan/guard.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
 import type {
   GuardedItemRoot,
   GuardedList,
@@ -17,7 +17,7 @@ import type {
 import type { Condition, GuardedSort } from '../../../src/plan/guarded-conditions.ts'
 import type { CompositeShape, ItemShape, ListShape, Plan } from '../../../src/plan/plan.ts'
 import type { Run } from '../../../src/plan/run.ts'
-import { type Principal, system, user } from '../../../src/principal.ts'
+import { type Principal, system, user } from '../../../src/base/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'

@@ -1,5 +1,5 @@
 /** Batches: several operations in one transaction, each with the response and errors that it would have on its own. */
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 import { admin, ann, ben, nobody, posts, reader, seedBlog } from './blog.ts'
 import type { OpenHarness } from './harness.ts'

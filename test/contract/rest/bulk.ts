@@ -1,5 +1,5 @@
 /** POST of an array creates all of its items or none. */
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 import { admin, ann, nobody, posts, seedBlog } from './blog.ts'
 import type { OpenHarness } from './harness.ts'

@@ -1,8 +1,8 @@
 /** Behaviour that takes more than one request: entity tags, cursors, links. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Reply } from '../../../src/call.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import type { Reply } from '../../../src/base/call.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 import { ann, nobody, posts, seedBlog } from './blog.ts'
 import type { Harness, OpenHarness } from './harness.ts'

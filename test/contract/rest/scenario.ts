@@ -1,9 +1,9 @@
 /** A scenario is a row: a request by a caller, and what the reply must and must not contain. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Reply } from '../../../src/call.ts'
+import type { Reply } from '../../../src/base/call.ts'
 import type { Model } from '../../../src/model/model.ts'
-import type { Principal } from '../../../src/principal.ts'
+import type { Principal } from '../../../src/base/principal.ts'
 import type { Harness, OpenHarness, Request } from './harness.ts'
 
 export interface Scenario extends Request {

@@ -6,7 +6,7 @@ import { redeliverySteps, testSteps } from '../../../src/events/webhooks/request
 import type { Run } from '../../../src/plan/run.ts'
 import { listShape, readAll } from '../../../src/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../src/plan/transaction.ts'
-import { type Principal, system, user } from '../../../src/principal.ts'
+import { type Principal, system, user } from '../../../src/base/principal.ts'
 import type { EventLog } from '../../../src/store/store.ts'
 import { databaseKinds } from '../../store/databases.ts'
 import { delegating, type Fixture, within } from './fixture.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { checkModel } from '../../../src/model/check.ts'
-import { anonymous, type Principal, user } from '../../../src/principal.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { anonymous, type Principal, user } from '../../../src/base/principal.ts'
 import { chosen } from '../../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../contract/rest/harness.ts'

@@ -16,8 +16,8 @@ import {
   text,
   users,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import { user } from '../../../src/principal.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { user } from '../../../src/base/principal.ts'
 import { chosen } from '../../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../contract/rest/harness.ts'

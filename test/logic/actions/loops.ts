@@ -2,10 +2,10 @@
  * Endless actions, in a separate process: `node:test` tracks every promise with async hooks, and such a process crashes
  * when V8 terminates code between two promises. Prints the outcome of each action.
  */
-import { checkModel } from '../../../src/model/check.ts'
-import { user } from '../../../src/principal.ts'
-import { openPostgres } from '../../../src/store/postgres.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { user } from '../../../src/base/principal.ts'
+import { openPostgres } from '../../../src/store/postgres/postgres.ts'
+import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
 import { openHarness } from '../../contract/rest/harness.ts'
 import tracker from './tracker.ts'
 

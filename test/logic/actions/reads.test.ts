@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, collection, integer, model, signedIn } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import { user } from '../../../src/principal.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { user } from '../../../src/base/principal.ts'
 import { databaseKinds, openStore } from '../../contract/rest/databases.ts'
 import { openHarness } from '../../contract/rest/harness.ts'
 

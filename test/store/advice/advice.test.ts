@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createBySystem } from '../../../src/auth/bootstrap.ts'
-import type { Call } from '../../../src/call.ts'
+import type { Call } from '../../../src/base/call.ts'
 import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
 import {
   caller,
@@ -18,12 +18,12 @@ import {
   relation,
   users,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { createGuard } from '../../../src/plan/guard.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
 import type { AnyGuardedRead } from '../../../src/plan/guarded.ts'
-import { system, user } from '../../../src/principal.ts'
+import { system, user } from '../../../src/base/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import type { Finding } from '../../../src/store/advice/findings.ts'

@@ -12,7 +12,7 @@ import {
   string,
   text,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { IndexDeclaration } from '../../../src/model/declaration.ts'
 import type { Model } from '../../../src/model/model.ts'
 import type { DatabaseKind, TestDatabase } from '../databases.ts'

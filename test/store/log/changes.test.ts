@@ -1,7 +1,7 @@
 /** Reading the change log: complete, in commit order, with notifications. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Awaitable } from '../../../src/awaitable.ts'
+import type { Awaitable } from '../../../src/base/awaitable.ts'
 import { blog, Client } from '../blog.ts'
 import { databaseKinds, type TestDatabase } from '../databases.ts'
 

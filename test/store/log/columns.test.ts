@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LoggedChange } from '../../../src/plan/change-feed.ts'
-import { app, type Principal, system, user } from '../../../src/principal.ts'
+import { app, type Principal, system, user } from '../../../src/base/principal.ts'
 import { addedColumns as postgresColumns } from '../../../src/store/schema/postgres/ddl.ts'
 import { addedColumns as sqliteColumns } from '../../../src/store/schema/sqlite/ddl.ts'
 import { blog, Client } from '../blog.ts'

@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGuard } from '../../../src/plan/guard.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
 import { orderById, totalOrder } from '../../../src/plan/order.ts'
 import type { CompositeShape, Root, Selected } from '../../../src/plan/plan.ts'
-import { anonymous, system, user } from '../../../src/principal.ts'
+import { anonymous, system, user } from '../../../src/base/principal.ts'
 import { compositeSql } from '../../../src/store/sql/composite.ts'
 import { postgres } from '../../../src/store/sql/postgres.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'

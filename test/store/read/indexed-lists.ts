@@ -12,7 +12,7 @@ import {
   relation,
   string,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { IndexDeclaration } from '../../../src/model/declaration.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'

@@ -1,9 +1,9 @@
 /** Totals are cached only if their snapshot is not newer than the versions; estimates are used again for ten seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGuard } from '../../../src/plan/guard.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
 import type { GuardedList } from '../../../src/plan/guarded.ts'
-import { user } from '../../../src/principal.ts'
+import { user } from '../../../src/base/principal.ts'
 import type { ListQueries, Snapshot, Statements } from '../../../src/store/read/database.ts'
 import { ListCache, listCacheOptions } from '../../../src/store/read/list-cache.ts'
 import { shapeRun } from '../../../src/store/read/shape-run.ts'

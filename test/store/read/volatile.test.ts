@@ -1,10 +1,10 @@
 /** Answers that depend on the time or on claims are not reused for another time or other claims. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Rule } from '../../../src/model/rule.ts'
+import type { Rule } from '../../../src/model/rule/rule.ts'
 import type { ListAnswer } from '../../../src/plan/answer.ts'
-import { createGuard } from '../../../src/plan/guard.ts'
-import { type Principal, user } from '../../../src/principal.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
+import { type Principal, user } from '../../../src/base/principal.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { seededStores } from '../../databases/seeded-store.ts'
 import { requestTimeMs } from '../../plan/reference.ts'

@@ -20,7 +20,7 @@ import {
   url,
   uuid,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { type MigrationDatabase, migrationDatabases } from '../../databases/migrations.ts'

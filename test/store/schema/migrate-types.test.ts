@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { boolean, collection, date, integer, json, model, number, text } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { migrationDatabases } from '../../databases/migrations.ts'

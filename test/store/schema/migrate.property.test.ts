@@ -16,7 +16,7 @@ import {
   text,
   unique,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import {

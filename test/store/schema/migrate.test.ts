@@ -13,10 +13,10 @@ import {
   text,
   unique,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { CollectionOptions } from '../../../src/model/declaration.ts'
 import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'
-import { MigrationError } from '../../../src/store/sqlite.ts'
+import { MigrationError } from '../../../src/store/sqlite/sqlite.ts'
 import { type MigrationDatabase, migrationDatabases } from '../../databases/migrations.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
 import { failure } from '../contract.ts'

@@ -11,7 +11,7 @@ import {
   text,
   unique,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { CollectionOptions } from '../../../src/model/declaration.ts'
 import type { Model } from '../../../src/model/model.ts'
 

@@ -20,7 +20,7 @@ import {
   url,
   uuid,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { access } from './migration-cases.ts'
 
 const fields = { title: string({ searchable: true }), stars: integer({ default: 1 }) }

@@ -15,11 +15,11 @@ import {
   string,
   text,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import { createGuard } from '../../../src/plan/guard.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
 import { totalOrder } from '../../../src/plan/order.ts'
 import type { ItemShape, ListShape, Sort, UpdateShape } from '../../../src/plan/plan.ts'
-import { system, user } from '../../../src/principal.ts'
+import { system, user } from '../../../src/base/principal.ts'
 import { postgres } from '../../../src/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, type Slice, walkSql } from '../../../src/store/sql/read.ts'
 import { RowAlias } from '../../../src/store/sql/row-alias.ts'
@@ -34,7 +34,7 @@ import {
   updateSql,
 } from '../../../src/store/sql/write.ts'
 import { arg, compile, type Sql, slot, sql } from '../../../src/store/sql/writer.ts'
-import { schemaSql } from '../../../src/store/sqlite.ts'
+import { schemaSql } from '../../../src/store/sqlite/sqlite.ts'
 import { testOfOthers } from '../../chosen.ts'
 import { Client, fields, listOfPosts } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'

@@ -13,16 +13,16 @@ import {
   string,
   text,
 } from '../../../src/index.ts'
-import { createGuard } from '../../../src/plan/guard.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
 import { orderById } from '../../../src/plan/order.ts'
 import type { CompositeShape, Selected } from '../../../src/plan/plan.ts'
-import { type Principal, user } from '../../../src/principal.ts'
+import { type Principal, user } from '../../../src/base/principal.ts'
 import { answerSizeFunction } from '../../../src/store/sql/answer-size-function.ts'
 import { compositeSql } from '../../../src/store/sql/composite.ts'
 import { sqlite } from '../../../src/store/sql/sqlite.ts'
 import { compile } from '../../../src/store/sql/writer.ts'
 import { AnswerSize } from '../../../src/store/sqlite/read/answer-size.ts'
-import { schemaSql } from '../../../src/store/sqlite.ts'
+import { schemaSql } from '../../../src/store/sqlite/sqlite.ts'
 import { noSlots, parameterValue } from '../../../src/store/values.ts'
 
 const short = () => string({ optional: true })

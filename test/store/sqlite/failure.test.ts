@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { ApiError } from '../../../src/errors.ts'
-import { system } from '../../../src/principal.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { system } from '../../../src/base/principal.ts'
 import { failureOf, isForeignKeyFailure } from '../../../src/store/sqlite/failure.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
+import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
 import { blog, Client, fields, withFile } from '../blog.ts'
 import { failure } from '../contract.ts'
 

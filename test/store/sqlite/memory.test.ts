@@ -6,8 +6,8 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import type { ListShape } from '../../../src/plan/plan.ts'
-import { system } from '../../../src/principal.ts'
-import { openSqlite } from '../../../src/store/sqlite.ts'
+import { system } from '../../../src/base/principal.ts'
+import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
 import { blog, Client, fields, listOfPosts, withFile } from '../blog.ts'
 
 setFlagsFromString('--expose-gc')

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { ApiError } from '../../../src/errors.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import type { AsyncStep, RunStep, StepAnswer } from '../../../src/plan/transaction.ts'
 import { type GuardedInnerStep, runAsyncStep, runAsyncStepSync } from '../../../src/store/write/async-step.ts'
 import type { GuardedPlanStep } from '../../../src/store/write/transaction.ts'
-import { createTimeLimit } from '../../../src/time-limit.ts'
+import { createTimeLimit } from '../../../src/base/time-limit.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

@@ -24,8 +24,8 @@ import {
   unique,
   users,
 } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
-import { system, user } from '../../../src/principal.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { system, user } from '../../../src/base/principal.ts'
 import { Client } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 

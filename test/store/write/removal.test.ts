@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { SlicedDeletion } from '../../../src/cli/sliced-deletion.ts'
-import { createGuard } from '../../../src/plan/guard.ts'
+import { createGuard } from '../../../src/plan/guard/guard.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { type Cascade, maxUnreportedCascade } from '../../../src/store/write/removal/cascades.ts'
 import { Client } from '../blog.ts'

@@ -1,6 +1,6 @@
 /** A model whose collections reference one another in every way. */
 import { anyone, collection, model, relation, string } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { Model } from '../../../src/model/model.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }

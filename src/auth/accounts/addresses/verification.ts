@@ -1,6 +1,6 @@
 /** Proof of an e-mail address: the account's own, or the pending one. */
 
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import type { LinkValues } from '../../mail/values.ts'
 import type { AccountBase } from '../accounts.ts'
@@ -8,7 +8,7 @@ import { lifetimeMinutes } from '../link-tokens.ts'
 import { notifyOfAddress } from '../notifications.ts'
 import { revokeBeforeProof } from '../recovery/account-recovery.ts'
 import type { Throttled } from '../sign-in/throttle.ts'
-import { confirmPassword } from '../sign-in.ts'
+import { confirmPassword } from '../sign-in/sign-in.ts'
 import { findByEmail, findUser, storeEmail, type UserRow } from '../users.ts'
 
 interface ClaimedAddress {

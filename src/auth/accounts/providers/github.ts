@@ -1,7 +1,7 @@
 /** GitHub: OAuth 2.0 without OpenID Connect. Its API identifies the user. */
 
 import type { Configuration } from 'openid-client'
-import { isObject } from '../../../json.ts'
+import { isObject } from '../../../base/json.ts'
 import { claimOf, emailFrom, nameFrom } from './claims.ts'
 import { faultOf } from './library-faults.ts'
 import type { OpenidLibrary } from './openid.ts'

@@ -1,6 +1,6 @@
 /** Turns errors of the client library into `ProviderFault`s. */
 import { OutgoingError } from '../../../outgoing/errors.ts'
-import { printable } from '../../../printable.ts'
+import { printable } from '../../../base/printable.ts'
 import { ProviderFault } from './provider.ts'
 
 const maxCharacters = 200

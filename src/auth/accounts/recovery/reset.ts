@@ -10,7 +10,7 @@ import { lifetimeMinutes } from '../link-tokens.ts'
 import { notifyOfPassword, notifyOfProtection } from '../notifications.ts'
 import { passwordFault } from '../sign-in/password-rules.ts'
 import { resetMails } from '../sign-in/throttle.ts'
-import { confirmPassword } from '../sign-in.ts'
+import { confirmPassword } from '../sign-in/sign-in.ts'
 import { findByEmail, findUser, hasSamePassword, replacePasswordHash, type UserRow } from '../users.ts'
 import { type RecoveryOutcome, replacePassword } from './account-recovery.ts'
 

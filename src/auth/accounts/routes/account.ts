@@ -1,5 +1,5 @@
 /** `/account`, `/account/apps`, `/account/sessions`. */
-import type { Reply } from '../../../call.ts'
+import type { Reply } from '../../../base/call.ts'
 import { accountPage } from '../../pages/account/account.ts'
 import { appsPage } from '../../pages/account/apps.ts'
 import { sessionsPage } from '../../pages/account/sessions.ts'
@@ -9,7 +9,7 @@ import type { SessionInfo } from '../../server/server.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { readQuery } from './form-body.ts'
 import { accountState, createdAt } from './overview.ts'
-import { postedForm } from './self-service.ts'
+import { postedForm } from './self-service/self-service.ts'
 
 /** The notes after a change. The query of the page names one of them, so that links of strangers cannot show other text. */
 const notes: ReadonlyMap<string, string> = new Map([

@@ -1,8 +1,8 @@
 /** Protects against cross-site request forgery by a token that only our pages know, and by the origin of requests. */
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import type { Call } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
+import type { Call } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { cameFrom } from '../../same-origin.ts'
 import { isRandomSecret, isSame, randomSecret } from '../../server/secret.ts'
 import { cookieOf, hostCookieName, setHostCookie } from './cookie.ts'

@@ -1,6 +1,6 @@
 /** Posted forms: one media type, each field once. */
-import type { Call } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
+import type { Call } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
 
 export interface FormBody {
   /** Empty if there is no such field. */

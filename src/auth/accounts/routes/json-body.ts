@@ -1,7 +1,7 @@
 /** The bodies of the JSON operations on accounts, and their faults. */
 
-import { ApiError, type FieldFault } from '../../../errors.ts'
-import { isObject, type UncheckedObject } from '../../../json.ts'
+import { ApiError, type FieldFault } from '../../../base/errors.ts'
+import { isObject, type UncheckedObject } from '../../../base/json.ts'
 
 /** `value`: a value of one of the model's fields. */
 type MemberKind = 'text' | 'flag' | 'object' | 'value'

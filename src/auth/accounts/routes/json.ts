@@ -1,17 +1,17 @@
 /** Sign-in, sign-up, reset and sign-out as JSON operations, for the pages of an app of the same origin. */
-import type { Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
+import type { Reply } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { requestReset, reset } from '../recovery/reset.ts'
-import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } from '../sign-in.ts'
+import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } from '../sign-in/sign-in.ts'
 import { signUpFields } from '../sign-up/sign-up-fields.ts'
-import { signUp } from '../sign-up.ts'
+import { signUp } from '../sign-up/sign-up.ts'
 import { findUser, type UserRow } from '../users.ts'
 import { findViewer, noMail, type RouteParts, rateLimited, type Visit } from './context.ts'
 import { invalid, JsonBody } from './json-body.ts'
 import { requesterOf } from './requester.ts'
 import { requestOptions } from './security.ts'
 import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
-import { messages } from './sign-in.ts'
+import { messages } from './sign-in/sign-in.ts'
 
 /** `body`: the parsed JSON. */
 type JsonOperation = (parts: RouteParts, visit: Visit, body: unknown) => Promise<Reply>

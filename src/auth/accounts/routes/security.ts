@@ -1,10 +1,10 @@
 /** `/account/security` and `/account/passkeys/…`. */
-import type { Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
+import type { Reply } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { keysOf } from '../../keys/user-keys.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../../pages/account/security.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { drawing } from '../../pages/components/html.ts'
+import { drawing } from '../../../base/html.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
 import { identityKind } from '../identities.ts'
@@ -13,7 +13,7 @@ import { changePassword, setFirstPassword } from '../recovery/reset.ts'
 import type { Enrolment } from '../sign-in/one-time-codes.ts'
 import { passkeyKind } from '../sign-in/passkeys.ts'
 import { removeSignInMethod } from '../sign-in/sign-in-methods.ts'
-import { passkeyOptions } from '../sign-in.ts'
+import { passkeyOptions } from '../sign-in/sign-in.ts'
 import { noteOf } from './account.ts'
 import {
   findViewer,
@@ -25,7 +25,7 @@ import {
   type Visit,
 } from './context.ts'
 import { requesterOf } from './requester.ts'
-import { changeIn, type FormRoute, hasRecentSignIn, postedForm } from './self-service.ts'
+import { changeIn, type FormRoute, hasRecentSignIn, postedForm } from './self-service/self-service.ts'
 import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
 import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 

@@ -1,7 +1,7 @@
 /** The deletion of an account by its owner. */
 import type { Run } from '../../../plan/run.ts'
 import { deleteShape, listShape, readFirst, where } from '../../../plan/system-plans.ts'
-import { system } from '../../../principal.ts'
+import { system } from '../../../base/principal.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { UserRow } from '../users.ts'

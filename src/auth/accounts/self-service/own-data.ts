@@ -1,6 +1,6 @@
 /** The collections whose items belong to users, and the effect of deleting an account on them. */
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
-import type { Rule } from '../../../model/rule.ts'
+import type { Rule } from '../../../model/rule/rule.ts'
 
 /** A collection with the fields that name the owner of an item. */
 export interface OwnedCollection {

@@ -1,13 +1,13 @@
 /** Creates, changes and deletes items on the account pages, with the guard, hooks and rules of the API. */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
-import { admit } from '../../../plan/guard.ts'
+import { admit } from '../../../plan/guard/guard.ts'
 import type { DeleteShape, ItemShape, ListShape } from '../../../plan/plan.ts'
 import { type CreateHooks, emptyCreation, type Run, writeWith } from '../../../plan/run.ts'
 import { createPlan, deleteShape, updateShape } from '../../../plan/system-plans.ts'
-import type { Principal } from '../../../principal.ts'
+import type { Principal } from '../../../base/principal.ts'
 
 export interface OwnItemsParts {
   readonly model: Model

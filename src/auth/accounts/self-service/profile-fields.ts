@@ -2,8 +2,8 @@
 import { formTypes } from '../../../model/fields/field-type.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
-import { namesFor, staticRule } from '../../../plan/guard.ts'
-import type { AccessClass } from '../../../principal.ts'
+import { namesFor, staticRule } from '../../../plan/guard/guard.ts'
+import type { AccessClass } from '../../../base/principal.ts'
 import { type EnteredField, labelOf } from '../sign-up/sign-up-fields.ts'
 
 /** Fields that the page shows separately, or that users do not write. */

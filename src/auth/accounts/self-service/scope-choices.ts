@@ -1,9 +1,9 @@
 /** The scopes of the model for forms and lists, by collection, each with a description. */
 import { managedCollections } from '../../../model/builtin/managed.ts'
-import { openidScopes } from '../../../model/builtin.ts'
+import { openidScopes } from '../../../model/builtin/builtin.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import { staticRule } from '../../../plan/guard.ts'
-import type { AccessClass } from '../../../principal.ts'
+import { staticRule } from '../../../plan/guard/guard.ts'
+import type { AccessClass } from '../../../base/principal.ts'
 import { readableName } from '../sign-up/sign-up-fields.ts'
 
 export type Level = 'none' | 'read' | 'write'

@@ -2,8 +2,8 @@
  * Stores new secrets until the next page shows them. The response to a form is a redirect, so that a reload creates nothing twice,
  * and the next page reads the secret once. Encrypted at rest: see `encryptedKinds`.
  */
-import type { EpochMs } from '../../../epoch-ms.ts'
-import type { Records } from '../../../records.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { Records } from '../../../base/records.ts'
 import type { SessionInfo } from '../../server/server.ts'
 
 const recordKind = 'ShownOnce'

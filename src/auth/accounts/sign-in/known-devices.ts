@@ -4,8 +4,8 @@
  */
 
 import { hash } from 'node:crypto'
-import type { EpochMs } from '../../../epoch-ms.ts'
-import type { Records, StoredRecord } from '../../../records.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
 import { isRandomSecret, randomSecret } from '../../server/secret.ts'
 
 const recordKind = 'KnownDevice'

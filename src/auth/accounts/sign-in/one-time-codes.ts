@@ -1,9 +1,9 @@
 /** Time-based one-time passwords (RFC 6238), and recovery codes for users who have lost their device. */
 
-import type { Awaitable } from '../../../awaitable.ts'
-import type { EpochMs } from '../../../epoch-ms.ts'
-import { ApiError } from '../../../errors.ts'
-import type { Records, StoredRecord } from '../../../records.ts'
+import type { Awaitable } from '../../../base/awaitable.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { ApiError } from '../../../base/errors.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
 import { countRecoveryCodes, recoveryKind, replaceRecoveryCodes, useRecoveryCode } from './recovery-codes.ts'
 
 const secretKind = 'Totp'

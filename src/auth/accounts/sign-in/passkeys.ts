@@ -2,8 +2,8 @@
 
 import { hash } from 'node:crypto'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { EpochMs } from '../../../epoch-ms.ts'
-import type { NewRecord, Records } from '../../../records.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { NewRecord, Records } from '../../../base/records.ts'
 import { addBounded } from '../bounded-records.ts'
 import type { LinkTokens } from '../link-tokens.ts'
 

@@ -1,5 +1,5 @@
 /** Rules for passwords: they must be long enough and not common (NIST SP 800-63B-4, 3.1.1.2). */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { isPasswordTooLong, maxPasswordCharacters } from '../../password.ts'
 
 export const minPasswordCharacters = 10

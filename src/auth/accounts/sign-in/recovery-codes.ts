@@ -1,6 +1,6 @@
 /** Recovery codes: each replaces a one-time code once, for users who do not have their device. */
 import { hash, randomInt } from 'node:crypto'
-import type { Records, StoredRecord } from '../../../records.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
 import { isSame } from '../../server/secret.ts'
 
 export const recoveryKind = 'RecoveryCode'

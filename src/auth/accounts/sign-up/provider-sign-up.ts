@@ -3,10 +3,10 @@
  * verified the address, or its owner has opened a mailed link and then signed in with the same identity.
  */
 
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { writeWith } from '../../../plan/run.ts'
 import { createPlan } from '../../../plan/system-plans.ts'
-import { system } from '../../../principal.ts'
+import { system } from '../../../base/principal.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { ProviderIdentity } from '../identities.ts'
@@ -20,7 +20,7 @@ import {
   type SentLink,
   type SignUpValues,
   startSignUp,
-} from '../sign-up.ts'
+} from './sign-up.ts'
 import { findByEmail } from '../users.ts'
 import { signUpFields, takenValueFaults } from './sign-up-fields.ts'
 

@@ -1,5 +1,5 @@
 /** Fields of forms with their labels, hints and faults, and the summary of faults. */
-import { attributes, type Html, html, type Part } from './html.ts'
+import { attributes, type Html, html, type Part } from '../../../base/html.ts'
 
 /** Messages by the name of the field; those that are about no field have the name `form`. */
 export type FormFaults = ReadonlyMap<string, string>

@@ -1,5 +1,5 @@
 /** Decorative icons next to words. */
-import { type Html, rendered } from './html.ts'
+import { type Html, rendered } from '../../../base/html.ts'
 
 /** The content of each icon, in a box of 20 by 20. */
 const drawings = {

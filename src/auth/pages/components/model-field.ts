@@ -1,7 +1,7 @@
 /** A field of the model in a form. Its JSON Schema determines the kind of input. */
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import { type FormFaults, type FormField, field, otherField } from './form.ts'
-import { type Html, html } from './html.ts'
+import { type Html, html } from '../../../base/html.ts'
 
 /** A field of the model, with what was entered. */
 export interface ModelField {

@@ -3,7 +3,7 @@ import type { App } from '../../server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 import { button, describedBy, type FormFaults, field, form, hintAndFault, otherField } from './form.ts'
-import { attributes, type Html, html, type Part } from './html.ts'
+import { attributes, type Html, html, type Part } from '../../../base/html.ts'
 
 /** A link that looks like a button. */
 export function linkButton(

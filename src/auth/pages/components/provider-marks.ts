@@ -4,7 +4,7 @@
  * stand only where people sign in with them. Drawings: simple-icons (CC0) for Apple and GitHub, Google’s branding
  * guidelines, and Microsoft’s (four squares).
  */
-import { type Html, html, rendered } from './html.ts'
+import { type Html, html, rendered } from '../../../base/html.ts'
 import { initialOf, tileColour } from './tile.ts'
 
 /** A kind of provider that has a mark. */

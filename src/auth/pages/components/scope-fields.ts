@@ -6,7 +6,7 @@ import {
   levelField,
   type ScopeChoices,
 } from '../../accounts/self-service/scope-choices.ts'
-import { type Html, html, type Part } from './html.ts'
+import { type Html, html, type Part } from '../../../base/html.ts'
 import { checkbox } from './parts.ts'
 
 const levelNames: readonly (readonly [Level, string])[] = [

@@ -1,7 +1,7 @@
 /** Tiles: the picture of an app, a person or the service, or their initial. */
 import type { App } from '../../server/server.ts'
-import { type Theme, tileColours } from '../frame/theme.ts'
-import { attributes, type Html, html } from './html.ts'
+import { type Theme, tileColours } from '../../../base/theme.ts'
+import { attributes, type Html, html } from '../../../base/html.ts'
 
 export type TileSize = 'small' | 'large' | undefined
 

@@ -1,6 +1,6 @@
 /** Dates and times on pages. */
-import type { EpochMs } from '../../../epoch-ms.ts'
-import { type Html, html } from './html.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { type Html, html } from '../../../base/html.ts'
 
 const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
 

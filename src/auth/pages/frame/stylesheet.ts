@@ -5,7 +5,7 @@ import { forms } from './styles/forms.ts'
 import { frame } from './styles/frame.ts'
 import { own } from './styles/own.ts'
 import { parts } from './styles/parts.ts'
-import { grounds, neutral, palettes, type Theme, tileColours } from './theme.ts'
+import { grounds, neutral, palettes, type Theme, tileColours } from '../../../base/theme.ts'
 
 function variables(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)

@@ -4,14 +4,14 @@ import type { ScopeChoice, ScopeGroup, ScopeGroupKind } from '../../server/conse
 import type { ReachOfOperations } from '../../server/consent/scope-title.ts'
 import type { App, Interaction } from '../../server/server.ts'
 import { button, form } from '../components/form.ts'
-import { type Html, html, named, type Part } from '../components/html.ts'
+import { type Html, html, named, type Part } from '../../../base/html.ts'
 import { icon } from '../components/icons.ts'
 import { appLinks } from '../components/parts.ts'
 import { scopeBox } from '../components/scope-fields.ts'
 import { appTile, brandTile, personTile } from '../components/tile.ts'
 import { day } from '../components/time.ts'
 import type { Page } from '../frame/layout.ts'
-import type { Theme } from '../frame/theme.ts'
+import type { Theme } from '../../../base/theme.ts'
 
 export interface ConsentPage {
   readonly theme: Theme

@@ -2,7 +2,7 @@
 import type { ProtocolPages } from '../../server/server.ts'
 import { layout } from '../frame/layout.ts'
 import { messagePage, signOutPage } from '../frame/message.ts'
-import type { Theme } from '../frame/theme.ts'
+import type { Theme } from '../../../base/theme.ts'
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
 import { protocolFaultPage } from './protocol-fault.ts'
 

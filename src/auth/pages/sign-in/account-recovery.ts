@@ -2,7 +2,7 @@
 
 import { listOf } from '../../accounts/recovery/access-inventory.ts'
 import type { RecoveryOutcome } from '../../accounts/recovery/account-recovery.ts'
-import { type Html, html } from '../components/html.ts'
+import { type Html, html } from '../../../base/html.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 
 export interface EndedPage {

@@ -1,7 +1,7 @@
 /** Sign-in with other providers: the buttons, and the pages that follow a provider's response. */
 import type { Identity } from '../../accounts/identities.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { type Html, html, named, type Part } from '../components/html.ts'
+import { type Html, html, named, type Part } from '../../../base/html.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import { providerMark } from '../components/provider-marks.ts'
 import { time } from '../components/time.ts'

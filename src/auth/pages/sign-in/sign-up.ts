@@ -2,7 +2,7 @@
 import { minPasswordCharacters } from '../../accounts/sign-in/password-rules.ts'
 import { maxPasswordCharacters } from '../../password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { html } from '../components/html.ts'
+import { html } from '../../../base/html.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import type { Page } from '../frame/layout.ts'
 import { type ProviderButtons, providerButtons } from './providers.ts'

@@ -1,10 +1,10 @@
 /** Rules for creating and deleting apps and their secrets, besides those of the model. */
 
-import { then } from '../../../awaitable.ts'
-import { ApiError } from '../../../errors.ts'
+import { then } from '../../../base/awaitable.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { CreateHook, Creation, Run, WriteRule } from '../../../plan/run.ts'
 import { itemShape, readItem } from '../../../plan/system-plans.ts'
-import { hasScope, type Principal } from '../../../principal.ts'
+import { hasScope, type Principal } from '../../../base/principal.ts'
 import { newClientId } from '../secret.ts'
 import { requireName } from './app-name.ts'
 import { type AppSecrets, addFirst, newSecret, secretsPerAppLimit } from './app-secrets.ts'

@@ -2,13 +2,13 @@
  * The secrets of apps, each a row of `oauth_app_secrets`. Creating a secret stores when the older ones expire. Deleting a
  * secret ends it at once, and makes no other one valid again.
  */
-import type { EpochMs } from '../../../epoch-ms.ts'
-import { ApiError } from '../../../errors.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { CardinalityLimit } from '../../../plan/plan.ts'
 import type { Run } from '../../../plan/run.ts'
 import { createPlan, deleteShape, itemShape, readItem, updateShape } from '../../../plan/system-plans.ts'
 import type { ProgramSteps } from '../../../plan/transaction.ts'
-import { system } from '../../../principal.ts'
+import { system } from '../../../base/principal.ts'
 import { newClientSecret, secretHash, secretPrefix } from '../secret.ts'
 import { type AppRow, type AppSecretRow, appById, maxSecrets } from './apps.ts'
 

@@ -1,15 +1,15 @@
 /** OAuth apps as the authorization server reads them, and the rules for changing one. */
 
-import { type Awaitable, then } from '../../../awaitable.ts'
-import { Cache, CacheBound } from '../../../cache.ts'
-import { ApiError } from '../../../errors.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
+import { Cache, CacheBound } from '../../../base/cache.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import { orderById, reversed } from '../../../plan/order.ts'
 import type { ListShape, Selected } from '../../../plan/plan.ts'
 import type { Run, WriteRule } from '../../../plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../plan/system-plans.ts'
-import { hasScope, isAdministrator, scopeSet } from '../../../principal.ts'
-import type { Records } from '../../../records.ts'
+import { hasScope, isAdministrator, scopeSet } from '../../../base/principal.ts'
+import type { Records } from '../../../base/records.ts'
 import { requireName } from './app-name.ts'
 
 /** A row of `oauth_app_secrets`. */

@@ -1,11 +1,11 @@
 /** A first-party app gets codes without consent, so only administrators may change its redirect URIs and scopes. */
 import { isDeepStrictEqual } from 'node:util'
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Plan, UpdateShape, WriteShape } from '../../../plan/plan.ts'
 import { type WriteSteps, writeStep } from '../../../plan/run.ts'
 import { itemShape, readItemStep } from '../../../plan/system-plans.ts'
-import { isAdministrator, type Principal } from '../../../principal.ts'
+import { isAdministrator, type Principal } from '../../../base/principal.ts'
 
 const protectedFields = ['redirect_uris', 'scopes'] as const
 const protectedById = itemShape('oauth_apps', ['first_party', ...protectedFields])

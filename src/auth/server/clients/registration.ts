@@ -2,10 +2,10 @@
  * Dynamic registration (RFC 7591 and 7592) by the rules of `oauth_apps`. Only the metadata listed here reaches
  * oidc-provider. All other metadata is ignored, as RFC 7591, 2, allows, so that none makes this server send requests.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
-import { scopeSet } from '../../../principal.ts'
+import { scopeSet } from '../../../base/principal.ts'
 import { requireName } from './app-name.ts'
 import { requireAddresses } from './apps.ts'
 import { deviceCodeGrant, isNative } from './client-metadata.ts'

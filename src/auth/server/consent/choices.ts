@@ -1,10 +1,10 @@
 /** The scopes of a consent request as its page shows them: in groups, reading folded into writing, with their reach. */
-import { openidScopes } from '../../../model/builtin.ts'
+import { openidScopes } from '../../../model/builtin/builtin.ts'
 import { exists } from '../../../model/crud.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
 import { itemsInWords } from '../../../model/words.ts'
-import { type Reach, reachOf } from '../../../plan/guard.ts'
-import { type AccessClass, user } from '../../../principal.ts'
+import { type Reach, reachOf } from '../../../plan/guard/guard.ts'
+import { type AccessClass, user } from '../../../base/principal.ts'
 import { builtIn, isScopeOfOperation } from '../../accounts/self-service/scope-choices.ts'
 import type { Interaction, ScopeSentence } from '../server.ts'
 import { type ReachOfOperations, scopeTitle } from './scope-title.ts'

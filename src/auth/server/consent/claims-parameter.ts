@@ -4,7 +4,7 @@
  */
 
 import type { Client, Context } from 'oidc-provider'
-import { isObject, type UncheckedObject } from '../../../json.ts'
+import { isObject, type UncheckedObject } from '../../../base/json.ts'
 import { errors } from '../provider/load.ts'
 import { type ClaimsTarget, mayRequest, scopeOfClaim } from './claims.ts'
 

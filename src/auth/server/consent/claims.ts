@@ -4,8 +4,8 @@
  */
 
 import type { Client, Grant } from 'oidc-provider'
-import type { UncheckedObject } from '../../../json.ts'
-import { scopeSet } from '../../../principal.ts'
+import type { UncheckedObject } from '../../../base/json.ts'
+import { scopeSet } from '../../../base/principal.ts'
 
 /** The claims of each scope (Core 1.0, 5.4). */
 export const claimsOfScopes = {

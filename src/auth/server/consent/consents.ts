@@ -2,10 +2,10 @@
 
 import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
-import type { EpochMs } from '../../../epoch-ms.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
 import type { RecordChange } from '../../../plan/transaction.ts'
-import { hasScope } from '../../../principal.ts'
-import type { Records } from '../../../records.ts'
+import { hasScope } from '../../../base/principal.ts'
+import type { Records } from '../../../base/records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
 import { grantClaims, requestedScopes } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'

@@ -2,8 +2,8 @@
  * Limits the grants of one user for one app. Each authorization makes a grant, also one that shows no page, and a grant is
  * kept for a year.
  */
-import { hasScope } from '../../../principal.ts'
-import type { Records, StoredRecord } from '../../../records.ts'
+import { hasScope } from '../../../base/principal.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
 import { grantHash } from '../tokens/deny-list.ts'
 import { type StoredGrant, storedGrant } from './stored-grant.ts'
 

@@ -1,8 +1,8 @@
 /** The interaction of an authorization request with its user: sign-in, choice of the account, consent. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { InteractionDetails } from 'oidc-provider'
-import { ApiError } from '../../../errors.ts'
-import { scopeSet } from '../../../principal.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { scopeSet } from '../../../base/principal.ts'
 import { appOf } from '../clients/client-metadata.ts'
 import { interactionPath } from '../provider/configuration.ts'
 import { recentSignInReason } from '../provider/interaction-policy.ts'

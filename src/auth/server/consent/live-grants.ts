@@ -1,6 +1,6 @@
 /** The grants that are in force: what was created with a grant, such as an API key or a webhook, ends with it. */
-import { type Awaitable, then } from '../../../awaitable.ts'
-import type { Records } from '../../../records.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
+import type { Records } from '../../../base/records.ts'
 import type { AppRights } from '../clients/apps.ts'
 import { grantHash } from '../tokens/deny-list.ts'
 import { storedGrant } from './stored-grant.ts'

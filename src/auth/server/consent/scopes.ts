@@ -1,6 +1,6 @@
 /** Scopes in requests and grants. `write:x` covers `read:x`; unknown scopes are refused. */
 import type { Client, Context } from 'oidc-provider'
-import { commonScopes, scopeSet } from '../../../principal.ts'
+import { commonScopes, scopeSet } from '../../../base/principal.ts'
 import { errors } from '../provider/load.ts'
 
 /** The scopes with those that they cover. */

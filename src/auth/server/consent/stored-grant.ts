@@ -1,6 +1,6 @@
 /** Grants of oidc-provider as they are stored. */
-import { scopeSet } from '../../../principal.ts'
-import type { StoredRecord } from '../../../records.ts'
+import { scopeSet } from '../../../base/principal.ts'
+import type { StoredRecord } from '../../../base/records.ts'
 
 export interface StoredGrant {
   readonly clientId: string | undefined

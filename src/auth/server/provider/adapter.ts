@@ -3,10 +3,10 @@
  * is found by another key gets the mark and the hash as its id, so that the hash is never mistaken for the secret.
  */
 import type { Payload } from 'oidc-provider'
-import type { Awaitable } from '../../../awaitable.ts'
-import { ApiError } from '../../../errors.ts'
-import { scopeSet } from '../../../principal.ts'
-import type { NewRecord, Records, StoredRecord } from '../../../records.ts'
+import type { Awaitable } from '../../../base/awaitable.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { scopeSet } from '../../../base/principal.ts'
+import type { NewRecord, Records, StoredRecord } from '../../../base/records.ts'
 import { isRegisteredRedirectUri } from '../clients/client-metadata.ts'
 import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { secretHash } from '../secret.ts'

@@ -1,6 +1,6 @@
 /** oidc-provider's configuration. Its documentation describes each option under the same name. */
 import type { Context, Grant } from 'oidc-provider'
-import type { Awaitable } from '../../../awaitable.ts'
+import type { Awaitable } from '../../../base/awaitable.ts'
 import { dpopAlgorithms } from '../../dpop-challenge.ts'
 import { ownMetadata } from '../clients/client-metadata.ts'
 import { claimsOfScopes } from '../consent/claims.ts'

@@ -1,8 +1,8 @@
 /** Creates oidc-provider with our records, apps and pages: a new one for each set of signing keys. */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { basePathOf } from '../../../base-path.ts'
-import type { Records } from '../../../records.ts'
+import { basePathOf } from '../../../base/base-path.ts'
+import type { Records } from '../../../base/records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'
 import { sessionCookieName } from '../../session-cookie.ts'
 import type { Apps } from '../clients/apps.ts'

@@ -6,7 +6,7 @@
  */
 import type Provider from 'oidc-provider'
 import type { Client, Grant, Model } from 'oidc-provider'
-import { hasScope, scopeSet } from '../../../principal.ts'
+import { hasScope, scopeSet } from '../../../base/principal.ts'
 import { hasCurrentSecret, isRegisteredRedirectUri } from '../clients/client-metadata.ts'
 import { allowedClaims } from '../consent/claims.ts'
 import {

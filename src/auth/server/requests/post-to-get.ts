@@ -2,8 +2,8 @@
  * Requests for pages that apps may send by POST: sign-out (OpenID Connect RP-Initiated Logout 1.0, 2) and authorization
  * (OpenID Connect Core 1.0, 3.1.2.1).
  */
-import type { Call, Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
+import type { Call, Reply } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { formText, formType, parseForm, type RequestBody } from './form.ts'
 
 /** Proxies and servers between accept URLs of about this length. */

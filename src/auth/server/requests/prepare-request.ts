@@ -2,7 +2,7 @@
 
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import { Readable } from 'node:stream'
-import { parseJson } from '../../../json.ts'
+import { parseJson } from '../../../base/json.ts'
 import type { Collection } from '../../../model/model.ts'
 import { checkedRegistration } from '../clients/registration.ts'
 import { routes } from '../provider/configuration.ts'

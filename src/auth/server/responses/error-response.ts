@@ -1,6 +1,6 @@
 /** Our own errors at the endpoints that apps call, in OAuth's format. */
-import type { Reply } from '../../../call.ts'
-import { toApiError } from '../../../errors.ts'
+import type { Reply } from '../../../base/call.ts'
+import { toApiError } from '../../../base/errors.ts'
 
 /** OAuth's error codes by status (RFC 6749, 4.1.2.1 and 5.2). Every other refusal is `invalid_request`. */
 const names: Readonly<Record<number, string>> = {

@@ -2,8 +2,8 @@
 
 import type Provider from 'oidc-provider'
 import type { Client, Context } from 'oidc-provider'
-import { basePathOf, htmlWithBasePath } from '../../../base-path.ts'
-import type { Records } from '../../../records.ts'
+import { basePathOf, htmlWithBasePath } from '../../../base/base-path.ts'
+import type { Records } from '../../../base/records.ts'
 import { isBrowserPath } from '../../accounts/paths.ts'
 import { allowedScope } from '../consent/scopes.ts'
 import { routes } from '../provider/configuration.ts'

@@ -1,5 +1,5 @@
 /** The token response as apps expect it. */
-import { mediaRanges } from '../../../media-ranges.ts'
+import { mediaRanges } from '../../../base/media-ranges.ts'
 import { formText } from '../requests/form.ts'
 
 /** `scope` joined by the separator, and `token_type` in lower case (RFC 6749, 5.1: it is case-insensitive). */

@@ -2,7 +2,7 @@
  * Sessions that were ended early, singly or for a whole account. A concurrent request may store its session again, and
  * perhaps a code. Both are checked here after they are stored, so that neither outlives the end of the session.
  */
-import type { NewRecord, Records } from '../../../records.ts'
+import type { NewRecord, Records } from '../../../base/records.ts'
 
 const sessionEndKind = 'EndedSession'
 /** Longer than any request takes. */

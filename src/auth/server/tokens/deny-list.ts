@@ -2,8 +2,8 @@
  * Revoked JWT access tokens. A JWT is verified without its record, so revocations are listed here for the lifetime of a JWT:
  * grants by their hash, single tokens by their `jti`.
  */
-import { type Awaitable, then } from '../../../awaitable.ts'
-import { forwarding, type Records } from '../../../records.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
+import { forwarding, type Records } from '../../../base/records.ts'
 import { secretHash } from '../secret.ts'
 
 const recordKind = 'Denial'

@@ -2,8 +2,8 @@
  * How often a device may poll the token endpoint (RFC 8628, 3.2 and 3.5). Polls are stored as records, so that all nodes
  * count them together.
  */
-import type { EpochMs } from '../../../epoch-ms.ts'
-import type { Records } from '../../../records.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { Records } from '../../../base/records.ts'
 import { secretHash } from '../secret.ts'
 
 const recordKind = 'DevicePoll'

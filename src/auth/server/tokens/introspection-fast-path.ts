@@ -3,7 +3,7 @@
  * app with its secret. All other requests, and all faulty ones, are left to oidc-provider; this path writes nothing.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import type { Reply } from '../../../call.ts'
+import type { Reply } from '../../../base/call.ts'
 import { secretHashes } from '../clients/app-secrets.ts'
 import type { AppRow, Apps } from '../clients/apps.ts'
 import { isSecretOf } from '../clients/client-metadata.ts'

@@ -1,6 +1,6 @@
 /** The introspection response for a token (RFC 7662), from the records. */
-import type { Reply } from '../../../call.ts'
-import type { Records, StoredRecord } from '../../../records.ts'
+import type { Reply } from '../../../base/call.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
 import type { AppRow } from '../clients/apps.ts'
 import { allowedScope, withCovered } from '../consent/scopes.ts'
 import { storedGrant } from '../consent/stored-grant.ts'

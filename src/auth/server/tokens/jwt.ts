@@ -1,7 +1,7 @@
 /** JWT access tokens (RFC 9068), signed and verified with our own keys, synchronously. */
 
 import { createPrivateKey, type KeyObject, sign, verify } from 'node:crypto'
-import { isObject, parseJson, type UncheckedObject } from '../../../json.ts'
+import { isObject, parseJson, type UncheckedObject } from '../../../base/json.ts'
 import { isTrusted, publicKey, type SigningKey } from './signing-keys.ts'
 
 export interface AccessClaims {

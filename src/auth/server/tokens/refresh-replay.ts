@@ -6,7 +6,7 @@
 import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from 'node:crypto'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Context, Middleware } from 'oidc-provider'
-import type { Records, StoredRecord } from '../../../records.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
 import { routes } from '../provider/configuration.ts'
 import { currentState } from '../provider/request-state.ts'
 import { firstValue, formText } from '../requests/form.ts'

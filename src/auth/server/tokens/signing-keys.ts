@@ -5,8 +5,8 @@
 
 import { createPublicKey, generateKeyPair, hash, type KeyObject, type webcrypto } from 'node:crypto'
 import { promisify } from 'node:util'
-import type { EpochMs } from '../../../epoch-ms.ts'
-import type { Records, StoredRecord } from '../../../records.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
 
 const generate = promisify(generateKeyPair)
 

@@ -1,7 +1,7 @@
 /** Examples of whole values, made from their schemas in the OpenAPI document. */
 
-import { catalogue } from '../../../errors.ts'
-import { isObject } from '../../../json.ts'
+import { catalogue } from '../../../base/errors.ts'
+import { isObject } from '../../../base/json.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import { exampleValue, type NamedValue } from './example-values.ts'
 

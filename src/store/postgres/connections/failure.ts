@@ -1,5 +1,5 @@
 /** Failures of PostgreSQL as errors that a client may see (https://www.postgresql.org/docs/15/errcodes-appendix.html). */
-import { ApiError, databaseFault } from '../../../errors.ts'
+import { ApiError, databaseFault } from '../../../base/errors.ts'
 import { uniqueValueError } from '../../write/checks.ts'
 import { ROW_SECURITY } from '../row-security/policies.ts'
 

@@ -1,5 +1,5 @@
 /** Connections that read. Reads of one turn of the event loop share a pipeline. */
-import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../base/errors.ts'
 import { WaitingCallers } from '../../read/waiting-callers.ts'
 import type { Inputs } from '../../values.ts'
 import { LockedReads, type PendingRead } from '../read/locked-reads.ts'

@@ -1,5 +1,5 @@
 /** Deletes old events, expired records, records of deleted users, and old rows of `_touched`, a few at a time. */
-import { Pause } from '../../../pause.ts'
+import { Pause } from '../../../base/pause.ts'
 import { lastOwned, Round, removeOrphans } from '../../records.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { slotInputs } from '../../values.ts'

@@ -1,5 +1,5 @@
 /** The query plans of lists on PostgreSQL, and the sizes of its tables. */
-import type { Awaitable } from '../../../awaitable.ts'
+import type { Awaitable } from '../../../base/awaitable.ts'
 import type { Totals } from '../../advice/facts.ts'
 import type { ListPlan, PlanReader } from '../../advice/findings.ts'
 import { explainedSql } from '../../sql/explained.ts'

@@ -3,7 +3,7 @@
  * connection. So `lock_timeout` ends each wait soon, and from then on reads of that table are sent separately, on a few
  * connections, until the lock is released or their time is over.
  */
-import { type ApiError, databaseFault } from '../../../errors.ts'
+import { type ApiError, databaseFault } from '../../../base/errors.ts'
 import type { BoundStatement, DataRows, Statement } from '../connections/statement.ts'
 
 /** Queries that see one snapshot. */

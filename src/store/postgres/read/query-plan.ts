@@ -2,7 +2,7 @@
  * Translates the plan of a list on PostgreSQL (https://www.postgresql.org/docs/15/using-explain.html, FORMAT JSON) to the same
  * steps as SQLite's plans. Only what decides how many rows are visited is kept.
  */
-import { isObject } from '../../../json.ts'
+import { isObject } from '../../../base/json.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { ListPlan } from '../../advice/findings.ts'
 import type { PlanAccess, PlanBlock, PlanStep, PlanTree } from '../../plans/steps.ts'

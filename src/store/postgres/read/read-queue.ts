@@ -2,7 +2,7 @@
  * Reads that wait for a connection. A slow read occupies its connection, and delays the reads that are sent with it. So one
  * caller cannot occupy all connections, nor the whole queue.
  */
-import { temporaryRefusal } from '../../../errors.ts'
+import { temporaryRefusal } from '../../../base/errors.ts'
 import type { PendingRead } from './locked-reads.ts'
 
 export interface ReadQueueOptions {

@@ -2,7 +2,7 @@
  * Chooses the server for a read: a standby whose data is exactly what the last check saw, else the primary. See
  * `decisions/read-replicas.md`.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { sql } from '../../sql/writer.ts'
 import type { ReplicaCounts } from '../../store.ts'
 import { noInputs } from '../../values.ts'

@@ -11,8 +11,8 @@ import {
   type RuleOfKind,
   type RuleOperand,
   type Scalar,
-} from '../../../model/rule.ts'
-import { addressRecord } from '../../../records.ts'
+} from '../../../model/rule/rule.ts'
+import { addressRecord } from '../../../base/records.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { storedTable } from '../../sql/dialect.ts'
 import { nowSql, withoutCollation } from '../../sql/postgres.ts'

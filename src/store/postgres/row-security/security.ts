@@ -4,7 +4,7 @@
  */
 import type { Collection } from '../../../model/model.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
-import { type Claims, isAnonymous, type Principal } from '../../../principal.ts'
+import { type Claims, isAnonymous, type Principal } from '../../../base/principal.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { postgres, rowSecurityPostgres } from '../../sql/postgres.ts'
 import { type Actor, type Inputs, serviceActor } from '../../values.ts'

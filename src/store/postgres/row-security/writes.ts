@@ -1,5 +1,5 @@
 /** PostgreSQL's part of writes with row security: policies hide some of the rows. */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import { memoised } from '../../memoised.ts'
 import { rowSecurityPostgres } from '../../sql/postgres.ts'

@@ -3,8 +3,8 @@
  * reads the rows that the previous check's snapshot did not see. One check serves all callers until it is sent.
  */
 
-import type { Awaitable } from '../../../awaitable.ts'
-import { ApiError } from '../../../errors.ts'
+import type { Awaitable } from '../../../base/awaitable.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type ResultRow, slotInputs } from '../../values.ts'
 import type { Versions } from '../../versions.ts'

@@ -2,7 +2,7 @@
  * Group commit: the writes that arrive in one turn of the event loop, or while a commit is under way, become one
  * transaction. Each write succeeds or fails as a whole, and is answered only after the COMMIT that contains it.
  */
-import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../base/errors.ts'
 import { tooManyChangesError } from '../../refusals.ts'
 import type { Connection } from '../connections/connection.ts'
 import { ConnectionSet, unreachableMessage } from '../connections/connection-set.ts'

@@ -1,7 +1,7 @@
 /** A group of writes as one transaction: each succeeds or fails as a whole, and is answered only after the COMMIT. */
 
-import type { EpochMs } from '../../../epoch-ms.ts'
-import { ApiError, databaseFault } from '../../../errors.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { ApiError, databaseFault } from '../../../base/errors.ts'
 import { unconfirmedWriteError } from '../../refusals.ts'
 import { sql } from '../../sql/writer.ts'
 import { noInputs, slotInputs } from '../../values.ts'

@@ -4,7 +4,7 @@
  */
 import type { Collection, Model } from '../../../model/model.ts'
 import { followPath, pathsOf } from '../../../model/rule/paths.ts'
-import type { Rule } from '../../../model/rule.ts'
+import type { Rule } from '../../../model/rule/rule.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { CollectionUses } from '../../../plan/transaction.ts'
 import { join, name, sql } from '../../sql/writer.ts'

@@ -1,7 +1,7 @@
 /** Runs guarded writes: queues them for the next commit, with their events and the names that they changed. */
 
-import type { EpochMs } from '../../../epoch-ms.ts'
-import { ApiError } from '../../../errors.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'

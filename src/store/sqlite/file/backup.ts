@@ -12,7 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
-import { makePrivate, syncFile, syncName } from '../../../private-files.ts'
+import { makePrivate, syncFile, syncName } from '../../../base/private-files.ts'
 import { markRestored } from '../log/opening.ts'
 
 /** A backup or restore is not possible. The message tells the operator what to do. */

@@ -1,7 +1,7 @@
 /** Opens database files. */
 import { closeSync, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { openPrivate } from '../../../private-files.ts'
+import { openPrivate } from '../../../base/private-files.ts'
 
 export interface ConnectionOptions {
   readonly file: string

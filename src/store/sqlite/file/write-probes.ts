@@ -1,5 +1,5 @@
 /** Checks whether changes can be stored, for readiness probes. */
-import { type ApiError, databaseFault } from '../../../errors.ts'
+import { type ApiError, databaseFault } from '../../../base/errors.ts'
 import type { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
 import { isBusy, storageTrouble } from '../failure.ts'

@@ -1,5 +1,5 @@
 /** Writes the event log in the transaction of each change, and prunes it there. */
-import { Pause } from '../../../pause.ts'
+import { Pause } from '../../../base/pause.ts'
 import { prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import { inspectLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'

@@ -2,7 +2,7 @@
  * Slow reads run in separate processes: `node:sqlite` cannot interrupt a statement, but a process can be killed. Processes are
  * started on demand and ended when idle. See `decisions/slow-reads.md`.
  */
-import { ApiError, databaseFault, stoppingRefusal, temporaryRefusal } from '../../../errors.ts'
+import { ApiError, databaseFault, stoppingRefusal, temporaryRefusal } from '../../../base/errors.ts'
 import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import type { SlowReadCounts } from '../../store.ts'
 import { failureOf } from '../failure.ts'

@@ -1,5 +1,5 @@
 /** Runs a batch of writes within one transaction, so that a write which fails undoes only its own changes. */
-import type { ApiError } from '../../../errors.ts'
+import type { ApiError } from '../../../base/errors.ts'
 import type { Connection } from '../connection.ts'
 import { failureOf } from '../failure.ts'
 

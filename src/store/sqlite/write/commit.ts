@@ -2,7 +2,7 @@
  * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each write succeeds or
  * fails as a whole, and is answered only once the commit that contains it is on disk.
  */
-import { ApiError, databaseFault, stoppingRefusal } from '../../../errors.ts'
+import { ApiError, databaseFault, stoppingRefusal } from '../../../base/errors.ts'
 import { tooManyChangesError, unconfirmedWriteError } from '../../refusals.ts'
 import { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'

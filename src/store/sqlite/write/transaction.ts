@@ -2,11 +2,11 @@
  * Transactions of several steps on SQLite, within one turn of the event loop. Reads run on the connection that writes, so
  * they see the changes of earlier steps.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
-import { system } from '../../../principal.ts'
+import { system } from '../../../base/principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { memoised } from '../../memoised.ts'
 import type { Answer, GuardedReadShape } from '../../read/answers.ts'

@@ -1,5 +1,5 @@
 /** Counts the items to which deletions cascade, reports large cascades, for which other writes wait, and refuses larger ones. */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { CascadeItem } from './cascade-set.ts'
 

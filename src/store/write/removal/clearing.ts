@@ -2,12 +2,12 @@
  * References that a deletion clears in collections with code or limits of their own: row by row, since each change goes
  * through `prepare`, `check` and the limits like any other.
  */
-import { ApiError } from '../../../errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import type { GuardedAssignment } from '../../../plan/guarded.ts'
 import { affectsLimit, limitsOf } from '../../../plan/limits.ts'
-import type { Principal } from '../../../principal.ts'
+import type { Principal } from '../../../base/principal.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
 import { eventSql, logicItemSql, returningRow, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'

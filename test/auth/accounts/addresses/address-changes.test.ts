@@ -1,10 +1,10 @@
 /** Changes of an account’s address through the API: write access to an account is not enough to take it over. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkModel } from '../../../../src/model/check.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import { createGuard } from '../../../../src/plan/guard/guard.ts'
 import { updateShape } from '../../../../src/plan/system-plans.ts'
-import { system } from '../../../../src/principal.ts'
+import { system } from '../../../../src/base/principal.ts'
 import { createRun } from '../../../../src/serve/store.ts'
 import { type Fixture, type Person, withFixture } from '../../../conformance/oauth/server.ts'
 import blog from '../../../models/blog.ts'

@@ -1,10 +1,10 @@
 /** Which address of an account is verified: the confirmed one, not the current one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Addresses, createAddresses } from '../../../../src/auth/accounts/addresses.ts'
-import { checkModel } from '../../../../src/model/check.ts'
-import type { Records } from '../../../../src/records.ts'
-import { openSqlite } from '../../../../src/store/sqlite.ts'
+import { type Addresses, createAddresses } from '../../../../src/auth/accounts/addresses/addresses.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import type { Records } from '../../../../src/base/records.ts'
+import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 import { createUsers } from '../../../store/blog.ts'
 

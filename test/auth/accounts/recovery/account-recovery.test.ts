@@ -5,7 +5,7 @@ import {
   replacePassword,
   revokeBeforeProof,
 } from '../../../../src/auth/accounts/recovery/account-recovery.ts'
-import { signInByPassword } from '../../../../src/auth/accounts/sign-in.ts'
+import { signInByPassword } from '../../../../src/auth/accounts/sign-in/sign-in.ts'
 import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
 import { hashPassword } from '../../../../src/auth/password.ts'
 import { isEndedWithAccount, signInTime } from '../../../../src/auth/server/sessions/session-ends.ts'

@@ -11,13 +11,13 @@ import {
   reset,
   setFirstPassword,
 } from '../../../../src/auth/accounts/recovery/reset.ts'
-import { signInByPassword } from '../../../../src/auth/accounts/sign-in.ts'
-import { signUp } from '../../../../src/auth/accounts/sign-up.ts'
+import { signInByPassword } from '../../../../src/auth/accounts/sign-in/sign-in.ts'
+import { signUp } from '../../../../src/auth/accounts/sign-up/sign-up.ts'
 import { findByEmail, findUser } from '../../../../src/auth/accounts/users.ts'
 import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
 import { hashPassword, verifyPassword } from '../../../../src/auth/password.ts'
 import { updateShape } from '../../../../src/plan/system-plans.ts'
-import { system } from '../../../../src/principal.ts'
+import { system } from '../../../../src/base/principal.ts'
 import { confirms, type Fixture, minuteMs, storePasswordHash, withFixture } from '../fixture.ts'
 
 const email = 'ada@example.com'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createPasskeys } from '../../../../src/auth/accounts/sign-in/passkeys.ts'
-import type { Records } from '../../../../src/records.ts'
+import type { Records } from '../../../../src/base/records.ts'
 import { type Fixture, withFixture } from '../fixture.ts'
 import { softPasskey, softRegistration } from './soft-authenticator.ts'
 

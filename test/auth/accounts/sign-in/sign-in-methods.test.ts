@@ -9,8 +9,8 @@ import {
   type SignInMethodParts,
 } from '../../../../src/auth/accounts/sign-in/sign-in-methods.ts'
 import { createUser } from '../../../../src/auth/bootstrap.ts'
-import { checkModel } from '../../../../src/model/check.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import { createGuard } from '../../../../src/plan/guard/guard.ts'
 import { createRun } from '../../../../src/serve/store.ts'
 import blog from '../../../models/blog.ts'
 import { databaseKinds } from '../../../store/databases.ts'

@@ -1,6 +1,6 @@
 /** An authenticator in software, which signs every challenge (Web Authentication Level 3, 6.3.3). */
 import { createHash, generateKeyPairSync, type KeyObject, randomUUID, sign } from 'node:crypto'
-import type { NewRecord } from '../../../../src/records.ts'
+import type { NewRecord } from '../../../../src/base/records.ts'
 
 function sha256(data: string | Buffer): Buffer {
   return createHash('sha256').update(data).digest()

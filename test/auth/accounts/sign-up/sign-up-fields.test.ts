@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { signUpFields, valuesOf } from '../../../../src/auth/accounts/sign-up/sign-up-fields.ts'
 import { fieldOfModel, formName } from '../../../../src/auth/pages/components/model-field.ts'
 import { json, model, nobody, relation, role, string, users } from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import type { FieldDeclaration } from '../../../../src/model/fields/declared.ts'
 import type { Form, Page } from '../../../conformance/oauth/browser.ts'
 import {

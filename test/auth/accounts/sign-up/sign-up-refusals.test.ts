@@ -1,7 +1,7 @@
 /** Sign-ups that the model refuses: by a fault of `check`, or by a limit on accounts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { finishSignUp, signUp } from '../../../../src/auth/accounts/sign-up.ts'
+import { finishSignUp, signUp } from '../../../../src/auth/accounts/sign-up/sign-up.ts'
 import { findByEmail } from '../../../../src/auth/accounts/users.ts'
 import { atMost, model, string, users } from '../../../../src/index.ts'
 import { formWith, withFixture as withServer } from '../../../conformance/oauth/server.ts'

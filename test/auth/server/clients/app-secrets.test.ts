@@ -11,7 +11,7 @@ import { type AppSecretRow, appById } from '../../../../src/auth/server/clients/
 import { secretHash } from '../../../../src/auth/server/secret.ts'
 import { writeWith } from '../../../../src/plan/run.ts'
 import { createPlan } from '../../../../src/plan/system-plans.ts'
-import { system } from '../../../../src/principal.ts'
+import { system } from '../../../../src/base/principal.ts'
 import { chosen } from '../../../chosen.ts'
 import {
   type App,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkedRegistration } from '../../../../src/auth/server/clients/registration.ts'
-import { checkModel } from '../../../../src/model/check.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import blog from '../../../models/blog.ts'
 
 const apps = checkModel(blog).collections.get('oauth_apps') ?? assert.fail()

@@ -6,9 +6,9 @@ import type { Context } from 'oidc-provider'
 import { appUseId, LastUses } from '../../../../src/auth/last-use.ts'
 import { Consents, loadGrant } from '../../../../src/auth/server/consent/consents.ts'
 import { grantHash } from '../../../../src/auth/server/tokens/deny-list.ts'
-import { checkModel } from '../../../../src/model/check.ts'
-import { forwarding } from '../../../../src/records.ts'
-import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import { forwarding } from '../../../../src/base/records.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 
 let store: SqliteStore

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { Denials, grantHash, withDenials } from '../../../../src/auth/server/tokens/deny-list.ts'
-import type { NewRecord, Records, StoredRecord } from '../../../../src/records.ts'
+import type { NewRecord, Records, StoredRecord } from '../../../../src/base/records.ts'
 
 const lifetimeSeconds = 3600
 

@@ -5,7 +5,7 @@ import type { AppRow } from '../../../../src/auth/server/clients/apps.ts'
 import { secretHash } from '../../../../src/auth/server/secret.ts'
 import { Introspection } from '../../../../src/auth/server/tokens/introspection.ts'
 import type { TokenSigner } from '../../../../src/auth/server/tokens/jwt.ts'
-import type { Records, StoredRecord } from '../../../../src/records.ts'
+import type { Records, StoredRecord } from '../../../../src/base/records.ts'
 
 const issuer = 'https://a.example'
 const token = 'x'.repeat(43)

@@ -5,7 +5,7 @@ import type { Context } from 'oidc-provider'
 import { withRequestState } from '../../../../src/auth/server/provider/request-state.ts'
 import { parseForm } from '../../../../src/auth/server/requests/form.ts'
 import { replayRefreshes } from '../../../../src/auth/server/tokens/refresh-replay.ts'
-import type { NewRecord, Records } from '../../../../src/records.ts'
+import type { NewRecord, Records } from '../../../../src/base/records.ts'
 
 interface Sent {
   readonly form?: string

@@ -6,8 +6,8 @@ import type { Context } from 'oidc-provider'
 import { withRequestState } from '../../../../src/auth/server/provider/request-state.ts'
 import { parseForm } from '../../../../src/auth/server/requests/form.ts'
 import { replayRefreshes } from '../../../../src/auth/server/tokens/refresh-replay.ts'
-import { checkModel } from '../../../../src/model/check.ts'
-import type { Records } from '../../../../src/records.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import type { Records } from '../../../../src/base/records.ts'
 import { chosen } from '../../../chosen.ts'
 import {
   type App,

@@ -13,8 +13,8 @@ import {
   publicKey,
   rotateKeys,
 } from '../../../../src/auth/server/tokens/signing-keys.ts'
-import { checkModel } from '../../../../src/model/check.ts'
-import { openSqlite } from '../../../../src/store/sqlite.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 import { databaseKinds } from '../../../store/databases.ts'
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isTooFast, pollIntervalSeconds } from '../../../../src/auth/server/tokens/device-polling.ts'
-import { checkModel } from '../../../../src/model/check.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import blog from '../../../models/blog.ts'
 import { type App, clientCredentials, type Fixture, post, withFixture } from '../server.ts'
 

@@ -14,13 +14,13 @@ import {
   string,
   text,
 } from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
+import { createGuard } from '../../../../src/plan/guard/guard.ts'
 import type { GuardedList } from '../../../../src/plan/guarded.ts'
 import { totalOrder } from '../../../../src/plan/order.ts'
 import type { Filter, ListShape } from '../../../../src/plan/plan.ts'
-import { system, user } from '../../../../src/principal.ts'
+import { system, user } from '../../../../src/base/principal.ts'
 import type { BoundStatement } from '../../../../src/store/postgres/connections/statement.ts'
 import { limited } from '../../../../src/store/postgres/read/limited.ts'
 import { statementsOf } from '../../../../src/store/postgres/read/reads.ts'

@@ -1,8 +1,8 @@
 /** Row security on a standby: its reads run on behalf of the caller, as on the primary. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { user } from '../../../../src/principal.ts'
-import { openPostgres } from '../../../../src/store/postgres.ts'
+import { user } from '../../../../src/base/principal.ts'
+import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
 import { urlFor } from '../../../databases/ordinary.ts'
 import { query } from '../../../databases/postgres.ts'
 import { startStandbys, until, untilCaughtUp } from '../../../databases/replicated.ts'

@@ -15,8 +15,8 @@ import {
   users,
   when,
 } from '../../../../src/index.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
-import { user } from '../../../../src/principal.ts'
+import { createGuard } from '../../../../src/plan/guard/guard.ts'
+import { user } from '../../../../src/base/principal.ts'
 import { seededStores } from '../../../databases/seeded-store.ts'
 
 const declared = checkModel(

@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
-import { ApiError } from '../../../../src/errors.ts'
+import { ApiError } from '../../../../src/base/errors.ts'
 import {
   anyone as anyoneAtAll,
   boolean,
@@ -16,23 +16,23 @@ import {
   relation,
   string,
 } from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { Collection, Model } from '../../../../src/model/model.ts'
-import type { Rule } from '../../../../src/model/rule.ts'
+import type { Rule } from '../../../../src/model/rule/rule.ts'
 import type { ListAnswer } from '../../../../src/plan/answer.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
+import { createGuard } from '../../../../src/plan/guard/guard.ts'
 import { orderById } from '../../../../src/plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../../../src/plan/plan.ts'
 import { deleteShape, updateShape } from '../../../../src/plan/system-plans.ts'
-import { anonymous, app, type Principal, system, user } from '../../../../src/principal.ts'
+import { anonymous, app, type Principal, system, user } from '../../../../src/base/principal.ts'
 import {
   createSecurity,
   enforcedSecurity,
   noActor,
   settings,
 } from '../../../../src/store/postgres/row-security/security.ts'
-import { openPostgres } from '../../../../src/store/postgres.ts'
+import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
 import type { Store } from '../../../../src/store/store.ts'
 import { serviceActor } from '../../../../src/store/values.ts'
 import {

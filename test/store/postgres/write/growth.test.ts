@@ -1,8 +1,8 @@
 /** What `/readyz` proves on PostgreSQL: that a table can grow, as it must for ordinary writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ApiError } from '../../../../src/errors.ts'
-import { openPostgres } from '../../../../src/store/postgres.ts'
+import type { ApiError } from '../../../../src/base/errors.ts'
+import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
 import { blog, Client } from '../../blog.ts'
 

@@ -19,18 +19,18 @@ import {
   text,
 } from '../../../../src/index.ts'
 import type { AccessRule } from '../../../../src/model/access.ts'
-import { checkModel } from '../../../../src/model/check.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import type { FieldDeclarations } from '../../../../src/model/fields/declared.ts'
 import type { Model } from '../../../../src/model/model.ts'
-import { user } from '../../../../src/principal.ts'
-import { copyDatabase } from '../../../../src/store/copy.ts'
-import { openPostgres } from '../../../../src/store/postgres.ts'
+import { user } from '../../../../src/base/principal.ts'
+import { copyDatabase } from '../../../../src/store/copy/copy.ts'
+import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
 import {
   applyPostgres,
   planPostgres,
   postgresSchemaSql,
 } from '../../../../src/store/schema/postgres/migrate.ts'
-import { openSqlite } from '../../../../src/store/sqlite.ts'
+import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
 import { type OrdinaryDatabase, withOrdinaryDatabase } from '../../../databases/ordinary.ts'
 import { query } from '../../../databases/postgres.ts'
 import { Client, fields, listOfPosts } from '../../blog.ts'

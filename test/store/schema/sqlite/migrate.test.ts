@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { integer, string } from '../../../../src/index.ts'
 import { planMigration, prepareDatabase } from '../../../../src/store/schema/sqlite/migrate.ts'
-import { applyMigration, openSqlite } from '../../../../src/store/sqlite.ts'
+import { applyMigration, openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
 import { Client, withFile } from '../../blog.ts'
 import { books } from '../migration-cases.ts'
 

@@ -8,8 +8,8 @@ import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { totalOrder } from '../../../../src/plan/order.ts'
 import type { ListShape } from '../../../../src/plan/plan.ts'
-import { system, user } from '../../../../src/principal.ts'
-import { openSqlite } from '../../../../src/store/sqlite.ts'
+import { system, user } from '../../../../src/base/principal.ts'
+import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
 import { blog, Client, listOfPosts, withFile } from '../../blog.ts'
 
 const program = fileURLToPath(new URL('other-process.ts', import.meta.url))

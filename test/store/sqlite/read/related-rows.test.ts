@@ -19,21 +19,21 @@ import {
   role,
   string,
 } from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { ReadAnswer } from '../../../../src/plan/answer.ts'
-import { createGuard } from '../../../../src/plan/guard.ts'
+import { createGuard } from '../../../../src/plan/guard/guard.ts'
 import type { GuardedList, GuardedRead } from '../../../../src/plan/guarded.ts'
 import { totalOrder } from '../../../../src/plan/order.ts'
 import type { Filter, ListShape, Sort, Window } from '../../../../src/plan/plan.ts'
-import { system, user } from '../../../../src/principal.ts'
+import { system, user } from '../../../../src/base/principal.ts'
 import { sqlite } from '../../../../src/store/sql/sqlite.ts'
 import { compile, type Sql } from '../../../../src/store/sql/writer.ts'
 import type { Connection } from '../../../../src/store/sqlite/connection.ts'
 import { AnswerSize } from '../../../../src/store/sqlite/read/answer-size.ts'
 import { RelatedRows } from '../../../../src/store/sqlite/read/related-rows.ts'
 import type { Totals } from '../../../../src/store/sqlite/read/totals.ts'
-import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite/sqlite.ts'
 
 const member = related('memberships', field('user_id').eq(currentUser))
 

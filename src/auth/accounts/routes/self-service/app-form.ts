@@ -1,6 +1,6 @@
 /** `/account/developer/new` and `/account/developer/{id}/edit`. */
-import type { Reply } from '../../../../call.ts'
-import { openidScopes } from '../../../../model/builtin.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { openidScopes } from '../../../../model/builtin/builtin.ts'
 import { type AppForm, appFormPage } from '../../../pages/account/app-form.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
@@ -17,7 +17,7 @@ import {
 } from '../../self-service/scope-choices.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, protectedForm } from '../self-service.ts'
+import { createAndShow, ownItems, protectedForm } from './self-service.ts'
 import { appRow } from './developer.ts'
 
 const collection = 'oauth_apps'

@@ -1,6 +1,6 @@
 /** `/account/developer`: a user's OAuth apps and their secrets. */
-import type { Reply } from '../../../../call.ts'
-import { ApiError } from '../../../../errors.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { orderById, reversed } from '../../../../plan/order.ts'
 import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
 import {
@@ -16,7 +16,7 @@ import { type AppItem, appFields } from '../../../server/clients/apps.ts'
 import { sentencesOf } from '../../self-service/scope-choices.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
-import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from '../self-service.ts'
+import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from './self-service.ts'
 
 const collection = 'oauth_apps'
 const secretCollection = 'oauth_app_secrets'

@@ -1,7 +1,7 @@
 /** `/account/profile/export` and `/account/profile/delete`: a copy of a user's data, and the deletion of the account. */
 
-import type { Reply } from '../../../../call.ts'
-import { ApiError } from '../../../../errors.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { canonicalEmail } from '../../../../model/fields/email.ts'
 import { lastUsesOf } from '../../../last-use.ts'
 import { deletePage, exportPage } from '../../../pages/account/profile.ts'
@@ -16,7 +16,7 @@ import { titleOf } from '../../self-service/scope-choices.ts'
 import { type RouteParts, tooMany, type Viewer, type Visit } from '../context.ts'
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
-import { protectedForm } from '../self-service.ts'
+import { protectedForm } from './self-service.ts'
 
 /** The title of a collection, for use within a sentence. */
 function inSentence(collection: string): string {

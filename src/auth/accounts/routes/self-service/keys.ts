@@ -1,10 +1,10 @@
 /** `/account/keys`: a user's API keys. */
-import type { Reply } from '../../../../call.ts'
-import { ApiError } from '../../../../errors.ts'
-import { staticRule } from '../../../../plan/guard.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
+import { staticRule } from '../../../../plan/guard/guard.ts'
 import { orderById, reversed } from '../../../../plan/order.ts'
 import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
-import { type AccessClass, allowedScopes, hasScope } from '../../../../principal.ts'
+import { type AccessClass, allowedScopes, hasScope } from '../../../../base/principal.ts'
 import { creatorsOf, descendantsOf, type KeyCreator } from '../../../keys/origin.ts'
 import { type LastUse, lastUsesOf } from '../../../last-use.ts'
 import {
@@ -29,7 +29,7 @@ import {
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, postedForm, protectedForm } from '../self-service.ts'
+import { createAndShow, ownItems, postedForm, protectedForm } from './self-service.ts'
 
 const collection = 'api_keys'
 const path = '/account/keys'

@@ -1,6 +1,6 @@
 /** `/account/profile`: name, further fields and e-mail address. */
 
-import type { Reply } from '../../../../call.ts'
+import type { Reply } from '../../../../base/call.ts'
 import { canonicalEmail } from '../../../../model/fields/email.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import { itemShape } from '../../../../plan/system-plans.ts'
@@ -14,7 +14,7 @@ import { profileFields, textOf } from '../../self-service/profile-fields.ts'
 import { type EnteredField, valuesOf } from '../../sign-up/sign-up-fields.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
-import { changeIn, type FormRoute, ownItems, postedForm } from '../self-service.ts'
+import { changeIn, type FormRoute, ownItems, postedForm } from './self-service.ts'
 
 const collection = 'users'
 const path = '/account/profile'

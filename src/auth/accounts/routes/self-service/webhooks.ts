@@ -1,6 +1,6 @@
 /** `/account/webhooks`: a user's webhooks and their deliveries. */
-import type { Reply } from '../../../../call.ts'
-import { ApiError } from '../../../../errors.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { orderById, reversed } from '../../../../plan/order.ts'
 import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
 import {
@@ -17,7 +17,7 @@ import { faultsOf } from '../../self-service/own-items.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { changeIn, ownItems, postedForm, showOnce, signInRedirect } from '../self-service.ts'
+import { changeIn, ownItems, postedForm, showOnce, signInRedirect } from './self-service.ts'
 
 const collection = 'webhooks'
 const path = '/account/webhooks'

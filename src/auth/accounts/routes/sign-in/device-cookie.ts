@@ -1,6 +1,6 @@
 /** The cookie that identifies a browser as a known device of accounts. */
 import { deviceLifetimeMs, secretsIn } from '../../sign-in/known-devices.ts'
-import type { AttemptOrigin } from '../../sign-in.ts'
+import type { AttemptOrigin } from '../../sign-in/sign-in.ts'
 import type { RouteParts, Visit } from '../context.ts'
 import { cookieOf, hostCookieName, setHostCookie } from '../cookie.ts'
 

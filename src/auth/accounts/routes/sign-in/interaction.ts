@@ -1,6 +1,6 @@
 /** `/oauth/interaction/{uid}`: the pages of an authorization request. */
-import type { Reply } from '../../../../call.ts'
-import { ApiError } from '../../../../errors.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { consentPage } from '../../../pages/oauth/consent.ts'
@@ -11,7 +11,7 @@ import { interactionPrefix } from '../../paths.ts'
 import { findUser, type UserRow } from '../../users.ts'
 import { type RouteParts, redirect, type Visit } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
-import { postedForm } from '../self-service.ts'
+import { postedForm } from '../self-service/self-service.ts'
 import {
   handleSignIn,
   handleSignUp,
@@ -19,7 +19,7 @@ import {
   type SignInContext,
   type SignUpContext,
   showSignIn,
-} from '../sign-in.ts'
+} from './sign-in.ts'
 import { continueRoute, isContinuing } from './provider.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** Linking an identity to an account: on `/account/link`, or started on `/account/security`. */
-import type { Reply } from '../../../../call.ts'
+import type { Reply } from '../../../../base/call.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { linkPage } from '../../../pages/sign-in/providers.ts'
 import type { ProviderIdentity } from '../../identities.ts'
@@ -9,7 +9,7 @@ import { accountWithAddress } from '../../sign-up/provider-sign-up.ts'
 import { findViewer, type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
-import { hasRecentSignIn, postedForm } from '../self-service.ts'
+import { hasRecentSignIn, postedForm } from '../self-service/self-service.ts'
 import {
   linkPath,
   messageReply,

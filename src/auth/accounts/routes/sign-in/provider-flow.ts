@@ -1,6 +1,6 @@
 /** The state of a sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
-import type { Reply } from '../../../../call.ts'
-import { ApiError } from '../../../../errors.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { isSame, randomSecret } from '../../../server/secret.ts'

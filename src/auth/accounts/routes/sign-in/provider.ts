@@ -1,5 +1,5 @@
 /** `/account/sign-in/{provider}`, its callback, and the steps after a provider's response. */
-import type { Reply } from '../../../../call.ts'
+import type { Reply } from '../../../../base/call.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { completePage } from '../../../pages/sign-in/providers.ts'
@@ -7,7 +7,7 @@ import { tokenForm } from '../../link-tokens.ts'
 import { interactionPrefix } from '../../paths.ts'
 import { nameFrom } from '../../providers/claims.ts'
 import { ProviderFault } from '../../providers/provider.ts'
-import { signInByProvider } from '../../sign-in.ts'
+import { signInByProvider } from '../../sign-in/sign-in.ts'
 import {
   accountFromProfile,
   accountWithAddress,
@@ -17,11 +17,11 @@ import {
   type NewAccountAnswer,
   signUpByProvider,
 } from '../../sign-up/provider-sign-up.ts'
-import { signUpIsOff } from '../../sign-up.ts'
+import { signUpIsOff } from '../../sign-up/sign-up.ts'
 import { methodNotAllowed, type RouteParts, redirect, safeNext, tooMany, type Visit } from '../context.ts'
 import { readForm, readQuery } from '../form-body.ts'
 import { requesterOf } from '../requester.ts'
-import { postedForm } from '../self-service.ts'
+import { postedForm } from '../self-service/self-service.ts'
 import {
   accountContext,
   answersIn,
@@ -29,7 +29,7 @@ import {
   linkSent,
   type SignInContext,
   signUpInputs,
-} from '../sign-in.ts'
+} from './sign-in.ts'
 import { finishLink } from './link.ts'
 import {
   faultReply,

@@ -1,7 +1,7 @@
 /** `/account/reset` and `/account/verify`, the pages of the links in mails. */
-import type { Reply } from '../../../../call.ts'
+import type { Reply } from '../../../../base/call.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
-import { html } from '../../../pages/components/html.ts'
+import { html } from '../../../../base/html.ts'
 import { messagePage } from '../../../pages/frame/message.ts'
 import { pageReply } from '../../../pages/frame/reply.ts'
 import { endedPage } from '../../../pages/sign-in/account-recovery.ts'
@@ -11,7 +11,7 @@ import { sentPage } from '../../../pages/sign-in/sent.ts'
 import { signInTime } from '../../../server/sessions/session-ends.ts'
 import { addressToConfirm, confirmAddress, sendConfirmation } from '../../addresses/verification.ts'
 import { canReset, requestReset, reset } from '../../recovery/reset.ts'
-import { finishSignUp, pendingSignUp } from '../../sign-up.ts'
+import { finishSignUp, pendingSignUp } from '../../sign-up/sign-up.ts'
 import {
   findViewer,
   noMailReply,
@@ -24,8 +24,8 @@ import {
 } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
 import { requesterOf } from '../requester.ts'
-import { hasRecentSignIn, postedForm } from '../self-service.ts'
-import { blankFields } from '../sign-in.ts'
+import { hasRecentSignIn, postedForm } from '../self-service/self-service.ts'
+import { blankFields } from './sign-in.ts'
 import { attemptOrigin, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'
 

@@ -1,8 +1,8 @@
 /** Finds the command that the arguments name, parses its options, and prints help. */
 import { parseArgs } from 'node:util'
-import { didYouMean } from '../model/suggest.ts'
-import { printable } from '../printable.ts'
-import { Failure } from './failure.ts'
+import { didYouMean } from '../../model/suggest.ts'
+import { printable } from '../../base/printable.ts'
+import { Failure } from '../failure.ts'
 
 export interface Option {
   /** The value's placeholder in the help; undefined for a flag. */

@@ -1,17 +1,17 @@
 /** The built-in collections and fields. */
-import { nobody, owner, related, role, signedIn } from './access.ts'
+import { nobody, owner, related, role, signedIn } from '../access.ts'
 import {
   administrators,
   apiKeyFields,
   oauthAppFields,
   oauthAppSecretFields,
   userFields,
-} from './builtin/fields.ts'
-import { collection, index } from './declaration.ts'
-import type { CollectionDeclaration, CollectionOptions } from './declared-model.ts'
-import type { FieldDeclarations } from './fields/declared.ts'
+} from './fields.ts'
+import { collection, index } from '../declaration.ts'
+import type { CollectionDeclaration, CollectionOptions } from '../declared-model.ts'
+import type { FieldDeclarations } from '../fields/declared.ts'
 
-export { idField, timeFields, userFields } from './builtin/fields.ts'
+export { idField, timeFields, userFields } from './fields.ts'
 
 const userAccess = {
   read: signedIn,

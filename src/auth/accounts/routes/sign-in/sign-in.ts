@@ -1,24 +1,24 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
-import type { Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
-import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { html } from '../../pages/components/html.ts'
-import { formName } from '../../pages/components/model-field.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
-import { sentPage } from '../../pages/sign-in/sent.ts'
-import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
-import { signUpPage } from '../../pages/sign-in/sign-up.ts'
-import type { NextPath } from '../../server/server.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
+import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
+import { html } from '../../../../base/html.ts'
+import { formName } from '../../../pages/components/model-field.ts'
+import { pageReply } from '../../../pages/frame/reply.ts'
+import type { ProviderButtons } from '../../../pages/sign-in/providers.ts'
+import { sentPage } from '../../../pages/sign-in/sent.ts'
+import { secondFactorPage, signInPage } from '../../../pages/sign-in/sign-in.ts'
+import { signUpPage } from '../../../pages/sign-in/sign-up.ts'
+import type { NextPath } from '../../../server/server.ts'
 import {
   type Authentication,
   type SignInAnswer,
   signInByCode,
   signInByPasskey,
   signInByPassword,
-} from '../sign-in.ts'
-import { type EnteredField, signUpFields } from '../sign-up/sign-up-fields.ts'
-import { enteredSignUp, type SentLink, sendLinkAgain, signUp, signUpIsOff } from '../sign-up.ts'
+} from '../../sign-in/sign-in.ts'
+import { type EnteredField, signUpFields } from '../../sign-up/sign-up-fields.ts'
+import { enteredSignUp, type SentLink, sendLinkAgain, signUp, signUpIsOff } from '../../sign-up/sign-up.ts'
 import {
   findViewer,
   noMailReply,
@@ -28,12 +28,12 @@ import {
   tooMany,
   type Viewer,
   type Visit,
-} from './context.ts'
-import { type FormBody, readQuery } from './form-body.ts'
-import { requesterOf } from './requester.ts'
-import { postedForm } from './self-service.ts'
-import { attemptOrigin, rememberDevice } from './sign-in/device-cookie.ts'
-import { linkPath, peekOffer } from './sign-in/provider-flow.ts'
+} from '../context.ts'
+import { type FormBody, readQuery } from '../form-body.ts'
+import { requesterOf } from '../requester.ts'
+import { postedForm } from '../self-service/self-service.ts'
+import { attemptOrigin, rememberDevice } from './device-cookie.ts'
+import { linkPath, peekOffer } from './provider-flow.ts'
 
 /** The page on which a sign-in takes place, and what follows it. */
 export interface SignInContext {

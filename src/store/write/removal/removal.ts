@@ -2,18 +2,18 @@
  * The changes that a deletion makes besides its own row: rows deleted by cascade and references cleared, each with its
  * event. The rows that refer to many items are read in one step.
  */
-import type { ApiError } from '../../errors.ts'
-import type { Collection, ToOne } from '../../model/model.ts'
-import type { Principal } from '../../principal.ts'
-import { recordsOfItems } from '../../records.ts'
-import { memoised } from '../memoised.ts'
-import { recordSql, versionName } from '../records.ts'
-import { RowAlias } from '../sql/row-alias.ts'
-import { deleteSql, eventSql, referringSql, returningRow, rowSql } from '../sql/write.ts'
-import { name, slot, sql } from '../sql/writer.ts'
-import { type ResultRows, slotInputs } from '../values.ts'
-import type { RemovalOf, WriteDatabase } from './database.ts'
-import type { Author, ItemChange } from './event.ts'
+import type { ApiError } from '../../../base/errors.ts'
+import type { Collection, ToOne } from '../../../model/model.ts'
+import type { Principal } from '../../../base/principal.ts'
+import { recordsOfItems } from '../../../base/records.ts'
+import { memoised } from '../../memoised.ts'
+import { recordSql, versionName } from '../../records.ts'
+import { RowAlias } from '../../sql/row-alias.ts'
+import { deleteSql, eventSql, referringSql, returningRow, rowSql } from '../../sql/write.ts'
+import { name, slot, sql } from '../../sql/writer.ts'
+import { type ResultRows, slotInputs } from '../../values.ts'
+import type { RemovalOf, WriteDatabase } from '../database.ts'
+import type { Author, ItemChange } from '../event.ts'
 import {
   type CascadeItem,
   CascadeSet,
@@ -24,12 +24,12 @@ import {
   referencesTo,
   stillReferencedError,
   unknownReferenceError,
-} from './removal/cascade-set.ts'
-import { type Cascades, CascadeTooLarge } from './removal/cascades.ts'
-import { ClearedFacts } from './removal/cleared-facts.ts'
-import { checkedClearing, clearedChange } from './removal/clearing.ts'
-import { type RowState, type RowStates, stateAt } from './row-states.ts'
-import type { QuerySteps, StepQueries, StepQuery, WriteScope } from './steps.ts'
+} from './cascade-set.ts'
+import { type Cascades, CascadeTooLarge } from './cascades.ts'
+import { ClearedFacts } from './cleared-facts.ts'
+import { checkedClearing, clearedChange } from './clearing.ts'
+import { type RowState, type RowStates, stateAt } from '../row-states.ts'
+import type { QuerySteps, StepQueries, StepQuery, WriteScope } from '../steps.ts'
 
 export class Removal<S> {
   readonly #database: WriteDatabase<S>

@@ -1,8 +1,8 @@
 /** Computed fields: read-only values that the database computes from a row and the rows that it relates to. */
 
-import type { FieldType } from './fields/field-type.ts'
-import type { Rule, Scalar } from './rule.ts'
-import type { AccessRule } from './types/rule.ts'
+import type { FieldType } from '../fields/field-type.ts'
+import type { Rule, Scalar } from '../rule/rule.ts'
+import type { AccessRule } from '../types/rule.ts'
 
 export type AggregateFunction = 'count' | 'sum' | 'min' | 'max' | 'avg'
 

@@ -1,5 +1,5 @@
 /** Access rules as data. `access.ts` builds them; only `plan/guard.ts` evaluates them. */
-import type { Encoding } from './fields/encoding.ts'
+import type { Encoding } from '../fields/encoding.ts'
 
 export type Scalar = string | number | boolean | null
 

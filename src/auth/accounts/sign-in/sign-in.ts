@@ -1,13 +1,13 @@
 /** Sign-in by password or by a provider, with a one-time code if codes are on, or by passkey. */
 
-import { canonicalEmail } from '../../model/fields/email.ts'
-import { verifyPassword } from '../password.ts'
-import { signInTime } from '../server/sessions/session-ends.ts'
-import type { AccountBase } from './accounts.ts'
-import type { Profile } from './providers/provider.ts'
-import type { Passkeys } from './sign-in/passkeys.ts'
-import type { Throttled } from './sign-in/throttle.ts'
-import { findByEmail, findUser, hasSamePassword } from './users.ts'
+import { canonicalEmail } from '../../../model/fields/email.ts'
+import { verifyPassword } from '../../password.ts'
+import { signInTime } from '../../server/sessions/session-ends.ts'
+import type { AccountBase } from '../accounts.ts'
+import type { Profile } from '../providers/provider.ts'
+import type { Passkeys } from './passkeys.ts'
+import type { Throttled } from './throttle.ts'
+import { findByEmail, findUser, hasSamePassword } from '../users.ts'
 
 /** The successful authentication of a user. `methods`: see RFC 8176. */
 export interface Authentication {

@@ -3,19 +3,19 @@
  * again: an interrupted copy resumes, and a copy of a database that was written to meanwhile is brought up to date. No
  * position is stored: it would miss earlier rows that have changed since.
  */
-import type { Model } from '../model/model.ts'
+import type { Model } from '../../model/model.ts'
 import {
   type CopiedTable,
   CopyError,
   type CopySource,
   type CopyTarget,
   type FinishedMark,
-} from './copy/sides.ts'
-import { type CopyRow, type CopyTable, type CopyTotal, copyTables, RowChecksum } from './copy/tables.ts'
-import { isConnectionLost } from './schema/refusal.ts'
-import { schemaOf, schemaText } from './schema/tables.ts'
+} from './sides.ts'
+import { type CopyRow, type CopyTable, type CopyTotal, copyTables, RowChecksum } from './tables.ts'
+import { isConnectionLost } from '../schema/refusal.ts'
+import { schemaOf, schemaText } from '../schema/tables.ts'
 
-export type { CopiedTable as Copied } from './copy/sides.ts'
+export type { CopiedTable as Copied } from './sides.ts'
 
 /** A database as an operator names it. */
 export interface DatabaseLocation {
@@ -43,13 +43,13 @@ export interface CopyProgress {
 }
 
 async function openSource({ location, kind }: DatabaseLocation, model: Model): Promise<CopySource> {
-  if (kind === 'sqlite') return (await import('./copy/sqlite.ts')).SqliteSource.open(location, model)
-  return (await import('./copy/postgres.ts')).PostgresSource.open(location, model)
+  if (kind === 'sqlite') return (await import('./sqlite.ts')).SqliteSource.open(location, model)
+  return (await import('./postgres.ts')).PostgresSource.open(location, model)
 }
 
 async function openTarget({ location, kind }: DatabaseLocation): Promise<CopyTarget> {
-  if (kind === 'sqlite') return new (await import('./copy/sqlite.ts')).SqliteTarget(location)
-  return (await import('./copy/postgres.ts')).PostgresTarget.open(location)
+  if (kind === 'sqlite') return new (await import('./sqlite.ts')).SqliteTarget(location)
+  return (await import('./postgres.ts')).PostgresTarget.open(location)
 }
 
 /** Returns the copied rows of each table. Rejects with a `CopyError` or a `MigrationError` for faults that an operator can fix. */

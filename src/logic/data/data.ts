@@ -4,8 +4,8 @@
  *
  * These are the types for any model; `model/types.ts` infers the types for authors of a model.
  */
-import type { JsonObject, JsonValue } from '../model/fields/type.ts'
-import type { LogicItem } from '../model/logic.ts'
+import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
+import type { LogicItem } from '../../model/logic/logic.ts'
 
 /**
  * A filter: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. Operators are

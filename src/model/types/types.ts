@@ -1,8 +1,8 @@
 /** The TypeScript types of items, bodies, `data` and clients, inferred from a declaration. */
 
-import type { AnyCollections, Declaration } from './declared-model.ts'
-import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './types/data.ts'
-import type { ItemIn, NameIn } from './types/model.ts'
+import type { AnyCollections, Declaration } from '../declared-model.ts'
+import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './data.ts'
+import type { ItemIn, NameIn } from './model.ts'
 
 type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never
 

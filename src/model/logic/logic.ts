@@ -3,9 +3,9 @@
  * checked declaration; `types/logic.ts` infers the types that authors see.
  */
 
-import type { FieldDeclaration } from './fields/declared.ts'
-import type { JsonObject } from './fields/type.ts'
-import type { AccessRule, PathNeeds } from './types/rule.ts'
+import type { FieldDeclaration } from '../fields/declared.ts'
+import type { JsonObject } from '../fields/type.ts'
+import type { AccessRule, PathNeeds } from '../types/rule.ts'
 
 /** An item of a collection, as an input, which clients send as its id, or as an output. */
 export interface ItemDeclaration<C extends string = string, Optional extends boolean = boolean> {

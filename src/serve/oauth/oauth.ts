@@ -1,36 +1,36 @@
 /** The authorization server and the account pages, loaded with the first request to keep starts short. */
 
-import { notifyOfApp } from '../auth/accounts/credential-notices.ts'
-import { isAccountPath, isBrowserPath, isJsonCall } from '../auth/accounts/paths.ts'
-import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
-import type { Authenticate } from '../auth/authenticate.ts'
-import type { BackgroundWork } from '../auth/background.ts'
-import type { CredentialSource } from '../auth/credentials.ts'
-import { dpopAlgorithms } from '../auth/dpop-challenge.ts'
-import { grantsInUse } from '../auth/grant-ends.ts'
-import type { LastUses } from '../auth/last-use.ts'
-import type { Mailer } from '../auth/mail/mailer.ts'
-import type { Apps } from '../auth/server/clients/apps.ts'
-import { parseBody } from '../auth/server/requests/form.ts'
-import { redirectPostToGet } from '../auth/server/requests/post-to-get.ts'
-import type { AuthorizationServer } from '../auth/server/server.ts'
-import { type Awaitable, then } from '../awaitable.ts'
-import type { Call, Reply, Takeover } from '../call.ts'
-import type { RateCounters } from '../cluster/cluster.ts'
-import { budgetAddress, type RateLimits } from '../cluster/rate-limits.ts'
-import type { Settings } from '../config.ts'
-import { ApiError } from '../errors.ts'
-import { countryReader } from '../http/client-country.ts'
-import type { Exchange } from '../http.ts'
-import { acceptsPage } from '../media-ranges.ts'
-import type { Model } from '../model/model.ts'
-import type { Log } from '../observability/log.ts'
-import type { Run } from '../plan/run.ts'
-import { anonymous, type Principal } from '../principal.ts'
-import type { Records } from '../records.ts'
-import type { Attempts } from './credentials/token-rate-limit.ts'
-import { accountPages, type OwnWrites, themeOf } from './oauth/account-pages.ts'
-import { drawRequest } from './request-budget.ts'
+import { notifyOfApp } from '../../auth/accounts/credential-notices.ts'
+import { isAccountPath, isBrowserPath, isJsonCall } from '../../auth/accounts/paths.ts'
+import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
+import type { Authenticate } from '../../auth/authenticate.ts'
+import type { BackgroundWork } from '../../auth/background.ts'
+import type { CredentialSource } from '../../auth/credentials.ts'
+import { dpopAlgorithms } from '../../auth/dpop-challenge.ts'
+import { grantsInUse } from '../../auth/grant-ends.ts'
+import type { LastUses } from '../../auth/last-use.ts'
+import type { Mailer } from '../../auth/mail/mailer.ts'
+import type { Apps } from '../../auth/server/clients/apps.ts'
+import { parseBody } from '../../auth/server/requests/form.ts'
+import { redirectPostToGet } from '../../auth/server/requests/post-to-get.ts'
+import type { AuthorizationServer } from '../../auth/server/server.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import type { Call, Reply, Takeover } from '../../base/call.ts'
+import type { RateCounters } from '../../cluster/cluster.ts'
+import { budgetAddress, type RateLimits } from '../../cluster/rate-limits.ts'
+import type { Settings } from '../../config.ts'
+import { ApiError } from '../../base/errors.ts'
+import { countryReader } from '../../http/client-country.ts'
+import type { Exchange } from '../../http.ts'
+import { acceptsPage } from '../../base/media-ranges.ts'
+import type { Model } from '../../model/model.ts'
+import type { Log } from '../../observability/log.ts'
+import type { Run } from '../../plan/run.ts'
+import { anonymous, type Principal } from '../../base/principal.ts'
+import type { Records } from '../../base/records.ts'
+import type { Attempts } from '../credentials/token-rate-limit.ts'
+import { accountPages, type OwnWrites, themeOf } from './account-pages.ts'
+import { drawRequest } from '../request-budget.ts'
 
 export interface LazyOauthParts {
   readonly model: Model
@@ -244,9 +244,9 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
 }
 
 async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
-  const { createAuthorizationServer } = await import('../auth/server/create.ts')
-  const { createProtocolPages } = await import('../auth/pages/oauth/protocol.ts')
-  const { createAccountCheck, claimsReader } = await import('../auth/accounts/accounts.ts')
+  const { createAuthorizationServer } = await import('../../auth/server/create.ts')
+  const { createProtocolPages } = await import('../../auth/pages/oauth/protocol.ts')
+  const { createAccountCheck, claimsReader } = await import('../../auth/accounts/accounts.ts')
   const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
   const { counters, mail, work } = parts
   const noticeParts = { run, records, counters, mail, issuer, background: work.background }

@@ -1,10 +1,10 @@
 /** Sign-in in browsers: the authorization code grant with PKCE, as RFC 9700 and RFC 8252 require. */
-import { ApiError } from './api-error.ts'
-import { originOf } from './connection.ts'
-import { openStorage, page } from './sign-in/page.ts'
-import { challengeOf, randomSecret } from './sign-in/pkce.ts'
-import { AuthorizationServer, type Metadata, oauthError } from './sign-in/server.ts'
-import { TokenStore } from './sign-in/tokens.ts'
+import { ApiError } from '../api-error.ts'
+import { originOf } from '../connection.ts'
+import { openStorage, page } from './page.ts'
+import { challengeOf, randomSecret } from './pkce.ts'
+import { AuthorizationServer, type Metadata, oauthError } from './server.ts'
+import { TokenStore } from './tokens.ts'
 
 /** Options of `createSignIn`. */
 export interface SignInOptions {

@@ -2,8 +2,8 @@
  * The e-mail addresses that users have proven to be theirs. The record contains the address, so an address that has changed
  * since then is not confirmed, however it was changed.
  */
-import type { EpochMs } from '../../epoch-ms.ts'
-import { addressRecord, type NewRecord, type Records } from '../../records.ts'
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { addressRecord, type NewRecord, type Records } from '../../../base/records.ts'
 
 const pendingKind = 'PendingAddress'
 const dayMs = 24 * 60 * 60 * 1000

@@ -1,12 +1,12 @@
 /** Functions that the pages of a user's own keys, apps, webhooks and profile share. */
-import type { Reply } from '../../../call.ts'
-import { ApiError } from '../../../errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
-import { recentSignInMs } from '../../../plan/recent-sign-in.ts'
-import { sessionPrincipal } from '../../session-principal.ts'
-import { type CreatedItem, OwnItems } from '../self-service/own-items.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
-import { type FormBody, readForm } from './form-body.ts'
+import type { Reply } from '../../../../base/call.ts'
+import { ApiError } from '../../../../base/errors.ts'
+import type { JsonValue } from '../../../../model/fields/type.ts'
+import { recentSignInMs } from '../../../../plan/recent-sign-in.ts'
+import { sessionPrincipal } from '../../../session-principal.ts'
+import { type CreatedItem, OwnItems } from '../../self-service/own-items.ts'
+import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type FormBody, readForm } from '../form-body.ts'
 
 /** The items that the viewer may read and write, as a client of the API with the viewer’s session could. */
 export function ownItems({ base, own }: RouteParts, { user }: Viewer): OwnItems {

@@ -1,5 +1,5 @@
 /** Mail over SMTP. Without a mail server, messages are written to the log and marked as not sent, for trying the service out. */
-import { ApiError } from '../errors.ts'
+import { ApiError } from '../../base/errors.ts'
 
 export interface MailMessage {
   readonly to: string

@@ -4,17 +4,17 @@
  *
  * Decisions that depend on neither a row nor a value are made once per shape and access class.
  */
-import type { JsonValue } from '../model/fields/type.ts'
-import type { Collection, CrudOperation, Model } from '../model/model.ts'
-import type { AccessClass, Principal } from '../principal.ts'
-import { guardAggregate } from './guard/aggregate.ts'
-import { guardComposite } from './guard/composite.ts'
-import { type ModelView, viewOf } from './guard/model-view.ts'
-import { type BrandPlan, createProbes, type RuleProbes } from './guard/probe.ts'
-import { guardItem, guardList } from './guard/read.ts'
-import { requirePossible, requireReadable, requireScope } from './guard/refusals.ts'
-import { type StaticChecks, staticChecks } from './guard/static-checks.ts'
-import { guardCreate, guardDelete, guardUpdate } from './guard/write.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Collection, CrudOperation, Model } from '../../model/model.ts'
+import type { AccessClass, Principal } from '../../base/principal.ts'
+import { guardAggregate } from './aggregate.ts'
+import { guardComposite } from './composite.ts'
+import { type ModelView, viewOf } from './model-view.ts'
+import { type BrandPlan, createProbes, type RuleProbes } from './probe.ts'
+import { guardItem, guardList } from './read.ts'
+import { requirePossible, requireReadable, requireScope } from './refusals.ts'
+import { type StaticChecks, staticChecks } from './static-checks.ts'
+import { guardCreate, guardDelete, guardUpdate } from './write.ts'
 import type {
   AnyGuardedRead,
   GuardedAggregate,
@@ -27,7 +27,7 @@ import type {
   GuardedShape,
   GuardedUpdate,
   GuardedWrite,
-} from './guarded.ts'
+} from '../guarded.ts'
 import type {
   AggregateShape,
   CompositeShape,
@@ -39,11 +39,11 @@ import type {
   Shape,
   UpdateShape,
   WriteShape,
-} from './plan.ts'
-import type { ProgramPlan } from './transaction.ts'
+} from '../plan.ts'
+import type { ProgramPlan } from '../transaction.ts'
 
-export { groupFault, measureFault } from './guard/aggregate.ts'
-export { namesFor, type Reach, reachOf, readsEveryRow, staticRule } from './guard/model-view.ts'
+export { groupFault, measureFault } from './aggregate.ts'
+export { namesFor, type Reach, reachOf, readsEveryRow, staticRule } from './model-view.ts'
 
 /**
  * Throws an `ApiError`: UNAUTHORIZED, FORBIDDEN or INSUFFICIENT_SCOPE where the caller may not,
