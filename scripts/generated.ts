@@ -6,7 +6,7 @@ import { checkModel, type Declaration, serve } from 'portico'
 import { configurationPage, errorsPage } from '../src/config/pages.ts'
 import { sdlOf } from '../src/graphql/schema/sdl.ts'
 import { openapi } from '../src/rest/openapi/document.ts'
-import { schemaSql } from '../src/store/schema/sqlite/migrate.ts'
+import { schemaSql } from '../src/engine/store/schema/sqlite/migrate.ts'
 
 const root = join(import.meta.dirname, '..')
 

@@ -3,7 +3,7 @@ import { serveDatabases } from './databases.mjs'
 import { chosenNode, install, run, sourceEnvironment } from './node.mjs'
 import { selectTests } from './selection.mjs'
 
-const usage = `Usage: npm run mutants [-- --text | FILE_OR_FOLDER …], e.g. \`npm run mutants -- src/plan\`.
+const usage = `Usage: npm run mutants [-- --text | FILE_OR_FOLDER …], e.g. \`npm run mutants -- src/engine/plan\`.
 Without a file: all mutants, which takes hours. --text: only whether each still matches the sources.`
 const option = process.argv.slice(2).find(arg => arg.startsWith('-') && arg !== '--text')
 if (option === '-h' || option === '--help') {

@@ -2,10 +2,10 @@
 import { anyone, choice, collection, index, integer, model } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Model } from '../../src/model/model.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
-import type { AggregateShape, Measure } from '../../src/plan/plan.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import type { AggregateShape, Measure } from '../../src/engine/plan/plan.ts'
 import { user } from '../../src/base/principal.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import { onBothDatabases } from '../data-set/filled-databases.ts'
 import { median } from '../workloads/measure.ts'
 

@@ -2,7 +2,7 @@
  * Mutation testing: applies one mutant after another to a copy of the repository, and runs the tests that must kill it.
  *
  *   npm run mutants                 all mutants
- *   npm run mutants -- src/plan     the mutants of a folder or file
+ *   npm run mutants -- src/engine/plan     the mutants of a folder or file
  *   npm run mutants -- --text       checks that each text occurs exactly once and the tests exist; runs no test
  *
  * Fails if the score is below 90 %, if a text is stale, or if a test fails without any mutant.

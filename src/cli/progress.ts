@@ -1,5 +1,5 @@
 /** Reports the progress of a long command. */
-import type { CopyProgress } from '../store/copy/copy.ts'
+import type { CopyProgress } from '../engine/store/copy/copy.ts'
 
 const verbs = {
   copy: 'Copying',

@@ -1,6 +1,6 @@
 /** The user whom an e-mail address on the command line names. */
 import { findByEmail, type UserRow } from '../auth/accounts/users.ts'
-import type { Run } from '../plan/run.ts'
+import type { Run } from '../engine/plan/run.ts'
 import { Failure } from './failure.ts'
 
 /** Throws a `Failure` if no user has the address. */

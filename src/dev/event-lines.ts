@@ -1,11 +1,11 @@
 /** The log lines of `portico dev` for committed events and for mails. */
 
-import { typeOf } from '../events/event-types.ts'
+import { typeOf } from '../engine/log/event-types.ts'
 import { LogReader } from '../events/log-reader.ts'
-import { Outage } from '../events/outage.ts'
+import { Outage } from '../engine/log/outage.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'
-import type { ChangeFeed, LoggedChange } from '../plan/change-feed.ts'
+import type { ChangeFeed, LoggedChange } from '../engine/plan/change-feed.ts'
 import { EventBursts, type ShownEvent } from './event-bursts.ts'
 import type { StoredMail } from './mail/mailbox.ts'
 import { mailPath } from './mail/pages.ts'

@@ -1,5 +1,5 @@
 /** What all transports of events share, once per process. */
-import type { ChangeFeed } from '../plan/change-feed.ts'
+import type { ChangeFeed } from '../engine/plan/change-feed.ts'
 import { CredentialMonitor, type Identify } from './credential-monitor.ts'
 import { Hub } from './hub.ts'
 import { ConnectionQuota } from './quota.ts'

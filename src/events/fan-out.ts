@@ -1,5 +1,5 @@
 /** Delivers one change at a time: renders a reply for each group that subscribes to it, and sends it to the members. */
-import type { LoggedChange } from '../plan/change-feed.ts'
+import type { LoggedChange } from '../engine/plan/change-feed.ts'
 import { EventReply, type SendPacer } from './event-reply.ts'
 import type { SubscriberGroups } from './groups.ts'
 import type { Rendering } from './rendering.ts'

@@ -1,6 +1,6 @@
 /** The events after which a client may resume. */
 import { ApiError } from '../base/errors.ts'
-import type { LogBounds } from '../plan/change-feed.ts'
+import type { LogBounds } from '../engine/plan/change-feed.ts'
 
 const eventIdPattern = /^(0|[1-9]\d{0,15})$/
 

@@ -1,6 +1,6 @@
 /** A subscriber: its request, where its replies go, and which replies it already has. */
 import type { Awaitable } from '../base/awaitable.ts'
-import type { ChangeKind, LoggedChange } from '../plan/change-feed.ts'
+import type { ChangeKind, LoggedChange } from '../engine/plan/change-feed.ts'
 import type { Principal } from '../base/principal.ts'
 import type { EventReply } from './event-reply.ts'
 

@@ -1,6 +1,6 @@
 /** Why the fields of a GraphQL operation are allowed or refused. */
 import type { ApiError } from '../base/errors.ts'
-import { eventType } from '../events/event-types.ts'
+import { eventType } from '../engine/log/event-types.ts'
 import type { Topic } from '../events/subscriber.ts'
 import { allowanceReasons } from './allowances.ts'
 import type { ReasonParts } from './evaluation.ts'

@@ -6,8 +6,8 @@
 
 import type { Awaitable } from '../base/awaitable.ts'
 import { ApiError } from '../base/errors.ts'
-import type { Plan } from '../plan/plan.ts'
-import { type Run, writeStep } from '../plan/run.ts'
+import type { Plan } from '../engine/plan/plan.ts'
+import { type Run, writeStep } from '../engine/plan/run.ts'
 import type {
   AsyncStep,
   InnerStep,
@@ -16,7 +16,7 @@ import type {
   ProgramPlan,
   ProgramStep,
   StepAnswer,
-} from '../plan/transaction.ts'
+} from '../engine/plan/transaction.ts'
 import type { Principal } from '../base/principal.ts'
 
 /** A plan of the request, and its result. */

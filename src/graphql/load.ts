@@ -3,7 +3,7 @@
  * so that the first document is not slow.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Run } from '../plan/run.ts'
+import type { Run } from '../engine/plan/run.ts'
 
 const steps: readonly (() => Promise<unknown>)[] = [
   () => import('graphql/language'),

@@ -8,7 +8,7 @@ import { checkModel } from '../model/check/check.ts'
 import { collection, model } from '../model/declaration.ts'
 import { relation } from '../model/fields/relation.ts'
 import { string } from '../model/fields/string.ts'
-import type { Run } from '../plan/run.ts'
+import type { Run } from '../engine/plan/run.ts'
 import { createEngine } from './execute/create-engine.ts'
 
 /** How often each document repeats its parts. The first document is the slowest, so it is short. */

@@ -3,7 +3,7 @@
 import type { EpochMs } from '../base/epoch-ms.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../events/consumer/leased-loop.ts'
 import type { Model } from '../model/model.ts'
-import type { ChangeFeed } from '../plan/change-feed.ts'
+import type { ChangeFeed } from '../engine/plan/change-feed.ts'
 import type { Records } from '../base/records.ts'
 import { leaseKey, positionKey, type RunnerPosition } from './runs/position.ts'
 import type { RunCounts } from './runs/results.ts'

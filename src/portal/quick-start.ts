@@ -2,7 +2,7 @@
 import { builtIn } from '../auth/accounts/self-service/scope-choices.ts'
 import { camelCase } from '../model/check/names.ts'
 import type { Collection, Field, Model } from '../model/model.ts'
-import { staticRule } from '../plan/guard/guard.ts'
+import { staticRule } from '../engine/plan/guard/guard.ts'
 import { anonymous } from '../base/principal.ts'
 
 export interface Sample {

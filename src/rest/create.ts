@@ -2,10 +2,10 @@
 
 import { type Awaitable, then } from '../base/awaitable.ts'
 import type { Call, Reply } from '../base/call.ts'
-import type { KeyedAttempt } from '../idempotency.ts'
+import type { KeyedAttempt } from '../engine/idempotency/idempotency.ts'
 import { bodyValidator } from '../model/validate.ts'
-import { admit } from '../plan/guard/guard.ts'
-import { emptyCreation } from '../plan/run.ts'
+import { admit } from '../engine/plan/guard/guard.ts'
+import { emptyCreation } from '../engine/plan/run.ts'
 import type { Principal } from '../base/principal.ts'
 import { readBody } from './body.ts'
 import { answerBulk } from './bulk.ts'

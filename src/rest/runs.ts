@@ -2,7 +2,7 @@
 import type { Call, Reply } from '../base/call.ts'
 import { ApiError, type FieldFault } from '../base/errors.ts'
 import type { RunState, RunView } from '../logic/runs/view.ts'
-import { maxQuotedLength } from '../plan/names.ts'
+import { maxQuotedLength } from '../engine/plan/names.ts'
 import type { Principal } from '../base/principal.ts'
 import { requireJson } from './accept.ts'
 import { requireAdministrator } from './administrators.ts'

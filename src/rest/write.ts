@@ -4,12 +4,12 @@ import type { Awaitable } from '../base/awaitable.ts'
 import type { Call, Reply } from '../base/call.ts'
 import { entityTag, readIfMatch } from '../base/conditional.ts'
 import { ApiError } from '../base/errors.ts'
-import { type KeyedAttempt, type Replayable, writeOnce } from '../idempotency.ts'
+import { type KeyedAttempt, type Replayable, writeOnce } from '../engine/idempotency/idempotency.ts'
 import type { JsonValue } from '../model/fields/type.ts'
 import type { Model } from '../model/model.ts'
 import { bodyValidator } from '../model/validate.ts'
-import type { WriteAnswer } from '../plan/answer.ts'
-import { admit } from '../plan/guard/guard.ts'
+import type { WriteAnswer } from '../engine/plan/answer.ts'
+import { admit } from '../engine/plan/guard/guard.ts'
 import {
   type Assignment,
   type CardinalityLimit,
@@ -19,7 +19,7 @@ import {
   type Plan,
   type UpdateShape,
   type WriteShape,
-} from '../plan/plan.ts'
+} from '../engine/plan/plan.ts'
 import {
   type CreateHooks,
   type Creation,
@@ -27,7 +27,7 @@ import {
   type Run,
   writeStep,
   writeWith,
-} from '../plan/run.ts'
+} from '../engine/plan/run.ts'
 import type { Principal } from '../base/principal.ts'
 import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'

@@ -1,9 +1,9 @@
 /** Opens the cluster that the settings describe. */
-import type { Cluster } from '../cluster/cluster.ts'
-import { type MemoryCounters, singleNode } from '../cluster/memory-counters.ts'
+import type { Cluster } from '../engine/cluster/cluster.ts'
+import { type MemoryCounters, singleNode } from '../engine/cluster/memory-counters.ts'
 import type { Settings } from '../config.ts'
 import type { Logger } from '../observability/log.ts'
-import type { Store } from '../store/store.ts'
+import type { Store } from '../engine/store/store.ts'
 
 /** The cluster of the threads of a process. */
 type ThreadCluster = Cluster & { readonly counters: MemoryCounters }
@@ -19,7 +19,7 @@ export async function openCluster(
 ): Promise<Cluster> {
   const url = settings['redis.url']
   if (url === undefined) return threads ?? singleNode()
-  const { redisCluster } = await import('../cluster/redis-cluster.ts')
+  const { redisCluster } = await import('../engine/cluster/redis-cluster.ts')
   const nodes = await redisCluster({
     url,
     prefix: settings['redis.prefix'],

@@ -13,10 +13,10 @@ import type { EpochMs } from '../base/epoch-ms.ts'
 import { registerRuns } from '../logic/runner.ts'
 import type { Model } from '../model/model.ts'
 import type { Log } from '../observability/log.ts'
-import type { ItemAnswer, ListAnswer } from '../plan/answer.ts'
-import type { AnswerLimits } from '../plan/answer-bound.ts'
-import { createGuard, type Guard } from '../plan/guard/guard.ts'
-import type { Run } from '../plan/run.ts'
+import type { ItemAnswer, ListAnswer } from '../engine/plan/answer.ts'
+import type { AnswerLimits } from '../engine/plan/answer-bound.ts'
+import { createGuard, type Guard } from '../engine/plan/guard/guard.ts'
+import type { Run } from '../engine/plan/run.ts'
 import type {
   AsyncStep,
   GuardedProgram,
@@ -28,11 +28,11 @@ import type {
   ProgramStep,
   RecordChange,
   StepAnswer,
-} from '../plan/transaction.ts'
-import type { CheckpointListener } from '../store/sqlite/file/checkpoints.ts'
-import { openSqlite } from '../store/sqlite/sqlite.ts'
-import type { Store } from '../store/store.ts'
-import { type Cascade, maxCascadeItems } from '../store/write/removal/cascades.ts'
+} from '../engine/plan/transaction.ts'
+import type { CheckpointListener } from '../engine/store/sqlite/file/checkpoints.ts'
+import { openSqlite } from '../engine/store/sqlite/sqlite.ts'
+import type { Store } from '../engine/store/store.ts'
+import { type Cascade, maxCascadeItems } from '../engine/store/write/removal/cascades.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import { logSlowList } from './monitoring/slow-lists.ts'
 import { loggedTimeLimit } from './time-limit.ts'
@@ -77,7 +77,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     ...clock,
   }
   if (isPostgres(database)) {
-    const { openPostgres } = await import('../store/postgres/postgres.ts')
+    const { openPostgres } = await import('../engine/store/postgres/postgres.ts')
     const replicas = serving && replicasOf(settings, serving.log)
     return openPostgres(model, { url: database, connections, replicas, timeoutMs, rowSecurity, ...shared })
   }

@@ -2,9 +2,9 @@
 
 import { type Addresses, createAddresses } from '../auth/accounts/addresses/addresses.ts'
 import { createKey } from '../auth/bootstrap.ts'
-import type { CollectionData } from '../logic/data/data.ts'
+import type { CollectionData } from '../engine/logic/data/data.ts'
 import type { LogicItem } from '../model/logic/logic.ts'
-import type { Run } from '../plan/run.ts'
+import type { Run } from '../engine/plan/run.ts'
 import type { Records } from '../base/records.ts'
 import type { ServiceData } from '../serve/data.ts'
 

@@ -1,9 +1,9 @@
 /** The worker context: what the service in a worker shares with the other workers. */
 import type { MessagePort } from 'node:worker_threads'
-import type { Cluster } from '../cluster/cluster.ts'
-import type { MemoryCounters } from '../cluster/memory-counters.ts'
-import { sharedCounters } from '../cluster/shared-counters.ts'
-import type { OtherThreads } from '../store/sqlite/file/other-threads.ts'
+import type { Cluster } from '../engine/cluster/cluster.ts'
+import type { MemoryCounters } from '../engine/cluster/memory-counters.ts'
+import { sharedCounters } from '../engine/cluster/shared-counters.ts'
+import type { OtherThreads } from '../engine/store/sqlite/file/other-threads.ts'
 import type { FromWorker, Notification, ToWorker, WorkerStart } from './messages.ts'
 import { commitsIndex, failuresIndex } from './shared-memory.ts'
 import { markAlive, WriteLock } from './write-lock.ts'

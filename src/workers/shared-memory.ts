@@ -1,5 +1,5 @@
 /** The memory that the workers of one process share. */
-import { type CounterMemory, counterMemory } from '../cluster/shared-counters.ts'
+import { type CounterMemory, counterMemory } from '../engine/cluster/shared-counters.ts'
 
 /** Cloned to every worker; the buffers are shared. */
 export interface SharedMemory {

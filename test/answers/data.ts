@@ -2,7 +2,7 @@
 import { createBySystem, createKey } from '../../src/auth/bootstrap.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../src/serve/store.ts'
 import blog from '../models/blog.ts'
 import tracker from '../models/tracker.ts'

@@ -166,7 +166,7 @@ test('only its owner can see, change or revoke a key', async () => {
 /** Creates keys for other users, as an operator does. */
 async function keysOf({ file }: TestService) {
   const { checkModel } = await import('../../src/model/check/check.ts')
-  const { createGuard } = await import('../../src/plan/guard/guard.ts')
+  const { createGuard } = await import('../../src/engine/plan/guard/guard.ts')
   const { createRun, openStore } = await import('../../src/serve/store.ts')
   const { readSettings } = await import('../../src/config.ts')
   const { createKeyFor } = await import('../../src/cli/commands/keys.ts')

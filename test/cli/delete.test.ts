@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { maxCascadeItems } from '../../src/store/write/removal/cascades.ts'
+import { maxCascadeItems } from '../../src/engine/store/write/removal/cascades.ts'
 import { portico as command } from '../processes/command.ts'
 
 const source = resolve(import.meta.dirname, '../../src')

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryCounters } from '../../src/cluster/memory-counters.ts'
-import { budgetAddress, createRateLimits, type RateLimited } from '../../src/cluster/rate-limits.ts'
+import { memoryCounters } from '../../src/engine/cluster/memory-counters.ts'
+import { budgetAddress, createRateLimits, type RateLimited } from '../../src/engine/cluster/rate-limits.ts'
 import { ApiError } from '../../src/base/errors.ts'
 import { anonymous, app, user } from '../../src/base/principal.ts'
 

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Redis } from 'ioredis'
-import { memoryCounters } from '../../src/cluster/memory-counters.ts'
-import { RedisCounters } from '../../src/cluster/redis-counters.ts'
+import { memoryCounters } from '../../src/engine/cluster/memory-counters.ts'
+import { RedisCounters } from '../../src/engine/cluster/redis-counters.ts'
 
 const now = 1_800_000_000_000
 const end = now / 1000 + 60

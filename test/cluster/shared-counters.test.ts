@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { Worker } from 'node:worker_threads'
 import fc from 'fast-check'
-import type { Budget, RateCounters } from '../../src/cluster/cluster.ts'
-import { memoryCounters } from '../../src/cluster/memory-counters.ts'
-import { counterMemory, sharedCounters } from '../../src/cluster/shared-counters.ts'
+import type { Budget, RateCounters } from '../../src/engine/cluster/cluster.ts'
+import { memoryCounters } from '../../src/engine/cluster/memory-counters.ts'
+import { counterMemory, sharedCounters } from '../../src/engine/cluster/shared-counters.ts'
 
 /** The start of a minute. */
 const start = 1_800_000_000_000

@@ -1,6 +1,6 @@
 /** A thread that draws from the counters as fast as possible. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { type CounterMemory, sharedCounters } from '../../src/cluster/shared-counters.ts'
+import { type CounterMemory, sharedCounters } from '../../src/engine/cluster/shared-counters.ts'
 
 interface Task {
   readonly memory: CounterMemory

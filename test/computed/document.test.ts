@@ -14,8 +14,8 @@ import {
   string,
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
-import type { ItemShape } from '../../src/plan/plan.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import type { ItemShape } from '../../src/engine/plan/plan.ts'
 import { user } from '../../src/base/principal.ts'
 import { openapi } from '../../src/rest/openapi/document.ts'
 import { filtersOf } from '../conformance/generate.ts'

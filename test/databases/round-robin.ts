@@ -1,10 +1,10 @@
 /** One store made of several nodes on one database and one Redis: requests are distributed over the nodes. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import type { Cluster } from '../../src/cluster/cluster.ts'
-import { redisCluster } from '../../src/cluster/redis-cluster.ts'
+import type { Cluster } from '../../src/engine/cluster/cluster.ts'
+import { redisCluster } from '../../src/engine/cluster/redis-cluster.ts'
 import { followOthers } from '../../src/serve/cluster.ts'
-import type { EventLog, Store } from '../../src/store/store.ts'
+import type { EventLog, Store } from '../../src/engine/store/store.ts'
 import { RedisServer } from './redis.ts'
 
 /** One server per process. */

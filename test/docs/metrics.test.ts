@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { replicaMetrics } from '../../src/serve/monitoring/metrics.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import { withRedis } from '../databases/redis.ts'
 import { startProcess } from '../processes/portico.ts'
 import { withFile } from '../store/blog.ts'

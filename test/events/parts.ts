@@ -2,7 +2,7 @@
 import type { Call } from '../../src/base/call.ts'
 import { createEvents } from '../../src/events/events.ts'
 import type { EventRouteParts } from '../../src/rest/events/parts.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 
 /** Credentials never expire, and clients never disconnect. */
 export function eventsOf({ changes }: Pick<Store, 'changes'>): EventRouteParts {

@@ -5,12 +5,12 @@ import { type EventFilter, firstFilterParam } from '../../src/events/event-shape
 import { createEventViews, type EventViews } from '../../src/events/show-event.ts'
 import { anyone, collection, field, model, owner, relation, role, text, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import type { LoggedChange } from '../../src/plan/change-feed.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
-import type { Run } from '../../src/plan/run.ts'
+import type { LoggedChange } from '../../src/engine/plan/change-feed.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import type { Run } from '../../src/engine/plan/run.ts'
 import { anonymous, app, type Principal, system, user } from '../../src/base/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
-import { openSqlite, type SqliteStore } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite, type SqliteStore } from '../../src/engine/store/sqlite/sqlite.ts'
 import { loggedChange } from './stub.ts'
 
 const declared = checkModel(

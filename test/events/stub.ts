@@ -1,7 +1,7 @@
 /** A log in memory, and requests for its changes. */
 
 import type { ChangeRenderer, SubscriptionRequest } from '../../src/events/subscriber.ts'
-import type { ChangeFeed, LoggedChange } from '../../src/plan/change-feed.ts'
+import type { ChangeFeed, LoggedChange } from '../../src/engine/plan/change-feed.ts'
 
 /** A change that creates a post, unless `parts` says otherwise. */
 export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {

@@ -24,13 +24,13 @@ import {
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
-import type { Run } from '../../src/plan/run.ts'
-import { updateShape } from '../../src/plan/system-plans.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import type { Run } from '../../src/engine/plan/run.ts'
+import { updateShape } from '../../src/engine/plan/system-plans.ts'
 import { anonymous, type Principal, system, user } from '../../src/base/principal.ts'
 import { createRest, type Rest } from '../../src/rest/rest.ts'
 import { createRun } from '../../src/serve/store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import {
   type DatabaseKind,
   openStore,

@@ -4,7 +4,7 @@
  */
 import { writeSync } from 'node:fs'
 import { isPostgres } from '../../src/config/database.ts'
-import { copyDatabase, type DatabaseLocation } from '../../src/store/copy/copy.ts'
+import { copyDatabase, type DatabaseLocation } from '../../src/engine/store/copy/copy.ts'
 import { before } from './migration-models.ts'
 
 const [from, to] = process.argv

@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { ApiError } from '../../src/base/errors.ts'
 import { user } from '../../src/base/principal.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client } from '../store/blog.ts'
 
 const parallelWrites = 8

@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { user } from '../../src/base/principal.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client, withFile } from '../store/blog.ts'
 import { type AcknowledgedTitles, assertIntact } from './acknowledged.ts'
 

@@ -1,7 +1,7 @@
 /** A process that migrates a large table, and prints a line when it begins. */
 import { writeSync } from 'node:fs'
-import { applyPostgres } from '../../src/store/schema/postgres/migrate.ts'
-import { applyMigration } from '../../src/store/sqlite/sqlite.ts'
+import { applyPostgres } from '../../src/engine/store/schema/postgres/migrate.ts'
+import { applyMigration } from '../../src/engine/store/sqlite/sqlite.ts'
 import { after } from './migration-models.ts'
 
 const [, , location = ''] = process.argv

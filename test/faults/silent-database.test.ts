@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../src/base/errors.ts'
-import { openPostgres } from '../../src/store/postgres/postgres.ts'
+import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { query, withPostgres } from '../databases/postgres.ts'
 import { PostgresServer } from '../databases/postgres-server.ts'
 import { openProxy } from '../databases/proxy.ts'

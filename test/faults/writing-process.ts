@@ -1,7 +1,7 @@
 /** A process that writes until it is killed, and prints each acknowledged write on a line. */
 import { writeSync } from 'node:fs'
 import { user } from '../../src/base/principal.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client } from '../store/blog.ts'
 
 const [, , file = '', author = '', round = ''] = process.argv

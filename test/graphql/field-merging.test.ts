@@ -14,7 +14,7 @@ import { checkMerging } from '../../src/graphql/documents/field-merging.ts'
 import { fragmentsOf } from '../../src/graphql/documents/fragments.ts'
 import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import type { Run } from '../../src/plan/run.ts'
+import type { Run } from '../../src/engine/plan/run.ts'
 import blog from '../models/blog.ts'
 
 const { schema } = createEngine({ model: checkModel(blog), run: {} as Run, hooks: new Map() })

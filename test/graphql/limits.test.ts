@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import type { Engine } from '../../src/graphql/engine.ts'
 import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import type { Run } from '../../src/plan/run.ts'
+import type { Run } from '../../src/engine/plan/run.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 

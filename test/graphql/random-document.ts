@@ -21,8 +21,8 @@ import {
 } from 'graphql'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection, Model } from '../../src/model/model.ts'
-import { cursorsOf } from '../../src/plan/cursor.ts'
-import { totalOrder } from '../../src/plan/order.ts'
+import { cursorsOf } from '../../src/engine/plan/cursor.ts'
+import { totalOrder } from '../../src/engine/plan/order.ts'
 
 export interface GeneratedOperation {
   readonly source: string

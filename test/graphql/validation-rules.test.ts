@@ -6,7 +6,7 @@ import { OverlappingFieldsCanBeMergedRule, parse, specifiedRules, validate } fro
 import { rulesFor } from '../../src/graphql/documents/validation-rules.ts'
 import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import type { Run } from '../../src/plan/run.ts'
+import type { Run } from '../../src/engine/plan/run.ts'
 import blog from '../models/blog.ts'
 
 const { schema } = createEngine({ model: checkModel(blog), run: {} as Run, hooks: new Map() })

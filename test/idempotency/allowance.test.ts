@@ -1,8 +1,8 @@
 /** What one caller may store with idempotency keys. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryCounters } from '../../src/cluster/memory-counters.ts'
-import { createAllowance } from '../../src/idempotency/allowance.ts'
+import { memoryCounters } from '../../src/engine/cluster/memory-counters.ts'
+import { createAllowance } from '../../src/engine/idempotency/allowance.ts'
 
 const maxUnits = 1_500_000
 const unitCharacters = 2048

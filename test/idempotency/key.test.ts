@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readKey } from '../../src/idempotency/key.ts'
-import { keyedRequest } from '../../src/idempotency/request.ts'
+import { readKey } from '../../src/engine/idempotency/key.ts'
+import { keyedRequest } from '../../src/engine/idempotency/request.ts'
 import { anonymous, user } from '../../src/base/principal.ts'
 
 const keyOf = (header: string) => readKey({ headers: { 'idempotency-key': header } })

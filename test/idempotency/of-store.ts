@@ -1,8 +1,8 @@
 /** Idempotent writes on a store without a service. */
-import { memoryCounters } from '../../src/cluster/memory-counters.ts'
-import { createIdempotency, type Idempotency } from '../../src/idempotency.ts'
-import type { Run } from '../../src/plan/run.ts'
-import type { Store } from '../../src/store/store.ts'
+import { memoryCounters } from '../../src/engine/cluster/memory-counters.ts'
+import { createIdempotency, type Idempotency } from '../../src/engine/idempotency/idempotency.ts'
+import type { Run } from '../../src/engine/plan/run.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 
 /** Its records are not encrypted. */
 export function idempotencyOf({ records }: Pick<Store, 'records'>, run: Run): Idempotency {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { every, job, string } from '../../src/index.ts'
-import { enqueueJob } from '../../src/logic/jobs/later.ts'
+import { enqueueJob } from '../../src/engine/logic/operations/later.ts'
 import { positionKey, type RunnerPosition } from '../../src/logic/runs/position.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { databaseKinds } from '../store/databases.ts'

@@ -5,8 +5,8 @@
 import { appendFileSync } from 'node:fs'
 import { every, integer, job, on } from '../../src/index.ts'
 import { Runner } from '../../src/logic/runner.ts'
-import { openPostgres } from '../../src/store/postgres/postgres.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { logic, nodeParts } from './fixture.ts'
 
 export const timesFaster = 20

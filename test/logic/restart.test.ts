@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { job, on, string } from '../../src/index.ts'
-import { waitingKind } from '../../src/logic/runs/run.ts'
+import { waitingKind } from '../../src/engine/logic/run.ts'
 import { databaseKinds } from '../store/databases.ts'
 import { handler, type LooseContext, patient, within } from './fixture.ts'
 

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { every, integer, job, on } from '../../src/index.ts'
-import { enqueueJob } from '../../src/logic/jobs/later.ts'
+import { enqueueJob } from '../../src/engine/logic/operations/later.ts'
 import { requestRecord } from '../../src/logic/runs/requests.ts'
 import { maxDepth } from '../../src/logic/runs/results.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import { sqlite as kind } from '../store/databases.ts'
 import { type Fixture, handler, patient, within } from './fixture.ts'
 

@@ -7,12 +7,12 @@ import { anyone, boolean, collection, integer, json, model, number, string } fro
 import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { LogicItem, WriteContext, WriteFault } from '../../src/model/logic/logic.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
-import type { CreateShape, Plan, UpdateShape, WriteShape } from '../../src/plan/plan.ts'
-import { listShape } from '../../src/plan/system-plans.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import type { CreateShape, Plan, UpdateShape, WriteShape } from '../../src/engine/plan/plan.ts'
+import { listShape } from '../../src/engine/plan/system-plans.ts'
 import { system, user } from '../../src/base/principal.ts'
-import type { Store } from '../../src/store/store.ts'
-import { mergePatch } from '../../src/store/write/documents.ts'
+import type { Store } from '../../src/engine/store/store.ts'
+import { mergePatch } from '../../src/engine/store/write/documents.ts'
 import { databaseKinds, type TestDatabase } from '../store/databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }

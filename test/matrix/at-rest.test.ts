@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { loadKeys } from '../../src/auth/server/tokens/signing-keys.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { recordsOfOtherProcess } from '../auth/encryption/other-process.ts'
 import { Browser, type Departure, type Page } from '../conformance/oauth/browser.ts'
 import {

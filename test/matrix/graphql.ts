@@ -13,7 +13,7 @@ import {
 import { createEngine } from '../../src/graphql/execute/create-engine.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection } from '../../src/model/model.ts'
-import type { Plan, WriteShape } from '../../src/plan/plan.ts'
+import type { Plan, WriteShape } from '../../src/engine/plan/plan.ts'
 import { naiveReply } from '../graphql/naive.ts'
 import { type Data, writeReference } from '../plan/reference.ts'
 import { type Context, equalData, model } from './context.ts'

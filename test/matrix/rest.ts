@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { catalogue, type ErrorCode } from '../../src/base/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import type { Plan, ReadShape, WriteShape } from '../../src/plan/plan.ts'
+import type { Plan, ReadShape, WriteShape } from '../../src/engine/plan/plan.ts'
 import type { Principal } from '../../src/base/principal.ts'
 import {
   type Data,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../src/serve/store.ts'
 import { dumpCollection } from '../contract/rest/harness.ts'
 import blog from '../models/blog.ts'

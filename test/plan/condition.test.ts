@@ -10,8 +10,8 @@ import {
   noDependencies,
   not,
   or,
-} from '../../src/plan/condition.ts'
-import type { Condition } from '../../src/plan/guarded-conditions.ts'
+} from '../../src/engine/plan/condition.ts'
+import type { Condition } from '../../src/engine/plan/guarded-conditions.ts'
 import { field, smallModel, types } from './small-model.ts'
 
 const is = (value: number): Condition => ({

@@ -6,8 +6,8 @@ import { collection as declaredCollection, model, role, text } from '../../src/i
 import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection } from '../../src/model/model.ts'
-import { cursorsOf as cursorsOfOrder, MAX_CURSOR_LENGTH } from '../../src/plan/cursor.ts'
-import { isTotal, reversed, type Sort, totalOrder } from '../../src/plan/order.ts'
+import { cursorsOf as cursorsOfOrder, MAX_CURSOR_LENGTH } from '../../src/engine/plan/cursor.ts'
+import { isTotal, reversed, type Sort, totalOrder } from '../../src/engine/plan/order.ts'
 import { smallModel } from './small-model.ts'
 
 const up = (field: string): Sort => ({ field, descending: false })

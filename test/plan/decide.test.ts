@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import { always, and, never, not, or } from '../../src/plan/condition.ts'
-import { decide } from '../../src/plan/decide.ts'
-import type { GuardedAssignment } from '../../src/plan/guarded.ts'
-import type { Condition, ConditionOperator, Operand, Value } from '../../src/plan/guarded-conditions.ts'
+import { always, and, never, not, or } from '../../src/engine/plan/condition.ts'
+import { decide } from '../../src/engine/plan/decide.ts'
+import type { GuardedAssignment } from '../../src/engine/plan/guarded.ts'
+import type { Condition, ConditionOperator, Operand, Value } from '../../src/engine/plan/guarded-conditions.ts'
 import { field, types } from './small-model.ts'
 
 const kinds = { n: types.integer, t: types.text, at: types.datetime, doc: types.json } as const

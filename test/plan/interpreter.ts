@@ -16,7 +16,7 @@ import type {
   GuardedUpdate,
   GuardedWrite,
   ReferenceCheck,
-} from '../../src/plan/guarded.ts'
+} from '../../src/engine/plan/guarded.ts'
 import type {
   Condition,
   ConditionOperator,
@@ -25,9 +25,9 @@ import type {
   Operand,
   RelationPath,
   VisibleField,
-} from '../../src/plan/guarded-conditions.ts'
-import { mergePatch } from '../../src/store/write/documents.ts'
-import { checkBeforeId } from '../../src/store/write/proposed.ts'
+} from '../../src/engine/plan/guarded-conditions.ts'
+import { mergePatch } from '../../src/engine/store/write/documents.ts'
+import { checkBeforeId } from '../../src/engine/store/write/proposed.ts'
 
 import { currentTag } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'

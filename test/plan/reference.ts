@@ -20,7 +20,7 @@ import type {
   Sort,
   UpdateShape,
   WriteShape,
-} from '../../src/plan/plan.ts'
+} from '../../src/engine/plan/plan.ts'
 import type { Principal } from '../../src/base/principal.ts'
 
 export type Row = Readonly<Record<string, JsonValue>>

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { anyone, collection, model, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
-import type { ListShape, Plan } from '../../src/plan/plan.ts'
-import type { Run } from '../../src/plan/run.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import type { ListShape, Plan } from '../../src/engine/plan/plan.ts'
+import type { Run } from '../../src/engine/plan/run.ts'
 import {
   createPlan,
   deleteShape,
@@ -16,10 +16,10 @@ import {
   readItem,
   updateShape,
   where,
-} from '../../src/plan/system-plans.ts'
+} from '../../src/engine/plan/system-plans.ts'
 import { system } from '../../src/base/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 
 /** Returns pages of `items` by offset and records the arguments. */
 function listing(items: readonly unknown[]) {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { beyondPrefix, caseForms, caselessPattern } from '../../src/plan/text-match.ts'
+import { beyondPrefix, caseForms, caselessPattern } from '../../src/engine/plan/text-match.ts'
 
 /** Every character of the planes that have letters with case, and more. */
 const characters = Array.from({ length: 0x1f000 }, (_, code) => code)

@@ -7,7 +7,7 @@ import {
   maxTermLength,
   searchFault,
   searchTerms,
-} from '../../src/plan/text-search.ts'
+} from '../../src/engine/plan/text-search.ts'
 
 test('the terms of a text are its distinct words without diacritics, in lower case', () => {
   const rows: readonly (readonly [text: string, terms: readonly string[]])[] = [

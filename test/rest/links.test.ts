@@ -1,7 +1,7 @@
 /** The `Link` header of lists: which pages it names. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ListAnswer } from '../../src/plan/answer.ts'
+import type { ListAnswer } from '../../src/engine/plan/answer.ts'
 import { pageLinks } from '../../src/rest/reply/links.ts'
 
 /** The pages that the header names, by relation. */

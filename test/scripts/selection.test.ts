@@ -155,7 +155,7 @@ describe('what a change can reach', () => {
 
   it('are the tests that import it, and those that start it as a process', () => {
     assert.deepEqual(filesReaching(['test/plan/cursor.test.ts'], files), ['test/plan/cursor.test.ts'])
-    const reached = filesReaching(['src/plan/cursor.ts'], files)
+    const reached = filesReaching(['src/engine/plan/cursor.ts'], files)
     assert.ok(reached.includes('test/plan/cursor.test.ts'))
     assert.ok(reached.includes('test/cli/cli.test.ts'), 'it starts src/bin.ts')
     assert.ok(!reached.includes('test/unicode/unicode.test.ts'))

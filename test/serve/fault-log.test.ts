@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { singleNode } from '../../src/cluster/memory-counters.ts'
+import { singleNode } from '../../src/engine/cluster/memory-counters.ts'
 import { ApiError, databaseFault, stoppingRefusal } from '../../src/base/errors.ts'
 import type { Exchange } from '../../src/http.ts'
 import { createLog } from '../../src/observability/log.ts'
 import { FaultLog } from '../../src/serve/monitoring/fault-log.ts'
 import { healthChecks } from '../../src/serve/monitoring/health-checks.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import { fakeClock } from '../events/webhooks/clock.ts'
 
 interface Line {

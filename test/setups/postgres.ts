@@ -1,6 +1,6 @@
 /** PostgreSQL: with Redis, served by three processes; with row security, served by this process as well. */
 import type { GivenSettings } from '../../src/config.ts'
-import { openPostgres } from '../../src/store/postgres/postgres.ts'
+import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { newOrdinaryDatabase } from '../databases/ordinary.ts'
 import { newDatabase, query } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'

@@ -1,5 +1,5 @@
 /** A primary and a hot standby, served by three processes without Redis. */
-import { openPostgres } from '../../src/store/postgres/postgres.ts'
+import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { startStandbys } from '../databases/replicated.ts'
 import { dump, secretKey } from './postgres.ts'
 import { serveNodes } from './serve.ts'

@@ -2,7 +2,7 @@
 import type { GivenSettings } from '../../src/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { Model } from '../../src/model/model.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 
 export interface Setup {
   readonly name: string

@@ -17,7 +17,7 @@ import {
   sum,
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { countAdvice } from '../../src/store/advice/counts.ts'
+import { countAdvice } from '../../src/engine/store/advice/counts.ts'
 
 const access = { read: anyone, create: anyone }
 const isOpen = field('status').eq('open')

@@ -7,9 +7,9 @@ import { anyone, collection, currentUser, model, owner, relation, role, text } f
 import { checkModel } from '../../src/model/check/check.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Model } from '../../src/model/model.ts'
-import type { ReadAnswer, WriteAnswer } from '../../src/plan/answer.ts'
-import { createGuard } from '../../src/plan/guard/guard.ts'
-import { orderById } from '../../src/plan/order.ts'
+import type { ReadAnswer, WriteAnswer } from '../../src/engine/plan/answer.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import { orderById } from '../../src/engine/plan/order.ts'
 import type {
   CreateShape,
   DeleteShape,
@@ -20,11 +20,11 @@ import type {
   Selected,
   UpdateShape,
   WriteShape,
-} from '../../src/plan/plan.ts'
-import type { CollectionUses, ProgramPlan, StepAnswer, StepOf } from '../../src/plan/transaction.ts'
+} from '../../src/engine/plan/plan.ts'
+import type { CollectionUses, ProgramPlan, StepAnswer, StepOf } from '../../src/engine/plan/transaction.ts'
 import { type Principal, system } from '../../src/base/principal.ts'
 import { createRun } from '../../src/serve/store.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 
 const authorOrAdmin = owner('author_id').or(role('admin'))
 

@@ -6,10 +6,10 @@ import { test } from 'node:test'
 import { entityTag } from '../../src/base/conditional.ts'
 import { ApiError, type ErrorCode } from '../../src/base/errors.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
-import { totalOrder } from '../../src/plan/order.ts'
-import type { ListShape } from '../../src/plan/plan.ts'
+import { totalOrder } from '../../src/engine/plan/order.ts'
+import type { ListShape } from '../../src/engine/plan/plan.ts'
 import { anonymous, user } from '../../src/base/principal.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import { Client, fields, listOfPosts, parsed } from './blog.ts'
 
 /** Opens an empty store of the blog for `use`, and closes and removes it. */

@@ -1,7 +1,7 @@
 /** The counters of a store. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { until } from '../databases/replicated.ts'
 import { withService } from '../serve/service.ts'
 import { blog, Client } from './blog.ts'

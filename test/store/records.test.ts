@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { NewRecord, Records } from '../../src/base/records.ts'
-import type { Store } from '../../src/store/store.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import blog from '../models/blog.ts'
 import { type DatabaseKind, databaseKinds, type TestDatabase } from './databases.ts'
 

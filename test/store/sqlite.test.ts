@@ -1,5 +1,5 @@
 /** The store contract on SQLite in memory. */
-import { openSqlite } from '../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { blog } from './blog.ts'
 import { storeContract } from './contract.ts'
 

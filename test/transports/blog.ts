@@ -68,13 +68,13 @@ export async function openBlog(settings: GivenSettings = {}): Promise<Blog> {
   }
 }
 
-type Run = import('../../src/plan/run.ts').Run
+type Run = import('../../src/engine/plan/run.ts').Run
 
 /** Uses the database at the same time as the service, as the command line does. */
 export async function withStore<T>(file: string, use: (run: Run) => Promise<T>): Promise<T> {
-  const { openSqlite } = await import('../../src/store/sqlite/sqlite.ts')
+  const { openSqlite } = await import('../../src/engine/store/sqlite/sqlite.ts')
   const { createRun } = await import('../../src/serve/store.ts')
-  const { createGuard } = await import('../../src/plan/guard/guard.ts')
+  const { createGuard } = await import('../../src/engine/plan/guard/guard.ts')
   const { checkModel } = await import('../../src/model/check/check.ts')
   const model = checkModel(blog)
   const store = openSqlite(model, { file })

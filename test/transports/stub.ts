@@ -17,7 +17,7 @@ import type {
   RequestErrorResult,
 } from '../../src/graphql/engine.ts'
 import type { Account } from '../../src/graphql/graphql.ts'
-import type { LoggedChange } from '../../src/plan/change-feed.ts'
+import type { LoggedChange } from '../../src/engine/plan/change-feed.ts'
 import { anonymous, type Principal, user } from '../../src/base/principal.ts'
 
 export const schema: GraphQLSchema = buildSchema(`

@@ -1,8 +1,8 @@
 /** Operations of administrators and operators on the accounts of users, also while a service runs. */
 import { ApiError } from '../../base/errors.ts'
-import type { Run } from '../../plan/run.ts'
-import { updateShape } from '../../plan/system-plans.ts'
-import type { CollectionUses, ProgramSteps, RecordChange } from '../../plan/transaction.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { updateShape } from '../../engine/plan/system-plans.ts'
+import type { CollectionUses, ProgramSteps, RecordChange } from '../../engine/plan/transaction.ts'
 import { system } from '../../base/principal.ts'
 import type { Records } from '../../base/records.ts'
 import { hashPassword } from '../password.ts'

@@ -1,6 +1,6 @@
 /** Items of `users` as Portico's own code reads and writes them. */
 import { canonicalEmail } from '../../model/fields/email.ts'
-import type { Run } from '../../plan/run.ts'
+import type { Run } from '../../engine/plan/run.ts'
 import {
   itemShape,
   listShape,
@@ -10,8 +10,8 @@ import {
   readStored,
   updateShape,
   where,
-} from '../../plan/system-plans.ts'
-import type { ProgramSteps } from '../../plan/transaction.ts'
+} from '../../engine/plan/system-plans.ts'
+import type { ProgramSteps } from '../../engine/plan/transaction.ts'
 import { system } from '../../base/principal.ts'
 import type { NewRecord } from '../../base/records.ts'
 

@@ -1,7 +1,7 @@
 /** Pauses webhooks when the credential that created them ends: an API key, or the grant of an access token. */
 import { type Awaitable, then } from '../../base/awaitable.ts'
-import type { UpdateShape } from '../../plan/plan.ts'
-import type { Run } from '../../plan/run.ts'
+import type { UpdateShape } from '../../engine/plan/plan.ts'
+import type { Run } from '../../engine/plan/run.ts'
 import {
   itemShape,
   listShape,
@@ -11,8 +11,8 @@ import {
   readItemStep,
   updateShape,
   where,
-} from '../../plan/system-plans.ts'
-import type { ProgramSteps } from '../../plan/transaction.ts'
+} from '../../engine/plan/system-plans.ts'
+import type { ProgramSteps } from '../../engine/plan/transaction.ts'
 import { intersectScopes, type Scopes, system } from '../../base/principal.ts'
 import type { KeyOrigin } from '../keys/origin.ts'
 import type { KeyExpiry } from '../keys/user-keys.ts'

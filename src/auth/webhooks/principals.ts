@@ -1,8 +1,8 @@
 /** The principals whose events are sent to a webhook: its owner, or the users of its app, with their current rights. */
 
 import { openidScopes } from '../../model/builtin/builtin.ts'
-import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem } from '../../plan/system-plans.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
 import {
   commonScopes,
   type Delegate,

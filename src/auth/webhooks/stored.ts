@@ -1,7 +1,7 @@
 /** Webhooks as they are stored. */
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem } from '../../plan/system-plans.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
 
 export interface StoredWebhook {
   readonly id: number

@@ -2,7 +2,7 @@
 import { newAppHook } from '../../auth/server/clients/app-hooks.ts'
 import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
 import { bodyValidator } from '../../model/validate.ts'
-import { writeWith } from '../../plan/run.ts'
+import { writeWith } from '../../engine/plan/run.ts'
 import {
   createPlan,
   deleteShape,
@@ -12,7 +12,7 @@ import {
   readFirst,
   readItem,
   where,
-} from '../../plan/system-plans.ts'
+} from '../../engine/plan/system-plans.ts'
 import { system } from '../../base/principal.ts'
 import type { Command, ParsedArgs } from './commands.ts'
 import { databaseOptions, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'

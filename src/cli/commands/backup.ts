@@ -2,7 +2,7 @@
 import { isPostgres } from '../../config/database.ts'
 import type { Settings } from '../../config.ts'
 import { shownPath } from '../../source/frame.ts'
-import { backUp, restore } from '../../store/sqlite/file/backup.ts'
+import { backUp, restore } from '../../engine/store/sqlite/file/backup.ts'
 import type { Command } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { database, settingsOf } from '../options.ts'

@@ -1,7 +1,7 @@
 /** `portico copy`: copies a database into an empty one, and reports its progress. */
 import { isPostgres, publicName, database as setting } from '../../config/database.ts'
 import type { Model } from '../../model/model.ts'
-import { type Copied, copyDatabase, type DatabaseLocation } from '../../store/copy/copy.ts'
+import { type Copied, copyDatabase, type DatabaseLocation } from '../../engine/store/copy/copy.ts'
 import type { Command, Option } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { model, projectOf } from '../options.ts'

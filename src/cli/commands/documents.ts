@@ -10,7 +10,7 @@ import {
 import { documentHash } from '../../graphql/documents/stored-documents.ts'
 import type { Engine } from '../../graphql/engine.ts'
 import type { Model } from '../../model/model.ts'
-import type { Run } from '../../plan/run.ts'
+import type { Run } from '../../engine/plan/run.ts'
 import { readTextFile, TextEncodingError } from '../../base/text-file.ts'
 import type { Command } from './commands.ts'
 import { counted } from '../counted.ts'

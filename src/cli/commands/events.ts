@@ -6,10 +6,10 @@ import { database, settingsOf } from '../options.ts'
 
 async function raiseLog(database: string): Promise<void> {
   if (isPostgres(database)) {
-    const { raisePostgresLog } = await import('../../store/postgres/postgres.ts')
+    const { raisePostgresLog } = await import('../../engine/store/postgres/postgres.ts')
     return raisePostgresLog(database)
   }
-  const { raiseSqliteLog } = await import('../../store/sqlite/sqlite.ts')
+  const { raiseSqliteLog } = await import('../../engine/store/sqlite/sqlite.ts')
   if (!raiseSqliteLog(database)) throw new Failure(`There is no Portico database at ${database}.`)
 }
 

@@ -4,7 +4,7 @@ import { refuseRowSecurity } from '../../config/row-security.ts'
 import type { Settings } from '../../config.ts'
 import type { Model } from '../../model/model.ts'
 import { printable } from '../../base/printable.ts'
-import type { MigrationStep } from '../../store/schema/sqlite/migrate.ts'
+import type { MigrationStep } from '../../engine/store/schema/sqlite/migrate.ts'
 import type { Command } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { database, model, projectOf } from '../options.ts'
@@ -34,14 +34,14 @@ export interface Migration {
 export async function migrationOf(model: Model, settings: Settings): Promise<Migration> {
   const { database, rowSecurity } = settings
   if (isPostgres(database)) {
-    const { applyPostgres, planPostgres } = await import('../../store/schema/postgres/migrate.ts')
+    const { applyPostgres, planPostgres } = await import('../../engine/store/schema/postgres/migrate.ts')
     return {
       plan: () => planPostgres(database, model, rowSecurity),
       apply: options => applyPostgres(database, model, { ...options, rowSecurity }),
     }
   }
   refuseRowSecurity(settings)
-  const { applyMigration, planMigration } = await import('../../store/schema/sqlite/migrate.ts')
+  const { applyMigration, planMigration } = await import('../../engine/store/schema/sqlite/migrate.ts')
   return {
     plan: async () => planMigration(database, model),
     apply: async options => applyMigration(database, model, options),
@@ -53,9 +53,9 @@ export async function schemaSqlOf(model: Model, settings: Settings): Promise<str
   const { database, rowSecurity } = settings
   if (!isPostgres(database)) {
     refuseRowSecurity(settings)
-    return (await import('../../store/schema/sqlite/migrate.ts')).schemaSql(model)
+    return (await import('../../engine/store/schema/sqlite/migrate.ts')).schemaSql(model)
   }
-  return (await import('../../store/schema/postgres/migrate.ts')).postgresSchemaSql(model, rowSecurity)
+  return (await import('../../engine/store/schema/postgres/migrate.ts')).postgresSchemaSql(model, rowSecurity)
 }
 
 interface MigrateOptions {

@@ -1,8 +1,8 @@
 /** The plans that read and write webhooks and deliveries. */
 import type { JsonValue } from '../../model/fields/type.ts'
-import { totalOrder } from '../../plan/order.ts'
-import type { CreateShape, ListShape, Plan, UpdateShape, WriteShape } from '../../plan/plan.ts'
-import type { Run } from '../../plan/run.ts'
+import { totalOrder } from '../../engine/plan/order.ts'
+import type { CreateShape, ListShape, Plan, UpdateShape, WriteShape } from '../../engine/plan/plan.ts'
+import type { Run } from '../../engine/plan/run.ts'
 import {
   deleteShape,
   itemShape,
@@ -11,7 +11,7 @@ import {
   readItem,
   selected,
   updateShape,
-} from '../../plan/system-plans.ts'
+} from '../../engine/plan/system-plans.ts'
 import { system } from '../../base/principal.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 

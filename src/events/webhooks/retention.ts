@@ -1,10 +1,10 @@
 /** Deletes old completed deliveries, and the oldest ones of a webhook that has very many, a few at a time. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import { Pause } from '../../base/pause.ts'
-import { totalOrder } from '../../plan/order.ts'
-import type { ListShape, Plan, WriteShape } from '../../plan/plan.ts'
-import type { Run } from '../../plan/run.ts'
-import { listShape, selected } from '../../plan/system-plans.ts'
+import { totalOrder } from '../../engine/plan/order.ts'
+import type { ListShape, Plan, WriteShape } from '../../engine/plan/plan.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { listShape, selected } from '../../engine/plan/system-plans.ts'
 import { system } from '../../base/principal.ts'
 import { removeDelivery } from './plans.ts'
 

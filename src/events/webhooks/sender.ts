@@ -1,6 +1,6 @@
 /** Sends webhooks. One node sends at a time; the others check whether it still does. */
-import type { Run } from '../../plan/run.ts'
-import { listShape, readFirst } from '../../plan/system-plans.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { listShape, readFirst } from '../../engine/plan/system-plans.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
 import { isBatchOutdated } from './enqueuer.ts'
 import { leaseKey } from './position.ts'

@@ -1,5 +1,5 @@
 /** Declared values of outputs and events, as GraphQL returns them. */
-import type { InputValues } from '../../logic/operations/input.ts'
+import type { InputValues } from '../../engine/logic/operations/input.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field } from '../../model/model.ts'
 

@@ -2,12 +2,12 @@
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError, type FieldFault } from '../../base/errors.ts'
-import type { OperationParts } from '../../logic/operations/call.ts'
+import type { OperationParts } from '../../engine/logic/operations/call.ts'
 import type { JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
-import type { WriteAnswer } from '../../plan/answer.ts'
-import { admit } from '../../plan/guard/guard.ts'
+import type { WriteAnswer } from '../../engine/plan/answer.ts'
+import { admit } from '../../engine/plan/guard/guard.ts'
 import type {
   Assignment,
   CompositeShape,
@@ -16,8 +16,8 @@ import type {
   Plan,
   UpdateShape,
   WriteShape,
-} from '../../plan/plan.ts'
-import { type CreateHooks, type Creation, emptyCreation, type Run } from '../../plan/run.ts'
+} from '../../engine/plan/plan.ts'
+import { type CreateHooks, type Creation, emptyCreation, type Run } from '../../engine/plan/run.ts'
 import type { Principal } from '../../base/principal.ts'
 import { readInput, type Variables } from '../plan/input.ts'
 import { revealedKey } from '../plan/reply-fields.ts'

@@ -3,7 +3,7 @@
  * larger than the answer, whose keys are those of the reply.
  */
 import type { ApiError } from '../../base/errors.ts'
-import type { AnswerBound } from '../../plan/answer-bound.ts'
+import type { AnswerBound } from '../../engine/plan/answer-bound.ts'
 import type { ReplyField } from '../plan/reply-fields.ts'
 
 /** The bytes of a reply, approximately, as its fields are completed. */

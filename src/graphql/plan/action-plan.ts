@@ -1,5 +1,5 @@
 /** A root field that is an action or a query of the model → its input, and the selection of its output. */
-import { inputShape } from '../../logic/operations/input.ts'
+import { inputShape } from '../../engine/logic/operations/input.ts'
 import { idOf } from '../../model/fields/integer.ts'
 import type { Action, Collection, Operation, Query } from '../../model/model.ts'
 import { camelCase } from '../schema/names.ts'

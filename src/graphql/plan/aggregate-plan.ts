@@ -10,8 +10,8 @@ import {
   maxGroupKeys,
   type Param,
   type SelectedAggregate,
-} from '../../plan/plan.ts'
-import { mayScan } from '../../plan/scans.ts'
+} from '../../engine/plan/plan.ts'
+import { mayScan } from '../../engine/plan/scans.ts'
 import { badRequest } from '../bad-request.ts'
 import { collectionScanCost } from '../limits/scan-cost.ts'
 import type { AggregateFields, AggregateOrder } from '../schema/aggregate-types.ts'

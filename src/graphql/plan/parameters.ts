@@ -2,7 +2,7 @@
 import { GraphQLError, type ValueNode } from 'graphql'
 import { ApiError } from '../../base/errors.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { Param } from '../../plan/plan.ts'
+import type { Param } from '../../engine/plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import type { Input, Variables } from './input.ts'
 

@@ -1,7 +1,7 @@
 /** A query → one composite plan, and where each field of the reply comes from. */
 import { idOf } from '../../model/fields/integer.ts'
 import type { Collection, Query } from '../../model/model.ts'
-import type { Param, Root } from '../../plan/plan.ts'
+import type { Param, Root } from '../../engine/plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import { idOfNode, typeOfNode } from '../schema/node-id.ts'
 import { planLogic } from './action-plan.ts'

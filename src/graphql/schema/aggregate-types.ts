@@ -15,7 +15,7 @@ import {
   type GroupKey,
   type Measure,
   maxGroupKeys,
-} from '../../plan/plan.ts'
+} from '../../engine/plan/plan.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, orderName, type TypeNames, typeName } from './names.ts'
 import { type Arguments, nonNull, type SchemaField, visibleFields } from './parts.ts'

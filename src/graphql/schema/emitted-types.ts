@@ -1,6 +1,6 @@
 /** The types of events that actions emit: the item of the event, and its values. */
 import { type GraphQLFieldConfigMap, GraphQLObjectType } from 'graphql'
-import { emittedShape } from '../../logic/operations/input.ts'
+import { emittedShape } from '../../engine/logic/operations/input.ts'
 import type { Collection, EmittedEvent } from '../../model/model.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, pascalCase, type TypeNames } from './names.ts'

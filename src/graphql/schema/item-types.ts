@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import { revealedSecrets } from '../../model/builtin/revealed.ts'
 import type { Collection, Field, Model, Relation } from '../../model/model.ts'
-import { maxSearchCharacters, maxSearchTerms } from '../../plan/text-search.ts'
+import { maxSearchCharacters, maxSearchTerms } from '../../engine/plan/text-search.ts'
 import type { Member } from './directory.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { orderType, pageInfoType } from './list-types.ts'

@@ -1,6 +1,6 @@
 /** The root fields that are actions and queries of the model. */
 import { GraphQLBoolean, GraphQLID, GraphQLObjectType, type GraphQLOutputType } from 'graphql'
-import { inputShape, outputShape } from '../../logic/operations/input.ts'
+import { inputShape, outputShape } from '../../engine/logic/operations/input.ts'
 import type { Collection, Operation } from '../../model/model.ts'
 import type { ItemTypes } from './item-types.ts'
 import type { LeafTypes } from './leaf-types.ts'

@@ -3,7 +3,7 @@
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import { type Idempotency, type KeyedAttempt, keyHeader } from '../../idempotency.ts'
+import { type Idempotency, type KeyedAttempt, keyHeader } from '../../engine/idempotency/idempotency.ts'
 import { isAnonymous } from '../../base/principal.ts'
 import type { BoundOperation, Executed } from '../engine.ts'
 import { bodyRequest, type GraphqlRequest, queryRequest } from '../request.ts'

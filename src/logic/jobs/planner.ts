@@ -4,8 +4,8 @@ import type { EpochMs } from '../../base/epoch-ms.ts'
 import { type Schedule, scheduleOf } from '../../model/logic/schedule.ts'
 import type { Job, Model } from '../../model/model.ts'
 import type { PlannedJob, PlannedJobs } from '../runs/position.ts'
-import { type JobRun, jobRun } from '../runs/run.ts'
-import { jobInputOf } from './later.ts'
+import { type JobRun, jobRun } from '../../engine/logic/run.ts'
+import { jobInputOf } from '../../engine/logic/operations/later.ts'
 
 interface ScheduledJob {
   readonly job: Job

@@ -12,7 +12,7 @@ import {
   rescheduled,
   runOf,
   storeStep,
-} from '../runs/run.ts'
+} from '../../engine/logic/run.ts'
 
 /** How often the database is read for runs that other processes have stored. */
 const pollIntervalMs = 500

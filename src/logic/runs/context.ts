@@ -3,7 +3,7 @@
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../../outgoing/errors.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
-import type { ActionData } from '../data/data.ts'
+import type { ActionData } from '../../engine/logic/data/data.ts'
 
 /** Common to reactions and jobs. */
 export interface RunContext extends RunTools {

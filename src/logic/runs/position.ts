@@ -1,6 +1,6 @@
 /** The records of the lease and of all positions. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import type { RecordChange } from '../../plan/transaction.ts'
+import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { RecordKey } from '../../base/records.ts'
 
 const kind = 'Logic'

@@ -18,7 +18,7 @@ import {
   storeStep,
   waitingId,
   waitingKind,
-} from './run.ts'
+} from '../../engine/logic/run.ts'
 
 export type RunAction = 'retry' | 'skip'
 

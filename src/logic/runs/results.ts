@@ -5,7 +5,7 @@ import type { Verdict } from '../../events/consumer/scheduler.ts'
 import type { ReactionProgress } from '../reactions/progress.ts'
 import type { RunOutcome } from './attempt.ts'
 import type { PushArguments } from './position.ts'
-import { deadLetterStep, type LogicRun, removeSteps, rescheduled, storedRun, storeStep } from './run.ts'
+import { deadLetterStep, type LogicRun, removeSteps, rescheduled, storedRun, storeStep } from '../../engine/logic/run.ts'
 
 /** Attempts by result. */
 export interface RunCounts {

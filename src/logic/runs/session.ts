@@ -3,10 +3,10 @@
 import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
 import { StoredPosition } from '../../events/consumer/position.ts'
 import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
-import { maxBatchBytes } from '../../events/log-batch.ts'
+import { maxBatchBytes } from '../../engine/log/log-batch.ts'
 import { Pause } from '../../base/pause.ts'
-import type { LoggedChange } from '../../plan/change-feed.ts'
-import type { RecordChange } from '../../plan/transaction.ts'
+import type { LoggedChange } from '../../engine/plan/change-feed.ts'
+import type { RecordChange } from '../../engine/plan/transaction.ts'
 import { recordsOf } from '../../base/records.ts'
 import { Planner } from '../jobs/planner.ts'
 import { JobQueue } from '../jobs/queue.ts'
@@ -22,7 +22,7 @@ import {
 } from './position.ts'
 import { RunRequests } from './requests.ts'
 import { RunResults } from './results.ts'
-import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from './run.ts'
+import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from '../../engine/logic/run.ts'
 import type { RunnerSessionParts } from './session-parts.ts'
 
 const batchSize = 200

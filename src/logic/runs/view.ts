@@ -3,7 +3,7 @@ import { ApiError } from '../../base/errors.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import { type Records, recordsOf } from '../../base/records.ts'
 import { type RunAction, requestRecord } from './requests.ts'
-import { deadKind, jobKind, type LogicRun, runOf, waitingId, waitingKind } from './run.ts'
+import { deadKind, jobKind, type LogicRun, runOf, waitingId, waitingKind } from '../../engine/logic/run.ts'
 
 export type RunState = 'waiting' | 'dead'
 

@@ -7,12 +7,12 @@ import {
   fieldOfValue,
   type InputValues,
   isInputOptional,
-} from '../../logic/operations/input.ts'
+} from '../../engine/logic/operations/input.ts'
 import type { BuiltinAction } from '../../model/builtin/actions.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, Operation } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'
-import { quoted } from '../../plan/names.ts'
+import { quoted } from '../../engine/plan/names.ts'
 import { readBody } from '../body.ts'
 import { parseId } from '../path-id.ts'
 import { describeSchema } from '../query/filter.ts'

@@ -2,17 +2,17 @@
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
-import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../idempotency.ts'
-import { qualifiedName } from '../../logic/operations/call.ts'
-import type { WriteAnswer } from '../../plan/answer.ts'
-import { AnswerBound } from '../../plan/answer-bound.ts'
+import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../engine/idempotency/idempotency.ts'
+import { qualifiedName } from '../../engine/logic/operations/call.ts'
+import type { WriteAnswer } from '../../engine/plan/answer.ts'
+import { AnswerBound } from '../../engine/plan/answer-bound.ts'
 import type {
   AsyncSteps,
   CollectionUses,
   ProgramPlan,
   ProgramSteps,
   StepAnswer,
-} from '../../plan/transaction.ts'
+} from '../../engine/plan/transaction.ts'
 import type { Principal } from '../../base/principal.ts'
 import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'

@@ -2,7 +2,7 @@
 import type { Call } from '../../base/call.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Events } from '../../events/events.ts'
-import type { ChangeFeed } from '../../plan/change-feed.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Principal } from '../../base/principal.ts'
 
 /** The connection of a listening caller. */

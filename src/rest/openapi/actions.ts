@@ -1,5 +1,5 @@
 /** Actions and nested items in the OpenAPI document: all paths below an item that are not lists. */
-import { collectionOfFields } from '../../logic/operations/input.ts'
+import { collectionOfFields } from '../../engine/logic/operations/input.ts'
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../model/builtin/actions.ts'
 import { type Subresource, subresources } from '../../model/builtin/administration.ts'
 import { pascalCase, singularOf } from '../../model/check/names.ts'

@@ -1,6 +1,6 @@
 /** The actions and queries of the model, in the OpenAPI document. */
-import { collectionOfOperation, staticAccess } from '../../logic/operations/access.ts'
-import { inputShape, isInputOptional, outputShape } from '../../logic/operations/input.ts'
+import { collectionOfOperation, staticAccess } from '../../engine/logic/operations/access.ts'
+import { inputShape, isInputOptional, outputShape } from '../../engine/logic/operations/input.ts'
 import { pascalCase } from '../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'

@@ -1,7 +1,7 @@
 /** Who may call an operation: its description, security requirements and scopes. */
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import type { Collection, CrudOperation, Model } from '../../model/model.ts'
-import { staticRule } from '../../plan/guard/guard.ts'
+import { staticRule } from '../../engine/plan/guard/guard.ts'
 import { anonymous } from '../../base/principal.ts'
 import { inWords } from './rule-text.ts'
 

@@ -1,7 +1,7 @@
 /** The parameters of an aggregate → a plan. As for lists, the names determine the shape, which is created once. */
 import type { Deprecation, Field } from '../../model/model.ts'
-import { groupFault, measureFault } from '../../plan/guard/guard.ts'
-import { findField, quoted } from '../../plan/names.ts'
+import { groupFault, measureFault } from '../../engine/plan/guard/guard.ts'
+import { findField, quoted } from '../../engine/plan/names.ts'
 import {
   type FieldMeasure,
   fieldMeasures,
@@ -11,7 +11,7 @@ import {
   type Measure,
   maxGroupKeys,
   type SelectedAggregate,
-} from '../../plan/plan.ts'
+} from '../../engine/plan/plan.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { bindValues, encodeParameter, makeConditions, maxPerPage, parseCount, valueFor } from './list.ts'

@@ -1,5 +1,5 @@
 /** The grammar of filter names: `or[1][not][author.name][contains]`; only the field is required. */
-import { quoted } from '../../plan/names.ts'
+import { quoted } from '../../engine/plan/names.ts'
 import { parameterFault } from './query-string.ts'
 
 export interface FilterName {

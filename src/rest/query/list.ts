@@ -5,9 +5,9 @@
  */
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
-import { cursorsOf } from '../../plan/cursor.ts'
-import { namedField, quoted } from '../../plan/names.ts'
-import type { Sort } from '../../plan/order.ts'
+import { cursorsOf } from '../../engine/plan/cursor.ts'
+import { namedField, quoted } from '../../engine/plan/names.ts'
+import type { Sort } from '../../engine/plan/order.ts'
 import {
   includedLimit,
   type ListShape,
@@ -15,7 +15,7 @@ import {
   type Param,
   type TotalMode,
   totalModes,
-} from '../../plan/plan.ts'
+} from '../../engine/plan/plan.ts'
 import { parseId } from '../path-id.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'

@@ -3,7 +3,7 @@
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../model/fields/type.ts'
 import type { Field } from '../../model/model.ts'
-import { namedField } from '../../plan/names.ts'
+import { namedField } from '../../engine/plan/names.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import { parseGrouping, writeFilterName } from './filter-name.ts'
 

@@ -1,7 +1,7 @@
 /** `sort=-created_at,title` → the order of a list. */
-import { findSortable, quoted } from '../../plan/names.ts'
-import { type Sort, type TotalOrder, totalOrder } from '../../plan/order.ts'
-import { rankFault, rankKey } from '../../plan/rank.ts'
+import { findSortable, quoted } from '../../engine/plan/names.ts'
+import { type Sort, type TotalOrder, totalOrder } from '../../engine/plan/order.ts'
+import { rankFault, rankKey } from '../../engine/plan/rank.ts'
 import type { CollectionView } from './collection-view.ts'
 import { parameterFault, refuseIn } from './query-string.ts'
 import { parseNames } from './select.ts'

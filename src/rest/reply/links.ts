@@ -1,6 +1,6 @@
 /** The `Link` header of lists (RFC 8288). */
 import type { Call } from '../../base/call.ts'
-import type { ListAnswer } from '../../plan/answer.ts'
+import type { ListAnswer } from '../../engine/plan/answer.ts'
 import type { BoundList } from '../query/list-template.ts'
 
 /** In characters. Many clients refuse longer headers. */

@@ -2,7 +2,7 @@
 import { type Call, emptyHead, type Reply } from '../../base/call.ts'
 import { entityTag, matchesNone, requireMatch } from '../../base/conditional.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { ItemAnswer, ListAnswer, RenderedAnswer } from '../../plan/answer.ts'
+import type { ItemAnswer, ListAnswer, RenderedAnswer } from '../../engine/plan/answer.ts'
 import type { AccessClass } from '../../base/principal.ts'
 import type { ItemTemplate } from '../query/collection-view.ts'
 import type { BoundAggregate, BoundList } from '../query/list-template.ts'

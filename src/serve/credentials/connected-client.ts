@@ -1,7 +1,7 @@
 /** The client of a long-lived connection: its credential, which is checked again later, and the end of its connection. */
 import { findCredential } from '../../auth/credentials.ts'
 import type { Call } from '../../base/call.ts'
-import { budgetAddress } from '../../cluster/rate-limits.ts'
+import { budgetAddress } from '../../engine/cluster/rate-limits.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { Exchange } from '../../http/exchange.ts'
 import { isAnonymous, type Principal } from '../../base/principal.ts'

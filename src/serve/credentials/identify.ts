@@ -1,7 +1,7 @@
 /** Identifies the principal of a request. */
 import type { Authenticate } from '../../auth/authenticate.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
-import { budgetAddress, type RateLimits } from '../../cluster/rate-limits.ts'
+import { budgetAddress, type RateLimits } from '../../engine/cluster/rate-limits.ts'
 import type { Exchange } from '../../http.ts'
 import { anonymous, type Principal } from '../../base/principal.ts'
 

@@ -5,8 +5,8 @@
  */
 import { basicClientId, firstValue, type Parameters } from '../../auth/server/requests/form.ts'
 import type { Reply, Takeover } from '../../base/call.ts'
-import type { RateCounters } from '../../cluster/cluster.ts'
-import { budgetAddress, createRateLimits, type RateLimits } from '../../cluster/rate-limits.ts'
+import type { RateCounters } from '../../engine/cluster/cluster.ts'
+import { budgetAddress, createRateLimits, type RateLimits } from '../../engine/cluster/rate-limits.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { Exchange } from '../../http.ts'

@@ -7,8 +7,8 @@ import type { Awaitable } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
 import type { Model } from '../../model/model.ts'
 import type { Logger } from '../../observability/log.ts'
-import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem } from '../../plan/system-plans.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
 import type { Records } from '../../base/records.ts'
 
 interface TrustedIssuerParts {

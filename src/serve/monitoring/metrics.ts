@@ -1,7 +1,7 @@
 /** The metrics of a service, and the record of each request. */
 import { type CacheCounts, cacheCounts } from '../../base/cache.ts'
-import type { Cluster, ClusterCounts } from '../../cluster/cluster.ts'
-import type { RateLimits } from '../../cluster/rate-limits.ts'
+import type { Cluster, ClusterCounts } from '../../engine/cluster/cluster.ts'
+import type { RateLimits } from '../../engine/cluster/rate-limits.ts'
 import type { Events } from '../../events/events.ts'
 import type { SenderCounts, SenderState } from '../../events/webhooks/sender.ts'
 import type { Exchange, HttpServer } from '../../http.ts'
@@ -9,7 +9,7 @@ import type { RunnerState } from '../../logic/runner.ts'
 import type { RunCounts } from '../../logic/runs/results.ts'
 import type { Log } from '../../observability/log.ts'
 import type { Metric, Metrics } from '../../observability/metrics.ts'
-import type { LogCounts, ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../../store/store.ts'
+import type { LogCounts, ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../../engine/store/store.ts'
 import type { RunningReactions } from '../background/reactions.ts'
 import type { RunningSender } from '../background/webhook-sender.ts'
 

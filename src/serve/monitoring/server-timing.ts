@@ -5,7 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Reply } from '../../base/call.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store } from '../../engine/store/store.ts'
 import type { PlanRunner } from '../store.ts'
 
 /** The durations of a request's reads, and the description of the longest. */

@@ -2,8 +2,8 @@
 import type { Authenticate } from '../../auth/authenticate.ts'
 import type { Exchange } from '../../http.ts'
 import type { Traces } from '../../observability/traces.ts'
-import type { Guard } from '../../plan/guard/guard.ts'
-import type { Store } from '../../store/store.ts'
+import type { Guard } from '../../engine/plan/guard/guard.ts'
+import type { Store } from '../../engine/store/store.ts'
 import type { PlanRunner } from '../store.ts'
 
 export function tracedAuthenticate(authenticate: Authenticate, traces: Traces | undefined): Authenticate {

@@ -3,7 +3,7 @@ import type { AdministrationParts } from '../../auth/accounts/administration.ts'
 import { requirePassword } from '../../auth/accounts/sign-in/password-rules.ts'
 import { findUser } from '../../auth/accounts/users.ts'
 import { ApiError } from '../../base/errors.ts'
-import { requireRecentSignIn } from '../../plan/recent-sign-in.ts'
+import { requireRecentSignIn } from '../../engine/plan/recent-sign-in.ts'
 import {
   type ItemAction,
   type ItemActions,

@@ -5,7 +5,7 @@ import type { Settings } from '../../config.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { CredentialHeaders, Identify } from '../../events/credential-monitor.ts'
 import { createEvents, type Events } from '../../events/events.ts'
-import type { ChangeFeed } from '../../plan/change-feed.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import { isAnonymous, type Principal } from '../../base/principal.ts'
 
 /** Events that may wait for one slow subscriber. Beyond it, the subscriber is disconnected. */

@@ -4,7 +4,7 @@ import { ownCollections } from '../../auth/own-collections.ts'
 import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
 import { EventTypes } from '../../auth/webhooks/event-types.ts'
 import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
-import type { RateCounters } from '../../cluster/cluster.ts'
+import type { RateCounters } from '../../engine/cluster/cluster.ts'
 import type { Settings } from '../../config.ts'
 import type { Events } from '../../events/events.ts'
 import {
@@ -13,16 +13,16 @@ import {
   type Explainer,
   type RehearsalTransports,
 } from '../../explain/explain.ts'
-import type { Idempotency } from '../../idempotency.ts'
-import type { OperationParts } from '../../logic/operations/call.ts'
+import type { Idempotency } from '../../engine/idempotency/idempotency.ts'
+import type { OperationParts } from '../../engine/logic/operations/call.ts'
 import { RunView } from '../../logic/runs/view.ts'
 import type { Model } from '../../model/model.ts'
-import { createGuard } from '../../plan/guard/guard.ts'
-import type { Run } from '../../plan/run.ts'
+import { createGuard } from '../../engine/plan/guard/guard.ts'
+import type { Run } from '../../engine/plan/run.ts'
 import { forwarding, type Records } from '../../base/records.ts'
 import type { BuiltIns } from '../../rest/actions/action.ts'
 import { createRest } from '../../rest/rest.ts'
-import type { Store } from '../../store/store.ts'
+import type { Store } from '../../engine/store/store.ts'
 
 export interface ExplainParts {
   readonly model: Model

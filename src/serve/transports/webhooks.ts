@@ -9,8 +9,8 @@ import {
 import type { WebhookOperations } from '../../auth/webhooks/operations.ts'
 import { ApiError } from '../../base/errors.ts'
 import { redeliverySteps, testSteps } from '../../events/webhooks/requests.ts'
-import type { Run } from '../../plan/run.ts'
-import { itemShape, readItem } from '../../plan/system-plans.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
 import type { Principal } from '../../base/principal.ts'
 import { type ItemAction, type ItemActions, itemResult } from '../../rest/actions/action.ts'
 

@@ -19,7 +19,7 @@ import { forgetSecrets, openRecords, rotateSecrets } from '../../../src/auth/enc
 import { newKeyText } from '../../../src/auth/encryption/record-cipher.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { forwarding, type Records } from '../../../src/base/records.ts'
-import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { ordinaryUser } from '../../databases/programs.ts'
 import blog from '../../models/blog.ts'
 import { createUsers } from '../../store/blog.ts'

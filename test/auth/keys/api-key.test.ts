@@ -7,7 +7,7 @@ import { newKeyHook } from '../../../src/auth/keys/new-key.ts'
 import type { AppRights } from '../../../src/auth/server/clients/apps.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Run } from '../../../src/plan/run.ts'
+import type { Run } from '../../../src/engine/plan/run.ts'
 import {
   allowedScopes,
   anonymous,

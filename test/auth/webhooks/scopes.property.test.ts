@@ -7,8 +7,8 @@ import { newWebhookHook, type WebhookRuleParts, webhookRule } from '../../../src
 import { ApiError } from '../../../src/base/errors.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Run } from '../../../src/plan/run.ts'
-import { updateShape } from '../../../src/plan/system-plans.ts'
+import type { Run } from '../../../src/engine/plan/run.ts'
+import { updateShape } from '../../../src/engine/plan/system-plans.ts'
 import { type Principal, type Scopes, user } from '../../../src/base/principal.ts'
 import blog from '../../models/blog.ts'
 

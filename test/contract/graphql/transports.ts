@@ -5,18 +5,18 @@ import { ApiError } from '../../../src/base/errors.ts'
 import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import { conditionKey } from '../../../src/plan/condition.ts'
-import { createGuard } from '../../../src/plan/guard/guard.ts'
+import { conditionKey } from '../../../src/engine/plan/condition.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type {
   GuardedItemRoot,
   GuardedList,
   GuardedRelation,
   GuardedSelected,
   GuardedSelectedList,
-} from '../../../src/plan/guarded.ts'
-import type { Condition, GuardedSort } from '../../../src/plan/guarded-conditions.ts'
-import type { CompositeShape, ItemShape, ListShape, Plan } from '../../../src/plan/plan.ts'
-import type { Run } from '../../../src/plan/run.ts'
+} from '../../../src/engine/plan/guarded.ts'
+import type { Condition, GuardedSort } from '../../../src/engine/plan/guarded-conditions.ts'
+import type { CompositeShape, ItemShape, ListShape, Plan } from '../../../src/engine/plan/plan.ts'
+import type { Run } from '../../../src/engine/plan/run.ts'
 import { type Principal, system, user } from '../../../src/base/principal.ts'
 import { createRest } from '../../../src/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'

@@ -4,8 +4,8 @@
  */
 import { checkModel } from '../../../src/model/check/check.ts'
 import { user } from '../../../src/base/principal.ts'
-import { openPostgres } from '../../../src/store/postgres/postgres.ts'
-import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
+import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { openHarness } from '../../contract/rest/harness.ts'
 import tracker from './tracker.ts'
 

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { createGuard } from '../../../src/plan/guard/guard.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import { user } from '../../../src/base/principal.ts'
-import { QueryStatistics } from '../../../src/store/advice/statistics.ts'
-import type { PlanAccess, PlanTree } from '../../../src/store/plans/steps.ts'
+import { QueryStatistics } from '../../../src/engine/store/advice/statistics.ts'
+import type { PlanAccess, PlanTree } from '../../../src/engine/store/plans/steps.ts'
 import { blog, listOfPosts } from '../blog.ts'
 
 setFlagsFromString('--expose-gc')

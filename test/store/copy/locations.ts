@@ -1,5 +1,5 @@
 /** The sources and targets of copies. */
-import type { DatabaseLocation } from '../../../src/store/copy/copy.ts'
+import type { DatabaseLocation } from '../../../src/engine/store/copy/copy.ts'
 
 export const sqliteLocation = (file: string): DatabaseLocation => ({
   location: file,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
-import type { Store } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import { blog, Client } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 
 const program = `
-import { IdlePruning } from '${import.meta.resolve('../../../src/store/log/idle-pruning.ts')}'
+import { IdlePruning } from '${import.meta.resolve('../../../src/engine/store/log/idle-pruning.ts')}'
 const { promise: stepped, resolve } = Promise.withResolvers()
 const pruning = new IdlePruning({ intervalMs: 1, step: async () => { resolve(); return true } })
 const waiting = setTimeout(() => {}, 1000)

@@ -2,9 +2,9 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { prunableOf, type Retention } from '../../../src/store/log/pruning.ts'
-import { connect } from '../../../src/store/schema/postgres/session.ts'
-import type { Store } from '../../../src/store/store.ts'
+import { prunableOf, type Retention } from '../../../src/engine/store/log/pruning.ts'
+import { connect } from '../../../src/engine/store/schema/postgres/session.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import { testOfOthers } from '../../chosen.ts'
 import { blog, Client } from '../blog.ts'
 import { databaseKinds, postgres, type TestDatabase } from '../databases.ts'

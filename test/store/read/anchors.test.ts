@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { GuardedList } from '../../../src/plan/guarded.ts'
-import type { PageWindow } from '../../../src/plan/plan.ts'
-import { Anchors, ListCache, listCacheOptions } from '../../../src/store/read/list-cache.ts'
-import { Versions } from '../../../src/store/versions.ts'
+import type { GuardedList } from '../../../src/engine/plan/guarded.ts'
+import type { PageWindow } from '../../../src/engine/plan/plan.ts'
+import { Anchors, ListCache, listCacheOptions } from '../../../src/engine/store/read/list-cache.ts'
+import { Versions } from '../../../src/engine/store/versions.ts'
 
 const window: PageWindow = { kind: 'page', offset: 0, limit: 1, total: 'exact' }
 

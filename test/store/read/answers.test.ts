@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import type { ItemAnswer } from '../../../src/plan/answer.ts'
-import { Answers, answerKey } from '../../../src/store/read/answers.ts'
+import type { ItemAnswer } from '../../../src/engine/plan/answer.ts'
+import { Answers, answerKey } from '../../../src/engine/store/read/answers.ts'
 
 const item = (text: string | null): ItemAnswer => ({ kind: 'item', text })
 

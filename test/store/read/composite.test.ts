@@ -2,14 +2,14 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGuard } from '../../../src/plan/guard/guard.ts'
-import { orderById, totalOrder } from '../../../src/plan/order.ts'
-import type { CompositeShape, Root, Selected } from '../../../src/plan/plan.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { orderById, totalOrder } from '../../../src/engine/plan/order.ts'
+import type { CompositeShape, Root, Selected } from '../../../src/engine/plan/plan.ts'
 import { anonymous, system, user } from '../../../src/base/principal.ts'
-import { compositeSql } from '../../../src/store/sql/composite.ts'
-import { postgres } from '../../../src/store/sql/postgres.ts'
-import { sqlite } from '../../../src/store/sql/sqlite.ts'
-import { compile } from '../../../src/store/sql/writer.ts'
+import { compositeSql } from '../../../src/engine/store/sql/composite.ts'
+import { postgres } from '../../../src/engine/store/sql/postgres.ts'
+import { sqlite } from '../../../src/engine/store/sql/sqlite.ts'
+import { compile } from '../../../src/engine/store/sql/writer.ts'
 import { admin, either, owner, signedIn, smallModel } from '../../plan/small-model.ts'
 
 const open = createGuard(smallModel())

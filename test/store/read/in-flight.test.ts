@@ -1,9 +1,9 @@
 /** Identical reads in progress: which of them share a query. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from '../../../src/store/read/answers.ts'
-import { ReadsByCaller, type ReadsInFlight } from '../../../src/store/read/in-flight.ts'
-import { JoinedReads } from '../../../src/store/read/joined-reads.ts'
+import type { Answer } from '../../../src/engine/store/read/answers.ts'
+import { ReadsByCaller, type ReadsInFlight } from '../../../src/engine/store/read/in-flight.ts'
+import { JoinedReads } from '../../../src/engine/store/read/joined-reads.ts'
 
 /** A query that the test answers. */
 interface Query {

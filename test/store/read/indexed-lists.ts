@@ -16,8 +16,8 @@ import { checkModel } from '../../../src/model/check/check.ts'
 import type { IndexDeclaration } from '../../../src/model/declaration.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { type TotalOrder, totalOrder } from '../../../src/plan/order.ts'
-import type { Bind } from '../../../src/store/sql/writer.ts'
+import { type TotalOrder, totalOrder } from '../../../src/engine/plan/order.ts'
+import type { Bind } from '../../../src/engine/store/sql/writer.ts'
 
 /** A model of posts with these indexes and this read rule. */
 export function postsWith(indexes: readonly IndexDeclaration[], read: AccessRule = anyone): Model {

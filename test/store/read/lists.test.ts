@@ -1,12 +1,12 @@
 /** How a list answer is made from rows: the end of a page and the start of the next. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { always } from '../../../src/plan/condition.ts'
-import type { GuardedSort } from '../../../src/plan/guarded-conditions.ts'
-import type { PageWindow, TotalMode } from '../../../src/plan/plan.ts'
-import { absent, cursorAnswer, pageAnswer } from '../../../src/store/read/lists.ts'
-import { estimated } from '../../../src/store/sql/estimate.ts'
-import { stampOf, Versions } from '../../../src/store/versions.ts'
+import { always } from '../../../src/engine/plan/condition.ts'
+import type { GuardedSort } from '../../../src/engine/plan/guarded-conditions.ts'
+import type { PageWindow, TotalMode } from '../../../src/engine/plan/plan.ts'
+import { absent, cursorAnswer, pageAnswer } from '../../../src/engine/store/read/lists.ts'
+import { estimated } from '../../../src/engine/store/sql/estimate.ts'
+import { stampOf, Versions } from '../../../src/engine/store/versions.ts'
 import { field, types } from '../../plan/small-model.ts'
 
 const keyOf = (name: string, type: keyof typeof types): GuardedSort => ({

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { totalOrder } from '../../../src/plan/order.ts'
-import type { ListShape } from '../../../src/plan/plan.ts'
+import { totalOrder } from '../../../src/engine/plan/order.ts'
+import type { ListShape } from '../../../src/engine/plan/plan.ts'
 import { user } from '../../../src/base/principal.ts'
-import type { ReadersOptions } from '../../../src/store/sqlite/settings.ts'
+import type { ReadersOptions } from '../../../src/engine/store/sqlite/settings.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
 import { databaseKinds, type TestDatabase } from '../databases.ts'
 

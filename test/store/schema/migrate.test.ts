@@ -16,7 +16,7 @@ import {
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { CollectionOptions } from '../../../src/model/declaration.ts'
 import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'
-import { MigrationError } from '../../../src/store/sqlite/sqlite.ts'
+import { MigrationError } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { type MigrationDatabase, migrationDatabases } from '../../databases/migrations.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
 import { failure } from '../contract.ts'

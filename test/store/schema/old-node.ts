@@ -1,6 +1,6 @@
 /** A node of the older model. It writes until its parent sends `stop`, then reports its writes and failures. */
-import { openPostgres } from '../../../src/store/postgres/postgres.ts'
-import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
+import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { Client } from '../blog.ts'
 import { older } from './rolling-models.ts'
 

@@ -16,14 +16,14 @@ import {
   text,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { createGuard } from '../../../src/plan/guard/guard.ts'
-import { totalOrder } from '../../../src/plan/order.ts'
-import type { ItemShape, ListShape, Sort, UpdateShape } from '../../../src/plan/plan.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { totalOrder } from '../../../src/engine/plan/order.ts'
+import type { ItemShape, ListShape, Sort, UpdateShape } from '../../../src/engine/plan/plan.ts'
 import { system, user } from '../../../src/base/principal.ts'
-import { postgres } from '../../../src/store/sql/postgres.ts'
-import { countSql, itemSql, listSql, type Slice, walkSql } from '../../../src/store/sql/read.ts'
-import { RowAlias } from '../../../src/store/sql/row-alias.ts'
-import { sqlite } from '../../../src/store/sql/sqlite.ts'
+import { postgres } from '../../../src/engine/store/sql/postgres.ts'
+import { countSql, itemSql, listSql, type Slice, walkSql } from '../../../src/engine/store/sql/read.ts'
+import { RowAlias } from '../../../src/engine/store/sql/row-alias.ts'
+import { sqlite } from '../../../src/engine/store/sql/sqlite.ts'
 import {
   changesSql,
   checksSql,
@@ -32,9 +32,9 @@ import {
   referringSql,
   rowSql,
   updateSql,
-} from '../../../src/store/sql/write.ts'
-import { arg, compile, type Sql, slot, sql } from '../../../src/store/sql/writer.ts'
-import { schemaSql } from '../../../src/store/sqlite/sqlite.ts'
+} from '../../../src/engine/store/sql/write.ts'
+import { arg, compile, type Sql, slot, sql } from '../../../src/engine/store/sql/writer.ts'
+import { schemaSql } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { testOfOthers } from '../../chosen.ts'
 import { Client, fields, listOfPosts } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'

@@ -5,9 +5,9 @@ import { anyone, collection, model, owner, related, relation, string, text } fro
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { CollectionOptions } from '../../../src/model/declaration.ts'
 import type { Model } from '../../../src/model/model.ts'
-import type { CreateShape, ListShape } from '../../../src/plan/plan.ts'
+import type { CreateShape, ListShape } from '../../../src/engine/plan/plan.ts'
 import { system, user } from '../../../src/base/principal.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import { Client, fields, listOfPosts, parsed } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 

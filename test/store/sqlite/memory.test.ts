@@ -5,9 +5,9 @@ import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import type { ListShape } from '../../../src/plan/plan.ts'
+import type { ListShape } from '../../../src/engine/plan/plan.ts'
 import { system } from '../../../src/base/principal.ts'
-import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client, fields, listOfPosts, withFile } from '../blog.ts'
 
 setFlagsFromString('--expose-gc')

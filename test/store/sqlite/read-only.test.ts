@@ -6,7 +6,7 @@ import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { openSqlite } from '../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { bin, blog as blogFile } from '../../processes/command.ts'
 import { blog, withFile } from '../blog.ts'
 

@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ApiError } from '../../../src/base/errors.ts'
-import type { AsyncStep, RunStep, StepAnswer } from '../../../src/plan/transaction.ts'
-import { type GuardedInnerStep, runAsyncStep, runAsyncStepSync } from '../../../src/store/write/async-step.ts'
-import type { GuardedPlanStep } from '../../../src/store/write/transaction.ts'
+import type { AsyncStep, RunStep, StepAnswer } from '../../../src/engine/plan/transaction.ts'
+import { type GuardedInnerStep, runAsyncStep, runAsyncStepSync } from '../../../src/engine/store/write/async-step.ts'
+import type { GuardedPlanStep } from '../../../src/engine/store/write/transaction.ts'
 import { createTimeLimit } from '../../../src/base/time-limit.ts'
 
 setFlagsFromString('--expose-gc')

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { user } from '../../../src/base/principal.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import { testOfOthers as test } from '../../chosen.ts'
 import { blog, Client, listOfPosts } from '../blog.ts'
 import { postgres, type TestDatabase } from '../databases.ts'

@@ -1,8 +1,8 @@
 /** A signed-in caller can always reference their own account, readable or not, even if a write has to check many rules. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createGuard } from '../../../src/plan/guard/guard.ts'
-import type { CreateShape, UpdateShape } from '../../../src/plan/plan.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import type { CreateShape, UpdateShape } from '../../../src/engine/plan/plan.ts'
 import { user } from '../../../src/base/principal.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import { seededStores } from '../../databases/seeded-store.ts'

@@ -6,7 +6,7 @@ import { anyone, collection, model, relation, string, users } from '../../../src
 import { checkModel } from '../../../src/model/check/check.ts'
 import { user } from '../../../src/base/principal.ts'
 import type { NewRecord } from '../../../src/base/records.ts'
-import type { Store } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import { testOfOthers } from '../../chosen.ts'
 import { seededStores } from '../../databases/seeded-store.ts'
 import { Client } from '../blog.ts'

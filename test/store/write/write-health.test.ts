@@ -1,7 +1,7 @@
 /** When the readiness check has to write in order to know that changes can be stored. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { WriteHealth } from '../../../src/store/write-health.ts'
+import { WriteHealth } from '../../../src/engine/store/write-health.ts'
 
 /** The counters that threads share. */
 function shared() {

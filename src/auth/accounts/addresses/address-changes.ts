@@ -4,12 +4,12 @@
  * of another account takes effect at once.
  */
 
-import type { RateCounters } from '../../../cluster/cluster.ts'
+import type { RateCounters } from '../../../engine/cluster/cluster.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { canonicalEmail } from '../../../model/fields/email.ts'
-import type { CreateShape, Plan, UpdateShape } from '../../../plan/plan.ts'
-import { requireRecentSignIn } from '../../../plan/recent-sign-in.ts'
-import { type Run, type WriteSteps, writeWith } from '../../../plan/run.ts'
+import type { CreateShape, Plan, UpdateShape } from '../../../engine/plan/plan.ts'
+import { requireRecentSignIn } from '../../../engine/plan/recent-sign-in.ts'
+import { type Run, type WriteSteps, writeWith } from '../../../engine/plan/run.ts'
 import { isAdministrator, type Principal } from '../../../base/principal.ts'
 import type { Records } from '../../../base/records.ts'
 import type { Background } from '../../background.ts'

@@ -1,6 +1,6 @@
 /** The state of an account in numbers, for its first page. All reads are bounded. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { itemShape, listShape, readItem, where } from '../../../plan/system-plans.ts'
+import { itemShape, listShape, readItem, where } from '../../../engine/plan/system-plans.ts'
 import { type AccountState, maxCounted } from '../../pages/account/account.ts'
 import type { RouteParts, Viewer } from './context.ts'
 import { ownItems } from './self-service/self-service.ts'

@@ -2,7 +2,7 @@
 import { formTypes } from '../../../model/fields/field-type.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
-import { namesFor, staticRule } from '../../../plan/guard/guard.ts'
+import { namesFor, staticRule } from '../../../engine/plan/guard/guard.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import { type EnteredField, labelOf } from '../sign-up/sign-up-fields.ts'
 

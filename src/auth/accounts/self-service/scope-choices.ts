@@ -2,7 +2,7 @@
 import { managedCollections } from '../../../model/builtin/managed.ts'
 import { openidScopes } from '../../../model/builtin/builtin.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import { staticRule } from '../../../plan/guard/guard.ts'
+import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import { readableName } from '../sign-up/sign-up-fields.ts'
 

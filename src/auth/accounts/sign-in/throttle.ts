@@ -1,6 +1,6 @@
 /** Limits on attempts that may fail, by account, address and device. */
 import { hash } from 'node:crypto'
-import type { Budget, RateCounters } from '../../../cluster/cluster.ts'
+import type { Budget, RateCounters } from '../../../engine/cluster/cluster.ts'
 
 /** A number of attempts in a window of time. */
 export interface Allowance {

@@ -4,8 +4,8 @@
  */
 
 import { ApiError } from '../../../base/errors.ts'
-import { writeWith } from '../../../plan/run.ts'
-import { createPlan } from '../../../plan/system-plans.ts'
+import { writeWith } from '../../../engine/plan/run.ts'
+import { createPlan } from '../../../engine/plan/system-plans.ts'
 import { system } from '../../../base/principal.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'

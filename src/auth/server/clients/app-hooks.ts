@@ -2,8 +2,8 @@
 
 import { then } from '../../../base/awaitable.ts'
 import { ApiError } from '../../../base/errors.ts'
-import type { CreateHook, Creation, Run, WriteRule } from '../../../plan/run.ts'
-import { itemShape, readItem } from '../../../plan/system-plans.ts'
+import type { CreateHook, Creation, Run, WriteRule } from '../../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../../engine/plan/system-plans.ts'
 import { hasScope, type Principal } from '../../../base/principal.ts'
 import { newClientId } from '../secret.ts'
 import { requireName } from './app-name.ts'

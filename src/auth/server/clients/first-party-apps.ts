@@ -2,9 +2,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../base/errors.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Plan, UpdateShape, WriteShape } from '../../../plan/plan.ts'
-import { type WriteSteps, writeStep } from '../../../plan/run.ts'
-import { itemShape, readItemStep } from '../../../plan/system-plans.ts'
+import type { Plan, UpdateShape, WriteShape } from '../../../engine/plan/plan.ts'
+import { type WriteSteps, writeStep } from '../../../engine/plan/run.ts'
+import { itemShape, readItemStep } from '../../../engine/plan/system-plans.ts'
 import { isAdministrator, type Principal } from '../../../base/principal.ts'
 
 const protectedFields = ['redirect_uris', 'scopes'] as const

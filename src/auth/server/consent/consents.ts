@@ -3,7 +3,7 @@
 import type Provider from 'oidc-provider'
 import type { Context, Grant } from 'oidc-provider'
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import type { RecordChange } from '../../../plan/transaction.ts'
+import type { RecordChange } from '../../../engine/plan/transaction.ts'
 import { hasScope } from '../../../base/principal.ts'
 import type { Records } from '../../../base/records.ts'
 import { appUseId, type LastUses } from '../../last-use.ts'

@@ -3,7 +3,7 @@
  * recent sign-in, as those writes do in a session: with a stolen cookie, an app would be a way around that.
  */
 import type { Context } from 'oidc-provider'
-import { recentSignInMs } from '../../../plan/recent-sign-in.ts'
+import { recentSignInMs } from '../../../engine/plan/recent-sign-in.ts'
 import { requestedScopes } from './claims.ts'
 import { needsNoConsent } from './first-party.ts'
 

@@ -7,9 +7,9 @@ import { confirmAddress, sendNewAddress } from '../../../../src/auth/accounts/ad
 import { finishSignUp, signUp } from '../../../../src/auth/accounts/sign-up/sign-up.ts'
 import { findByEmail, findUser } from '../../../../src/auth/accounts/users.ts'
 import { model, signedIn, users } from '../../../../src/index.ts'
-import type { WriteAnswer } from '../../../../src/plan/answer.ts'
-import type { Plan, WriteShape } from '../../../../src/plan/plan.ts'
-import { createPlan, updateShape } from '../../../../src/plan/system-plans.ts'
+import type { WriteAnswer } from '../../../../src/engine/plan/answer.ts'
+import type { Plan, WriteShape } from '../../../../src/engine/plan/plan.ts'
+import { createPlan, updateShape } from '../../../../src/engine/plan/system-plans.ts'
 import { user } from '../../../../src/base/principal.ts'
 import { type Fixture, withFixture } from '../fixture.ts'
 

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { type Addresses, createAddresses } from '../../../../src/auth/accounts/addresses/addresses.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { Records } from '../../../../src/base/records.ts'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 import { createUsers } from '../../../store/blog.ts'
 

@@ -16,7 +16,7 @@ import { signUp } from '../../../../src/auth/accounts/sign-up/sign-up.ts'
 import { findByEmail, findUser } from '../../../../src/auth/accounts/users.ts'
 import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
 import { hashPassword, verifyPassword } from '../../../../src/auth/password.ts'
-import { updateShape } from '../../../../src/plan/system-plans.ts'
+import { updateShape } from '../../../../src/engine/plan/system-plans.ts'
 import { system } from '../../../../src/base/principal.ts'
 import { confirms, type Fixture, minuteMs, storePasswordHash, withFixture } from '../fixture.ts'
 

@@ -8,7 +8,7 @@ import { secretsIn } from '../../../../src/auth/accounts/sign-in/known-devices.t
 import { createThrottle, signInAllowances } from '../../../../src/auth/accounts/sign-in/throttle.ts'
 import { confirmPassword, signInByCode, signInByPassword } from '../../../../src/auth/accounts/sign-in/sign-in.ts'
 import { signUp } from '../../../../src/auth/accounts/sign-up/sign-up.ts'
-import { memoryCounters } from '../../../../src/cluster/memory-counters.ts'
+import { memoryCounters } from '../../../../src/engine/cluster/memory-counters.ts'
 import { type Browser, type Form, formsOf, type Page } from '../../../conformance/oauth/browser.ts'
 import { withFixture as withService } from '../../../conformance/oauth/server.ts'
 import { type Fixture, minuteMs, withFixture } from '../fixture.ts'

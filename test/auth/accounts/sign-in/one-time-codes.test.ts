@@ -5,7 +5,7 @@ import { Secret, TOTP } from 'otpauth'
 import { createOneTimeCodes } from '../../../../src/auth/accounts/sign-in/one-time-codes.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { forwarding } from '../../../../src/base/records.ts'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 import { createUsers } from '../../../store/blog.ts'
 

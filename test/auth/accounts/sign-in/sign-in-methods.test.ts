@@ -10,7 +10,7 @@ import {
 } from '../../../../src/auth/accounts/sign-in/sign-in-methods.ts'
 import { createUser } from '../../../../src/auth/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { createGuard } from '../../../../src/plan/guard/guard.ts'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/serve/store.ts'
 import blog from '../../../models/blog.ts'
 import { databaseKinds } from '../../../store/databases.ts'

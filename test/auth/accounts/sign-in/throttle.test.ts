@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { createThrottle } from '../../../../src/auth/accounts/sign-in/throttle.ts'
-import type { RateCounters } from '../../../../src/cluster/cluster.ts'
-import { memoryCounters } from '../../../../src/cluster/memory-counters.ts'
+import type { RateCounters } from '../../../../src/engine/cluster/cluster.ts'
+import { memoryCounters } from '../../../../src/engine/cluster/memory-counters.ts'
 
 const allowances = {
   pair: { attempts: 3, windowSeconds: 60 },

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createApps } from '../../../../src/auth/server/clients/apps.ts'
-import type { Run } from '../../../../src/plan/run.ts'
+import type { Run } from '../../../../src/engine/plan/run.ts'
 
 /** A database of one app, which responds on demand and counts its look-ups. */
 function open() {

@@ -9,8 +9,8 @@ import {
 } from '../../../../src/auth/server/clients/app-secrets.ts'
 import { type AppSecretRow, appById } from '../../../../src/auth/server/clients/apps.ts'
 import { secretHash } from '../../../../src/auth/server/secret.ts'
-import { writeWith } from '../../../../src/plan/run.ts'
-import { createPlan } from '../../../../src/plan/system-plans.ts'
+import { writeWith } from '../../../../src/engine/plan/run.ts'
+import { createPlan } from '../../../../src/engine/plan/system-plans.ts'
 import { system } from '../../../../src/base/principal.ts'
 import { chosen } from '../../../chosen.ts'
 import {

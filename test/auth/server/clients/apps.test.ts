@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createBySystem } from '../../../../src/auth/bootstrap.ts'
 import { rotateKeys } from '../../../../src/auth/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { createGuard } from '../../../../src/plan/guard/guard.ts'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/serve/store.ts'
 import { earlyInMinute } from '../../../cluster/window.ts'
 import {

@@ -8,7 +8,7 @@ import { Consents, loadGrant } from '../../../../src/auth/server/consent/consent
 import { grantHash } from '../../../../src/auth/server/tokens/deny-list.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { forwarding } from '../../../../src/base/records.ts'
-import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 
 let store: SqliteStore

@@ -9,7 +9,7 @@ import { secretHash } from '../../../../src/auth/server/secret.ts'
 import { accountEndRecord, signInTime } from '../../../../src/auth/server/sessions/session-ends.ts'
 import { Sessions } from '../../../../src/auth/server/sessions/sessions.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-adapter-'))

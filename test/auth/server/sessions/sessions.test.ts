@@ -5,7 +5,7 @@ import { LastUses } from '../../../../src/auth/last-use.ts'
 import { isEnded } from '../../../../src/auth/server/sessions/session-ends.ts'
 import { Sessions } from '../../../../src/auth/server/sessions/sessions.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { openSqlite, type SqliteStore } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite, type SqliteStore } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 import { createUsers } from '../../../store/blog.ts'
 

@@ -14,7 +14,7 @@ import {
   rotateKeys,
 } from '../../../../src/auth/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'
 import { databaseKinds } from '../../../store/databases.ts'
 

@@ -1,10 +1,10 @@
 /** Pipelines to a replica rely on this: all statements after a COMMIT share one later snapshot. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Connection } from '../../../../src/store/postgres/connections/connection.ts'
-import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
-import { sql } from '../../../../src/store/sql/writer.ts'
-import { noInputs } from '../../../../src/store/values.ts'
+import { Connection } from '../../../../src/engine/store/postgres/connections/connection.ts'
+import { statementOf } from '../../../../src/engine/store/postgres/connections/statement.ts'
+import { sql } from '../../../../src/engine/store/sql/writer.ts'
+import { noInputs } from '../../../../src/engine/store/values.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
 import { until } from '../../../databases/replicated.ts'
 

@@ -1,12 +1,12 @@
 /** A connection without a database: a test supplies the results, and the statements are recorded. */
 
-import type { Connection } from '../../../../src/store/postgres/connections/connection.ts'
-import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
+import type { Connection } from '../../../../src/engine/store/postgres/connections/connection.ts'
+import { ConnectionLost } from '../../../../src/engine/store/postgres/connections/failure.ts'
 import type {
   BoundStatement,
   DataRows,
   PipelineResult,
-} from '../../../../src/store/postgres/connections/statement.ts'
+} from '../../../../src/engine/store/postgres/connections/statement.ts'
 
 /** Returns rows or an error; undefined means no rows. */
 export type Answer = (text: string) => DataRows | Error | Promise<DataRows | Error | undefined> | undefined

@@ -1,13 +1,13 @@
 /** Answers that may have many times too many bytes are measured before they are read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { AnswerBound } from '../../../../src/plan/answer-bound.ts'
+import { AnswerBound } from '../../../../src/engine/plan/answer-bound.ts'
 import {
   type BoundStatement,
   type DataRows,
   statementOf,
-} from '../../../../src/store/postgres/connections/statement.ts'
-import { boundedQueries } from '../../../../src/store/postgres/read/bounded.ts'
+} from '../../../../src/engine/store/postgres/connections/statement.ts'
+import { boundedQueries } from '../../../../src/engine/store/postgres/read/bounded.ts'
 
 const limits = { readBytes: 1000, writeBytes: 1000 }
 const measure = statementOf(['SELECT 1'])

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type DataRows, statementOf } from '../../../../src/store/postgres/connections/statement.ts'
-import { LockedReads } from '../../../../src/store/postgres/read/locked-reads.ts'
-import { sql } from '../../../../src/store/sql/writer.ts'
-import { noInputs } from '../../../../src/store/values.ts'
+import { type DataRows, statementOf } from '../../../../src/engine/store/postgres/connections/statement.ts'
+import { LockedReads } from '../../../../src/engine/store/postgres/read/locked-reads.ts'
+import { sql } from '../../../../src/engine/store/sql/writer.ts'
+import { noInputs } from '../../../../src/engine/store/values.ts'
 
 const query = statementOf(sql`SELECT * FROM "locks"`).with(noInputs)
 

@@ -1,24 +1,24 @@
 /** The answer cache of PostgreSQL, without a database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ItemAnswer } from '../../../../src/plan/answer.ts'
-import { defaultAnswerLimits } from '../../../../src/plan/answer-bound.ts'
-import { createGuard } from '../../../../src/plan/guard/guard.ts'
-import type { ItemShape } from '../../../../src/plan/plan.ts'
+import type { ItemAnswer } from '../../../../src/engine/plan/answer.ts'
+import { defaultAnswerLimits } from '../../../../src/engine/plan/answer-bound.ts'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
+import type { ItemShape } from '../../../../src/engine/plan/plan.ts'
 import { type Principal, user } from '../../../../src/base/principal.ts'
-import type { DataRows } from '../../../../src/store/postgres/connections/statement.ts'
-import { PostgresReads, type ReadOptions } from '../../../../src/store/postgres/read/reads.ts'
+import type { DataRows } from '../../../../src/engine/store/postgres/connections/statement.ts'
+import { PostgresReads, type ReadOptions } from '../../../../src/engine/store/postgres/read/reads.ts'
 import {
   enforcedSecurity,
   noSecurity,
   type Security,
-} from '../../../../src/store/postgres/row-security/security.ts'
-import type { Checks } from '../../../../src/store/postgres/versions/checks.ts'
-import { Answers } from '../../../../src/store/read/answers.ts'
-import { listCacheOptions } from '../../../../src/store/read/list-cache.ts'
-import { Reader } from '../../../../src/store/read/reader.ts'
-import type { WaitingCallers } from '../../../../src/store/read/waiting-callers.ts'
-import { Versions } from '../../../../src/store/versions.ts'
+} from '../../../../src/engine/store/postgres/row-security/security.ts'
+import type { Checks } from '../../../../src/engine/store/postgres/versions/checks.ts'
+import { Answers } from '../../../../src/engine/store/read/answers.ts'
+import { listCacheOptions } from '../../../../src/engine/store/read/list-cache.ts'
+import { Reader } from '../../../../src/engine/store/read/reader.ts'
+import type { WaitingCallers } from '../../../../src/engine/store/read/waiting-callers.ts'
+import { Versions } from '../../../../src/engine/store/versions.ts'
 import { blog, fields } from '../../blog.ts'
 
 const shape: ItemShape = { kind: 'item', collection: 'posts', id: 0, select: fields('id', 'title') }

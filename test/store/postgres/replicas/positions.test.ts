@@ -1,7 +1,7 @@
 /** The WAL position that a replica must have replayed for a read. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Positions } from '../../../../src/store/postgres/replicas/positions.ts'
+import { Positions } from '../../../../src/engine/store/postgres/replicas/positions.ts'
 
 const unknown = Number.POSITIVE_INFINITY
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { user } from '../../../../src/base/principal.ts'
-import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
+import { openPostgres } from '../../../../src/engine/store/postgres/postgres.ts'
 import { urlFor } from '../../../databases/ordinary.ts'
 import { query } from '../../../databases/postgres.ts'
 import { startStandbys, until, untilCaughtUp } from '../../../databases/replicated.ts'

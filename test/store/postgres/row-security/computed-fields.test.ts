@@ -15,7 +15,7 @@ import {
   users,
   when,
 } from '../../../../src/index.ts'
-import { createGuard } from '../../../../src/plan/guard/guard.ts'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { user } from '../../../../src/base/principal.ts'
 import { seededStores } from '../../../databases/seeded-store.ts'
 

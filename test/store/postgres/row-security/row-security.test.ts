@@ -20,21 +20,21 @@ import { checkModel } from '../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { Collection, Model } from '../../../../src/model/model.ts'
 import type { Rule } from '../../../../src/model/rule/rule.ts'
-import type { ListAnswer } from '../../../../src/plan/answer.ts'
-import { createGuard } from '../../../../src/plan/guard/guard.ts'
-import { orderById } from '../../../../src/plan/order.ts'
-import type { ListShape, Plan, WriteShape } from '../../../../src/plan/plan.ts'
-import { deleteShape, updateShape } from '../../../../src/plan/system-plans.ts'
+import type { ListAnswer } from '../../../../src/engine/plan/answer.ts'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
+import { orderById } from '../../../../src/engine/plan/order.ts'
+import type { ListShape, Plan, WriteShape } from '../../../../src/engine/plan/plan.ts'
+import { deleteShape, updateShape } from '../../../../src/engine/plan/system-plans.ts'
 import { anonymous, app, type Principal, system, user } from '../../../../src/base/principal.ts'
 import {
   createSecurity,
   enforcedSecurity,
   noActor,
   settings,
-} from '../../../../src/store/postgres/row-security/security.ts'
-import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
-import type { Store } from '../../../../src/store/store.ts'
-import { serviceActor } from '../../../../src/store/values.ts'
+} from '../../../../src/engine/store/postgres/row-security/security.ts'
+import { openPostgres } from '../../../../src/engine/store/postgres/postgres.ts'
+import type { Store } from '../../../../src/engine/store/store.ts'
+import { serviceActor } from '../../../../src/engine/store/values.ts'
 import {
   dropUser,
   newUser,

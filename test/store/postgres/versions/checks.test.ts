@@ -1,11 +1,11 @@
 /** How the result of a check changes the versions, without a database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Pool } from '../../../../src/store/postgres/connections/pool.ts'
-import type { BoundStatement, DataRow } from '../../../../src/store/postgres/connections/statement.ts'
-import { Checks, isTouched } from '../../../../src/store/postgres/versions/checks.ts'
-import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
-import { Versions } from '../../../../src/store/versions.ts'
+import type { Pool } from '../../../../src/engine/store/postgres/connections/pool.ts'
+import type { BoundStatement, DataRow } from '../../../../src/engine/store/postgres/connections/statement.ts'
+import { Checks, isTouched } from '../../../../src/engine/store/postgres/versions/checks.ts'
+import { CacheLease } from '../../../../src/engine/store/postgres/versions/lease.ts'
+import { Versions } from '../../../../src/engine/store/versions.ts'
 
 /** The result of a check: a snapshot, the transactions since the previous one, and the names that each touched. */
 function row(snapshot: string, commits: Readonly<Record<string, readonly string[]>>, isLost = 0): DataRow {

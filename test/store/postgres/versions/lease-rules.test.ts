@@ -1,10 +1,10 @@
 /** The rules of the lease, each in isolation and without a database; `lease.test.ts` shows their effect. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ConnectionLost } from '../../../../src/store/postgres/connections/failure.ts'
-import type { DataRow } from '../../../../src/store/postgres/connections/statement.ts'
-import { CacheLease } from '../../../../src/store/postgres/versions/lease.ts'
-import { leaseMs, noticeMs } from '../../../../src/store/schema/postgres/session.ts'
+import { ConnectionLost } from '../../../../src/engine/store/postgres/connections/failure.ts'
+import type { DataRow } from '../../../../src/engine/store/postgres/connections/statement.ts'
+import { CacheLease } from '../../../../src/engine/store/postgres/versions/lease.ts'
+import { leaseMs, noticeMs } from '../../../../src/engine/store/schema/postgres/session.ts'
 import { stubConnection } from '../connections/stub-connection.ts'
 
 /** When the question was sent. */

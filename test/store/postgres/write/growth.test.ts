@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiError } from '../../../../src/base/errors.ts'
-import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
+import { openPostgres } from '../../../../src/engine/store/postgres/postgres.ts'
 import { query, withPostgres } from '../../../databases/postgres.ts'
 import { blog, Client } from '../../blog.ts'
 

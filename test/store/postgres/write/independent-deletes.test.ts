@@ -10,7 +10,7 @@ import {
   relation,
   text,
 } from '../../../../src/index.ts'
-import { independentDeletes } from '../../../../src/store/postgres/write/independent-deletes.ts'
+import { independentDeletes } from '../../../../src/engine/store/postgres/write/independent-deletes.ts'
 
 const access = { read: anyone, create: anyone, delete: anyone }
 

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { inLockOrder, runConcurrently } from '../../../../src/store/postgres/write/lock-order.ts'
+import { inLockOrder, runConcurrently } from '../../../../src/engine/store/postgres/write/lock-order.ts'
 
 const waiting = (name: string, key: string | undefined, runsAlone = false) => ({
   name,

@@ -1,8 +1,8 @@
 /** The order in which queued writes start: no other write waits for the long ones. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { OwnTransaction, QueuedWrite } from '../../../../src/store/postgres/write/group.ts'
-import { WriteQueues } from '../../../../src/store/postgres/write/queues.ts'
+import type { OwnTransaction, QueuedWrite } from '../../../../src/engine/store/postgres/write/group.ts'
+import { WriteQueues } from '../../../../src/engine/store/postgres/write/queues.ts'
 
 const own: OwnTransaction = { isSnapshot: false, locks: () => [], isLong: false }
 const long: OwnTransaction = { isSnapshot: true, locks: () => [], isLong: true }

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import pg from 'pg'
-import { statementOf } from '../../../../src/store/postgres/connections/statement.ts'
-import { Transaction } from '../../../../src/store/postgres/connections/transaction.ts'
-import { Scope } from '../../../../src/store/postgres/write/scope.ts'
-import { sql } from '../../../../src/store/sql/writer.ts'
-import { noInputs } from '../../../../src/store/values.ts'
-import type { ItemChange } from '../../../../src/store/write/event.ts'
+import { statementOf } from '../../../../src/engine/store/postgres/connections/statement.ts'
+import { Transaction } from '../../../../src/engine/store/postgres/connections/transaction.ts'
+import { Scope } from '../../../../src/engine/store/postgres/write/scope.ts'
+import { sql } from '../../../../src/engine/store/sql/writer.ts'
+import { noInputs } from '../../../../src/engine/store/values.ts'
+import type { ItemChange } from '../../../../src/engine/store/write/event.ts'
 import { stubConnection } from '../connections/stub-connection.ts'
 
 const change = statementOf(sql`INSERT INTO "things" VALUES (1)`)

@@ -23,14 +23,14 @@ import { checkModel } from '../../../../src/model/check/check.ts'
 import type { FieldDeclarations } from '../../../../src/model/fields/declared.ts'
 import type { Model } from '../../../../src/model/model.ts'
 import { user } from '../../../../src/base/principal.ts'
-import { copyDatabase } from '../../../../src/store/copy/copy.ts'
-import { openPostgres } from '../../../../src/store/postgres/postgres.ts'
+import { copyDatabase } from '../../../../src/engine/store/copy/copy.ts'
+import { openPostgres } from '../../../../src/engine/store/postgres/postgres.ts'
 import {
   applyPostgres,
   planPostgres,
   postgresSchemaSql,
-} from '../../../../src/store/schema/postgres/migrate.ts'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+} from '../../../../src/engine/store/schema/postgres/migrate.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { type OrdinaryDatabase, withOrdinaryDatabase } from '../../../databases/ordinary.ts'
 import { query } from '../../../databases/postgres.ts'
 import { Client, fields, listOfPosts } from '../../blog.ts'

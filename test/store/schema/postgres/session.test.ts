@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
-import { connect } from '../../../../src/store/schema/postgres/session.ts'
-import { MigrationError } from '../../../../src/store/schema/refusal.ts'
+import { connect } from '../../../../src/engine/store/schema/postgres/session.ts'
+import { MigrationError } from '../../../../src/engine/store/schema/refusal.ts'
 
 /** A message of the PostgreSQL protocol (https://www.postgresql.org/docs/15/protocol-message-formats.html). */
 function message(type: string, body: Buffer): Buffer {

@@ -1,6 +1,6 @@
 /** A process that writes or reads the title of an item on request of its parent. */
 import { system } from '../../../../src/base/principal.ts'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client } from '../../blog.ts'
 
 interface Message {

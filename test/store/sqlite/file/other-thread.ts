@@ -1,6 +1,6 @@
 /** A thread that changes a title on request and signals this in shared memory, since the waiting thread may be blocked. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client } from '../../blog.ts'
 import { threadsIn } from './other-threads.ts'
 

@@ -1,5 +1,5 @@
 /** Threads that share the number of their commits, but no lock. */
-import type { OtherThreads } from '../../../../src/store/sqlite/file/other-threads.ts'
+import type { OtherThreads } from '../../../../src/engine/store/sqlite/file/other-threads.ts'
 
 export function threadsIn(words: Int32Array): OtherThreads {
   return {

@@ -1,9 +1,9 @@
 /** Probes whether changes can be stored while another process writes to the file, with a clock that the test sets. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Connection } from '../../../../src/store/sqlite/connection.ts'
-import { WriteProbes } from '../../../../src/store/sqlite/file/write-probes.ts'
-import { WriteHealth } from '../../../../src/store/write-health.ts'
+import type { Connection } from '../../../../src/engine/store/sqlite/connection.ts'
+import { WriteProbes } from '../../../../src/engine/store/sqlite/file/write-probes.ts'
+import { WriteHealth } from '../../../../src/engine/store/write-health.ts'
 
 const BUSY = 5
 const IOERR_FSYNC = 1034

@@ -6,10 +6,10 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setImmediate as turnOfTheLoop } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { totalOrder } from '../../../../src/plan/order.ts'
-import type { ListShape } from '../../../../src/plan/plan.ts'
+import { totalOrder } from '../../../../src/engine/plan/order.ts'
+import type { ListShape } from '../../../../src/engine/plan/plan.ts'
 import { system, user } from '../../../../src/base/principal.ts'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client, listOfPosts, withFile } from '../../blog.ts'
 
 const program = fileURLToPath(new URL('other-process.ts', import.meta.url))

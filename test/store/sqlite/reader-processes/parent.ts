@@ -1,7 +1,7 @@
 /** A program with two reader processes, both in an endless statement. It reports their ids and waits to be killed. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { FileIdentity } from '../../../../src/store/sqlite/file/identity.ts'
-import { ReaderPool } from '../../../../src/store/sqlite/reader-processes/pool.ts'
+import { FileIdentity } from '../../../../src/engine/store/sqlite/file/identity.ts'
+import { ReaderPool } from '../../../../src/engine/store/sqlite/reader-processes/pool.ts'
 
 const file = process.argv[2] ?? ''
 const processOptions = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }

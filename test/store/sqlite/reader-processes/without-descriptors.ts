@@ -1,7 +1,7 @@
 /** A program that exhausts its file descriptors, reads, frees them and reads again. It prints both results. */
 import { closeSync, openSync } from 'node:fs'
-import { FileIdentity } from '../../../../src/store/sqlite/file/identity.ts'
-import { ReaderPool } from '../../../../src/store/sqlite/reader-processes/pool.ts'
+import { FileIdentity } from '../../../../src/engine/store/sqlite/file/identity.ts'
+import { ReaderPool } from '../../../../src/engine/store/sqlite/reader-processes/pool.ts'
 
 const file = process.argv[2] ?? ''
 const processOptions = { file, identities: new FileIdentity(file).expected, busyTimeoutMs: 1000 }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { openSqlite } from '../../../../src/store/sqlite/sqlite.ts'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, Client, withFile } from '../../blog.ts'
 import { failure } from '../../contract.ts'
 

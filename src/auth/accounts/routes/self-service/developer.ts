@@ -1,8 +1,8 @@
 /** `/account/developer`: a user's OAuth apps and their secrets. */
 import type { Reply } from '../../../../base/call.ts'
 import { ApiError } from '../../../../base/errors.ts'
-import { orderById, reversed } from '../../../../plan/order.ts'
-import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
+import { orderById, reversed } from '../../../../engine/plan/order.ts'
+import { itemShape, listShape, where } from '../../../../engine/plan/system-plans.ts'
 import {
   appPage,
   deleteAppPage,

@@ -1,9 +1,9 @@
 /** `/account/keys`: a user's API keys. */
 import type { Reply } from '../../../../base/call.ts'
 import { ApiError } from '../../../../base/errors.ts'
-import { staticRule } from '../../../../plan/guard/guard.ts'
-import { orderById, reversed } from '../../../../plan/order.ts'
-import { itemShape, listShape, where } from '../../../../plan/system-plans.ts'
+import { staticRule } from '../../../../engine/plan/guard/guard.ts'
+import { orderById, reversed } from '../../../../engine/plan/order.ts'
+import { itemShape, listShape, where } from '../../../../engine/plan/system-plans.ts'
 import { type AccessClass, allowedScopes, hasScope } from '../../../../base/principal.ts'
 import { creatorsOf, descendantsOf, type KeyCreator } from '../../../keys/origin.ts'
 import { type LastUse, lastUsesOf } from '../../../last-use.ts'

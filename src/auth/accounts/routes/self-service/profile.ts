@@ -3,7 +3,7 @@
 import type { Reply } from '../../../../base/call.ts'
 import { canonicalEmail } from '../../../../model/fields/email.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
-import { itemShape } from '../../../../plan/system-plans.ts'
+import { itemShape } from '../../../../engine/plan/system-plans.ts'
 import { profilePage } from '../../../pages/account/profile.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'
 import { formName } from '../../../pages/components/model-field.ts'

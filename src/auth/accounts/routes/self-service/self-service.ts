@@ -2,7 +2,7 @@
 import type { Reply } from '../../../../base/call.ts'
 import { ApiError } from '../../../../base/errors.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
-import { recentSignInMs } from '../../../../plan/recent-sign-in.ts'
+import { recentSignInMs } from '../../../../engine/plan/recent-sign-in.ts'
 import { sessionPrincipal } from '../../../session-principal.ts'
 import { type CreatedItem, OwnItems } from '../../self-service/own-items.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'

@@ -2,7 +2,7 @@
 import type { Reply } from '../../../../base/call.ts'
 import { webhookTypes } from '../../../../model/builtin/webhooks.ts'
 import type { Model } from '../../../../model/model.ts'
-import { staticRule } from '../../../../plan/guard/guard.ts'
+import { staticRule } from '../../../../engine/plan/guard/guard.ts'
 import type { AccessClass } from '../../../../base/principal.ts'
 import { type EventGroup, type WebhookForm, webhookFormPage } from '../../../pages/account/webhook-form.ts'
 import { type FormFaults, noFaults } from '../../../pages/components/form.ts'

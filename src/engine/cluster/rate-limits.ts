@@ -1,0 +1,137 @@
+/** Rate limits: the budget from which a request draws, and the headers that state what remains. */
+import { isIPv6 } from 'node:net'
+import { ApiError } from '../../base/errors.ts'
+import type { Principal } from '../../base/principal.ts'
+import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
+
+/** Requests per window; `off` counts nothing. */
+export interface RateLimitSettings {
+  readonly user: number | 'off'
+  readonly address: number | 'off'
+}
+
+/** Carries the headers to the reply, also to that of an error. */
+export interface RateLimited {
+  /** Header lines, each with its end (RFC 9112, 5). */
+  headerLines: string
+  /** The budget after the last draw. */
+  budget?: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
+}
+
+export interface RateLimits {
+  /** Draws `cost` requests, one by default. Throws RATE_LIMITED if fewer remain. */
+  draw(principal: Principal, answer: RateLimited, cost?: number): undefined | Promise<undefined>
+  /** Draws one request for each whole mebibyte of a reply. Never throws: if fewer remain, it draws those, and the reply is sent. */
+  drawForReply(principal: Principal, answer: RateLimited, reply: string): undefined | Promise<undefined>
+  /** Draws a page from its own budget, of as many pages as an address may send requests. Throws RATE_LIMITED if none is left. */
+  drawPage(principal: Principal, answer: RateLimited): undefined | Promise<undefined>
+  /** Gives back one request that should not count. */
+  give(principal: Principal): void
+  /** How many requests were refused. */
+  readonly counts: { refused: number }
+}
+
+/** The address to which a budget belongs: an IPv4 address, or the /64 network of an IPv6 address, which usually belongs to one customer. */
+export function budgetAddress(address: string): string {
+  if (!address.includes(':') || !isIPv6(address)) return address
+  const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
+  const before = head === '' ? [] : head.split(':')
+  const after = tail === undefined || tail === '' ? [] : tail.split(':')
+  const zeros = Array.from({ length: Math.max(0, 8 - before.length - after.length) }, () => '0')
+  const groups = [...before, ...zeros, ...after].slice(0, 4)
+  return `${groups.map(group => Number.parseInt(group, 16).toString(16)).join(':')}::/64`
+}
+
+/** One kind of budget, and the constant parts of its headers. */
+interface Policy {
+  readonly limit: number
+  readonly start: string
+  readonly middle: string
+  readonly end: string
+}
+
+function createPolicy(name: string, limit: number | 'off'): Policy | undefined {
+  if (limit === 'off') return undefined
+  return {
+    limit,
+    start: `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: `,
+    middle: `\r\nRateLimit: "${name}";r=`,
+    end: `\r\nRateLimit-Policy: "${name}";q=${limit};w=${defaultWindowSeconds}\r\n`,
+  }
+}
+
+/**
+ * The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. `RateLimit` also has the names of its
+ * drafts up to 07, as parameters, which the newer draft ignores: the parser that clients use, ratelimit-header-parser 0.1.0,
+ * knows only those, and reads no other header where it finds `RateLimit`.
+ */
+function headerLines(budget: Budget, { limit, start, middle, end }: Policy, now: number): string {
+  const { remaining, resetAt } = budget
+  const seconds = secondsLeft(budget, now)
+  return `${start}${remaining}\r\nX-RateLimit-Reset: ${resetAt}${middle}${remaining};t=${seconds};limit=${limit};remaining=${remaining};reset=${seconds}${end}`
+}
+
+function secondsLeft({ resetAt }: Budget, now: number): number {
+  return Math.max(1, resetAt - Math.floor(now / 1000))
+}
+
+const mebibyte = 1024 * 1024
+
+/** Rounded down. A character has at most three bytes. */
+function mebibytesOf(text: string): number {
+  return 3 * text.length < mebibyte ? 0 : Math.floor(Buffer.byteLength(text) / mebibyte)
+}
+
+export function createRateLimits(
+  settings: RateLimitSettings,
+  counters: RateCounters,
+  now = Date.now,
+): RateLimits {
+  const userPolicy = createPolicy('user', settings.user)
+  const addressPolicy = createPolicy('address', settings.address)
+  const pagePolicy = createPolicy('page', settings.address)
+  const counts = { refused: 0 }
+  const show = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
+    answer.headerLines = headerLines(budget, policy, now())
+    answer.budget = budget
+  }
+  const settle = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
+    show(budget, policy, answer)
+    if (budget.granted) return
+    counts.refused++
+    const seconds = secondsLeft(budget, now())
+    throw new ApiError(
+      'RATE_LIMITED',
+      `The limit of ${policy.limit} requests per minute is used up: try again in ${seconds} s.`,
+      { headers: { 'Retry-After': String(seconds) } },
+    )
+  }
+  const policyFor = ({ userId, budgetKey }: Principal) =>
+    userId === null && !budgetKey.startsWith('app:') ? addressPolicy : userPolicy
+  const take = (key: string, policy: Policy, answer: RateLimited, cost: number) => {
+    const budget = counters.take(key, policy.limit, cost)
+    if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
+    return settle(budget, policy, answer)
+  }
+  return {
+    counts,
+    give(principal) {
+      if (policyFor(principal)) counters.give(principal.budgetKey, 1)
+    },
+    drawForReply(principal, answer, reply) {
+      const policy = policyFor(principal)
+      const requests = mebibytesOf(reply)
+      if (!policy || requests === 0) return undefined
+      const { limit } = policy
+      const { remaining = limit } = answer.budget ?? {}
+      const budget = counters.take(principal.budgetKey, limit, Math.min(remaining, requests))
+      if (budget instanceof Promise) return budget.then(resolved => show(resolved, policy, answer))
+      return show(budget, policy, answer)
+    },
+    draw(principal, answer, cost = 1) {
+      const policy = policyFor(principal)
+      return policy && take(principal.budgetKey, policy, answer, cost)
+    },
+    drawPage: ({ budgetKey }, answer) => pagePolicy && take(`page:${budgetKey}`, pagePolicy, answer, 1),
+  }
+}

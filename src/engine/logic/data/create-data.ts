@@ -1,0 +1,206 @@
+/** `data`: the reads and writes of one principal. */
+
+import type { Awaitable } from '../../../base/awaitable.ts'
+import { managedCollections } from '../../../model/builtin/managed.ts'
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
+import type { LogicItem } from '../../../model/logic/logic.ts'
+import type { Collection, Field, Model } from '../../../model/model.ts'
+import { bodyValidator } from '../../../model/validate.ts'
+import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../plan/answer.ts'
+import { namesFor } from '../../plan/guard/guard.ts'
+import { requirePlain } from '../../plan/plain-writes.ts'
+import type { Plan, WriteShape } from '../../plan/plan.ts'
+import type { CreateHooks, Run } from '../../plan/run.ts'
+import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
+import type { Principal } from '../../../base/principal.ts'
+import type { CollectionData, DataOf, ListOptions, ReadOptions, Where } from './data.ts'
+import { DataPlans, maxLimit } from './plans.ts'
+
+/** Runs a plan as a principal. The plan's kind determines the kind of the answer. */
+export type Execute = (plan: ProgramPlan, principal: Principal) => Awaitable<StepAnswer>
+
+export interface DataParts {
+  readonly model: Model
+  /** The hooks of collections whose items have secrets; logic cannot create such items. */
+  readonly hooks: CreateHooks
+  readonly execute: Execute
+  /** Called with the promise of each call. The model's code gets the promise that `track` returns. */
+  readonly track?: <T>(call: Promise<T>) => Promise<T>
+}
+
+/** Executes each call by itself, outside of any transaction. */
+export function executeBy(run: Run): Execute {
+  return (plan, principal) => {
+    const { shape } = plan
+    switch (shape.kind) {
+      case 'item':
+        return run.item(plan as Plan<typeof shape>, principal)
+      case 'list':
+        return run.list(plan as Plan<typeof shape>, principal)
+      case 'composite':
+        return run.composite(plan as Plan<typeof shape>, principal)
+      default:
+        return run.write(plan as Plan<WriteShape>, principal)
+    }
+  }
+}
+
+/** The collections by name; an unknown name is undefined. */
+export function createData(parts: DataParts, principal: Principal): DataOf {
+  const byName = new Map<string, CollectionData>()
+  const dataOf = (name: string): CollectionData | undefined => {
+    const collection = parts.model.collections.get(name)
+    if (collection === undefined) return undefined
+    const data = byName.get(name) ?? new PrincipalData(parts, collection, principal)
+    byName.set(name, data)
+    return data
+  }
+  // Created on demand: an action uses a few of many collections.
+  const target: Record<string, CollectionData> = Object.create(null)
+  return new Proxy(Object.freeze(target), {
+    get: (_, name) => (typeof name === 'string' ? dataOf(name) : undefined),
+    has: (_, name) => typeof name === 'string' && parts.model.collections.has(name),
+  })
+}
+
+class PrincipalData implements CollectionData {
+  readonly #parts: DataParts
+  readonly #collection: Collection
+  readonly #principal: Principal
+  readonly #plans: DataPlans
+
+  constructor(parts: DataParts, collection: Collection, principal: Principal) {
+    const { model } = parts
+    const namesOf = (name: string) => {
+      return namesFor(model, model.collections.get(name) ?? collection, principal.access)
+    }
+    this.#parts = parts
+    this.#collection = collection
+    this.#principal = principal
+    this.#plans = new DataPlans(namesOf(collection.name), namesOf)
+  }
+
+  get(id: number, options: ReadOptions = {}): Promise<LogicItem | null> {
+    return this.#call(async () => {
+      const { text } = await this.#run<ItemAnswer>(this.#plans.item(id, options, this.#place('get')))
+      return text === null ? null : itemOf(text)
+    })
+  }
+
+  first(options: Omit<ListOptions, 'limit' | 'page'> = {}): Promise<LogicItem | null> {
+    const limited = { ...options, limit: 1, page: 1 }
+    return this.#call(async () => (await this.#list(limited, 'first'))[0] ?? null)
+  }
+
+  list(options: ListOptions = {}): Promise<readonly LogicItem[]> {
+    return this.#call(() => this.#list(options, 'list'))
+  }
+
+  async *all(options: Omit<ListOptions, 'limit' | 'page'> = {}): AsyncIterable<LogicItem> {
+    let after: readonly JsonValue[] | undefined
+    for (;;) {
+      const plan = this.#plans.walk(options, after, this.#place('all'))
+      const { text, next } = await this.#run<ListAnswer>(plan)
+      yield* itemsOf(text)
+      if (next === null || next === undefined) return
+      after = next
+    }
+  }
+
+  count(where?: Where): Promise<number> {
+    return this.#call(async () => {
+      const options = { limit: 1, fields: ['id'], ...(where && { where }) }
+      const plan = this.#plans.list(options, 'exact', this.#place('count'))
+      return (await this.#run<ListAnswer>(plan)).total ?? 0
+    })
+  }
+
+  create(values: JsonObject): Promise<LogicItem> {
+    return this.#call(async () => {
+      this.#requirePlain('create', values)
+      const { values: set } = bodyValidator(this.#writableCollection).create(plainOf(values))
+      return this.#write(this.#plans.create(set, this.#place('create')))
+    })
+  }
+
+  update(id: number, values: JsonObject): Promise<LogicItem> {
+    return this.#call(async () => {
+      this.#requirePlain('update', values)
+      const { values: set } = bodyValidator(this.#writableCollection).merge(plainOf(values))
+      return this.#write(this.#plans.update(id, set, this.#place('update')))
+    })
+  }
+
+  delete(id: number): Promise<void> {
+    return this.#call(async () => {
+      await this.#run<WriteAnswer>(this.#plans.delete(id, this.#place('delete')))
+    })
+  }
+
+  #call<T>(work: () => Promise<T>): Promise<T> {
+    const call = work()
+    return this.#parts.track?.(call) ?? call
+  }
+
+  async #list(options: ListOptions, call: string): Promise<readonly LogicItem[]> {
+    const plan = this.#plans.list({ limit: maxLimit, ...options }, 'none', this.#place(call))
+    return itemsOf((await this.#run<ListAnswer>(plan)).text)
+  }
+
+  async #write(plan: Plan<WriteShape>): Promise<LogicItem> {
+    const { id, text } = await this.#run<WriteAnswer>(plan)
+    return text === null ? Object.freeze({ id }) : itemOf(text)
+  }
+
+  async #run<A extends StepAnswer>(plan: ProgramPlan): Promise<A> {
+    return (await this.#parts.execute(plan, this.#principal)) as A
+  }
+
+  get #writableCollection(): Collection {
+    return this.#principal.access.logic ? writableByService(this.#collection) : this.#collection
+  }
+
+  #requirePlain(operation: 'create' | 'update', values: JsonObject): void {
+    const { hooks } = this.#parts
+    const sets = Object.keys(Object(values))
+    requirePlain({ collection: this.#collection, operation, sets, principal: this.#principal, hooks })
+  }
+
+  #place(call: string): string {
+    return `data.${this.#collection.name}.${call}`
+  }
+}
+
+/** The values without undefined ones. */
+function plainOf(values: JsonObject): unknown {
+  if (typeof values !== 'object' || values === null) return values
+  return Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined))
+}
+
+function itemOf(text: string): LogicItem {
+  return Object.freeze(JSON.parse(text))
+}
+
+function itemsOf(text: string | null): readonly LogicItem[] {
+  const items: LogicItem[] = JSON.parse(text ?? '[]')
+  return items.map(item => Object.freeze(item))
+}
+
+const writableCollections = new WeakMap<Collection, Collection>()
+/** Fields that Portico sets in every collection. */
+const automaticFields: ReadonlySet<string> = new Set(['id', 'created_at', 'updated_at'])
+
+/** The collection as the service writes it: fields that are read-only or immutable for clients are writable. */
+function writableByService(collection: Collection): Collection {
+  if (managedCollections.has(collection.name)) return collection
+  const cached = writableCollections.get(collection)
+  if (cached !== undefined) return cached
+  const makeWritable = (field: Field): Field =>
+    automaticFields.has(field.name) || field.internal
+      ? field
+      : { ...field, readOnly: false, immutable: false }
+  const fields = new Map([...collection.fields].map(([name, field]) => [name, makeWritable(field)]))
+  const opened = { ...collection, fields }
+  writableCollections.set(collection, opened)
+  return opened
+}

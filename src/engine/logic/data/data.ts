@@ -1,0 +1,58 @@
+/**
+ * `data`, the interface by which logic reads and writes. Every call is a guarded plan of one principal. In actions, calls are
+ * steps of one transaction. Reactions, jobs, tests and programs that embed Portico use it too.
+ *
+ * These are the types for any model; `model/types.ts` infers the types for authors of a model.
+ */
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
+import type { LogicItem } from '../../../model/logic/logic.ts'
+
+/**
+ * A filter: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. Operators are
+ * those of REST's filters; names are those of fields and relations.
+ */
+export interface Where {
+  readonly [name: string]: JsonValue | Where | readonly Where[]
+}
+
+export interface ReadOptions {
+  /** Fields, computed ones included. Default: every stored field that the principal may read. */
+  readonly fields?: readonly string[]
+  /** Relations whose items are returned in place of their ids. */
+  readonly include?: readonly string[]
+}
+
+export interface ListOptions extends ReadOptions {
+  readonly where?: Where
+  /** The sort keys, as in `?sort=`: `['-created_at', 'title']`. */
+  readonly sort?: readonly string[]
+  /** 1 to 100; default 100. */
+  readonly limit?: number
+  readonly page?: number
+}
+
+/**
+ * The items of one collection. Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`,
+ * `VALIDATION_FAILED`, `CONFLICT`.
+ */
+export interface CollectionData {
+  /** Null if the item does not exist, or the principal may not read it. */
+  get(id: number, options?: ReadOptions): Promise<LogicItem | null>
+  /** The first match, or null. */
+  first(options?: Omit<ListOptions, 'limit' | 'page'>): Promise<LogicItem | null>
+  /** At most 100 items. */
+  list(options?: ListOptions): Promise<readonly LogicItem[]>
+  /** Every match, read page by page; by id unless `sort` says otherwise. */
+  all(options?: Omit<ListOptions, 'limit' | 'page'>): AsyncIterable<LogicItem>
+  count(where?: Where): Promise<number>
+  create(values: JsonObject): Promise<LogicItem>
+  /** Changes the given fields. */
+  update(id: number, values: JsonObject): Promise<LogicItem>
+  delete(id: number): Promise<void>
+}
+
+/** The collections by name, as one principal. */
+export type DataOf = Readonly<Record<string, CollectionData>>
+
+/** The `data` of actions and queries: as the caller, or with `asSystem` as the service itself, to which no rule applies. */
+export type ActionData = DataOf & { readonly asSystem: DataOf }

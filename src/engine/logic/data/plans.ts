@@ -1,0 +1,163 @@
+/** The calls of `data` as plans. Shapes are interned: the guard and the store cache by their identity. */
+import { Cache, CacheBound } from '../../../base/cache.ts'
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
+import type { Names } from '../../plan/names.ts'
+import {
+  type CreateShape,
+  type DeleteShape,
+  type ItemShape,
+  includedLimit,
+  type ListShape,
+  lastPage,
+  type Param,
+  type Plan,
+  type Shape,
+  type TotalMode,
+  type UpdateShape,
+} from '../../plan/plan.ts'
+import type { ListOptions, ReadOptions } from './data.ts'
+import { badCall, badValue } from './call-error.ts'
+import { orderOf, selectionOf } from './selection.ts'
+import { filterOf, type NamesOf } from './where.ts'
+
+const maxShapes = 4000
+const shapes = new Cache<string, Shape>(new CacheBound('logic_shapes', maxShapes))
+
+/** Returns the same object for equal shapes. */
+export function interned<S extends Shape>(shape: S): S {
+  const key = JSON.stringify(shape)
+  const cached = shapes.get(key)
+  // Safe: the key contains the kind.
+  if (cached) return cached as S
+  shapes.set(key, shape)
+  return shape
+}
+
+/** The maximum and default length of a list. */
+export const maxLimit = 100
+
+/** Collects the arguments of a plan. */
+class Arguments {
+  readonly values: JsonValue[] = []
+  #included: Param | undefined
+
+  readonly add = (value: JsonValue): Param => this.values.push(value) - 1
+  readonly included = (): Param => {
+    this.#included ??= this.add(includedLimit)
+    return this.#included
+  }
+}
+
+/** The plans of one collection for one principal. */
+export class DataPlans {
+  readonly #names: Names
+  readonly #namesOf: NamesOf
+
+  constructor(names: Names, namesOf: NamesOf) {
+    this.#names = names
+    this.#namesOf = namesOf
+  }
+
+  item(id: number, options: ReadOptions, place: string): Plan<ItemShape> {
+    const args = new Arguments()
+    const shape: ItemShape = {
+      kind: 'item',
+      collection: this.#names.collection.name,
+      id: args.add(idOf(id, place)),
+      select: this.#select(options, place, args),
+    }
+    return { shape: interned(shape), args: args.values }
+  }
+
+  list(options: ListOptions, total: TotalMode, place: string): Plan<ListShape> {
+    const limit = countOf(options.limit, maxLimit, maxLimit, `${place}: limit`)
+    const page = countOf(options.page, 1, lastPage, `${place}: page`)
+    const args = new Arguments()
+    const window = {
+      kind: 'page',
+      offset: args.add((page - 1) * limit),
+      limit: args.add(limit),
+      total,
+    } as const
+    return this.#list(options, window, place, args)
+  }
+
+  /** A page of the items after a position; without one, the first page. */
+  walk(options: ListOptions, after: readonly JsonValue[] | undefined, place: string): Plan<ListShape> {
+    const args = new Arguments()
+    const window = { kind: 'cursor', limit: args.add(maxLimit), after: after?.map(args.add) } as const
+    return this.#list(options, window, place, args)
+  }
+
+  /** `values`: canonical. */
+  create(values: JsonObject, place: string): Plan<CreateShape> {
+    const args = new Arguments()
+    const shape: CreateShape = {
+      kind: 'create',
+      collection: this.#names.collection.name,
+      set: assignments(values, args),
+      computed: [],
+      select: this.#select({}, place, args),
+    }
+    return { shape: interned(shape), args: args.values }
+  }
+
+  /** `values`: canonical. */
+  update(id: number, values: JsonObject, place: string): Plan<UpdateShape> {
+    const args = new Arguments()
+    const shape: UpdateShape = {
+      kind: 'update',
+      mode: 'merge',
+      collection: this.#names.collection.name,
+      id: args.add(idOf(id, place)),
+      set: assignments(values, args),
+      documents: 'merge',
+      ifMatch: undefined,
+      select: this.#select({}, place, args),
+    }
+    return { shape: interned(shape), args: args.values }
+  }
+
+  delete(id: number, place: string): Plan<DeleteShape> {
+    const collection = this.#names.collection.name
+    const shape = interned<DeleteShape>({ kind: 'delete', collection, id: 0, ifMatch: undefined })
+    return { shape, args: [idOf(id, place)] }
+  }
+
+  #list(options: ListOptions, window: ListShape['window'], place: string, args: Arguments): Plan<ListShape> {
+    const shape: ListShape = {
+      kind: 'list',
+      collection: this.#names.collection.name,
+      within: undefined,
+      filter: filterOf(options.where, this.#names, `${place}: where`, this.#namesOf, args.add),
+      search: undefined,
+      sort: orderOf(options.sort, this.#names, place),
+      window,
+      select: this.#select(options, place, args),
+    }
+    return { shape: interned(shape), args: args.values }
+  }
+
+  #select(options: ReadOptions, place: string, args: Arguments) {
+    return selectionOf(options, this.#names, place, this.#namesOf, args.included)
+  }
+}
+
+/** Sorted by name, so that the same fields give the same shape. */
+function assignments(values: JsonObject, args: Arguments) {
+  return Object.keys(values)
+    .sort()
+    .map(field => ({ field, param: args.add(values[field] ?? null) }))
+}
+
+function idOf(id: unknown, place: string): number {
+  if (Number.isSafeInteger(id) && Number(id) > 0) return Number(id)
+  const refuse = typeof id === 'number' ? badValue : badCall
+  throw refuse(place, 'needs the id of an item, a whole number above 0.')
+}
+
+function countOf(value: unknown, defaultValue: number, max: number, place: string): number {
+  if (value === undefined) return defaultValue
+  if (Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= max) return Number(value)
+  throw badCall(place, `must be a whole number from 1 to ${max.toLocaleString('en')}.`)
+}

@@ -1,0 +1,59 @@
+/** Who may call an action or a query. */
+import { ApiError } from '../../../base/errors.ts'
+import type { Action, Collection, Model, Operation, Query } from '../../../model/model.ts'
+import type { Rule } from '../../../model/rule/rule.ts'
+import { refusal } from '../../plan/guard/refusals.ts'
+import { staticRule } from '../../plan/guard/guard.ts'
+import { type AccessClass, hasScope, isAnonymous, type Principal } from '../../../base/principal.ts'
+import { isAction } from './call.ts'
+
+/** For operations without a collection: their rule depends on the caller alone, so any collection will do. */
+function anyCollection({ collections }: Model): Collection {
+  const [first] = collections.values()
+  if (first === undefined) throw new Error('a model has collections')
+  return first
+}
+
+export function collectionOfOperation(model: Model, { collection }: Operation): Collection {
+  return (collection === undefined ? undefined : model.collections.get(collection)) ?? anyCollection(model)
+}
+
+/**
+ * Throws INSUFFICIENT_SCOPE, UNAUTHORIZED or FORBIDDEN if the caller may call the operation for no item at all. Called
+ * before the rest of the request is read.
+ */
+export function admitOperation(model: Model, operation: Operation, { access }: Principal): void {
+  const { scope } = operation
+  if (scope !== undefined && !access.system && !hasScope(access.scopes, scope)) {
+    throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope })
+  }
+  if (staticAccess(model, operation, access) === 'never') throw operationRefusal(operation, access)
+}
+
+export function operationRefusal(operation: Action | Query, access: AccessClass): ApiError {
+  const { name, collection = '' } = operation
+  // An action's name is a verb, as in `archive`; a query's is not: "You may not open tasks" would mislead.
+  const action = isAction(operation) ? name.replaceAll('_', ' ') : `call the query ${name}`
+  return refusal(access, action, { collection, operation: name })
+}
+
+export function staticAccess(model: Model, operation: Operation, access: AccessClass) {
+  return staticRule(model, collectionOfOperation(model, operation), operation.access, access)
+}
+
+/** The rule with its scopes replaced by whether the caller has them, since operations read and write `withoutScopes`. */
+export function withScopesDecided(rule: Rule, access: AccessClass): Rule {
+  switch (rule.kind) {
+    case 'scope':
+      return { kind: !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? 'anyone' : 'nobody' }
+    case 'and':
+    case 'or':
+      return { ...rule, rules: rule.rules.map(part => withScopesDecided(part, access)) }
+    case 'not':
+      return { ...rule, rule: withScopesDecided(rule.rule, access) }
+    case 'related':
+      return { ...rule, rule: withScopesDecided(rule.rule, access) }
+    default:
+      return rule
+  }
+}

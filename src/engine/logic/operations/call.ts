@@ -1,0 +1,72 @@
+/** Calls of actions and queries, and their dependencies. */
+import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { LogicCaller } from '../../../model/logic/logic.ts'
+import type { Action, Model, Query } from '../../../model/model.ts'
+import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
+import type { CreateHooks } from '../../plan/run.ts'
+import type { Principal } from '../../../base/principal.ts'
+import { createTimeLimit, type TimeLimit } from '../../../base/time-limit.ts'
+import type { InputValues } from './input.ts'
+
+export interface OperationLimits {
+  /** The maximum duration of a call, in milliseconds. */
+  readonly timeMs: number
+  /** The maximum number of its reads and writes. */
+  readonly operations: number
+  /** The maximum number of attempts if it conflicts with other transactions. */
+  readonly tries: number
+  readonly answers: AnswerLimits
+}
+
+export interface OperationParts {
+  readonly model: Model
+  readonly hooks: CreateHooks
+  readonly timeLimit: TimeLimit
+  readonly limits: OperationLimits
+  readonly now: () => EpochMs
+}
+
+export const defaultOperationLimits: OperationLimits = {
+  timeMs: 1000,
+  operations: 1000,
+  tries: 3,
+  answers: defaultAnswerLimits,
+}
+
+/** Parts with the default limits. */
+export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
+  return { model, hooks, timeLimit: createTimeLimit(), limits: defaultOperationLimits, now: Date.now }
+}
+
+export interface OperationCall {
+  readonly operation: Action | Query
+  /** The id of the operation's item, if it has one. */
+  readonly id: number | undefined
+  /** Checked, without defaults. */
+  readonly input: InputValues
+  readonly principal: Principal
+}
+
+/** The result. Items are represented by their ids. */
+export type OperationResult =
+  | { readonly kind: 'nothing' }
+  /** An optional item that is null. */
+  | { readonly kind: 'absent' }
+  | { readonly kind: 'item'; readonly collection: string; readonly id: number }
+  | { readonly kind: 'values'; readonly values: InputValues }
+
+export function isAction(operation: Action | Query): operation is Action {
+  return 'emits' in operation
+}
+
+/** The name of an operation in messages and logs, e.g. `actions.archive`. */
+export function qualifiedName(operation: Action | Query): string {
+  return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
+}
+
+/** The `caller` of the model's code; null for an anonymous one. */
+export function callerOf({ userId, access }: Principal): LogicCaller | null {
+  if (userId === null) return null
+  const scopes = access.scopes === 'all' ? 'all' : Object.freeze([...access.scopes].sort())
+  return Object.freeze({ id: userId, role: access.role ?? '', scopes })
+}

@@ -1,0 +1,37 @@
+/** What a refused deletion may tell about the items that still refer to a deleted one. */
+import type { Collection, Field } from '../../../model/model.ts'
+import { hasScope } from '../../../base/principal.ts'
+import { and } from '../condition.ts'
+import type { Condition } from '../guarded-conditions.ts'
+import type { ModelView } from './model-view.ts'
+
+/**
+ * The restricting fields that refer to the collection, or to one that is deleted with it by cascade: for each, the rows whose
+ * reference the caller may know of. Fields of which the caller may know nothing are missing.
+ */
+export function blockersOf(collection: Collection, view: ModelView): ReadonlyMap<Field, Condition> {
+  const blockers = new Map<Field, Condition>()
+  const deleted = new Set([collection.name])
+  for (const target of deleted) {
+    for (const referring of view.model.collections.values()) {
+      for (const field of referring.fields.values()) {
+        if (field.reference?.target !== target) continue
+        if (field.reference.onDelete === 'cascade') deleted.add(referring.name)
+        if (field.reference.onDelete === 'restrict') addBlocker(blockers, referring, field, view)
+      }
+    }
+  }
+  return blockers
+}
+
+function addBlocker(
+  blockers: Map<Field, Condition>,
+  collection: Collection,
+  field: Field,
+  view: ModelView,
+): void {
+  const { system, scopes } = view.access
+  if (!system && !hasScope(scopes, `read:${collection.singular}`)) return
+  const known = and(view.readable(collection), view.visibleIn(collection, field))
+  if (known.kind !== 'never') blockers.set(field, known)
+}

@@ -1,0 +1,117 @@
+/**
+ * Facts: what the read rules of a collection ask of other rows than the item itself, whoever asks, e.g. whether
+ * `project.private` is true, or whether the item has holds. The event log keeps with each row which of them held: later, the
+ * other rows have changed or are gone. A fact costs 11 bytes per row.
+ */
+import { hash } from 'node:crypto'
+import type { Collection, Model } from '../../../model/model.ts'
+import type { Rule } from '../../../model/rule/rule.ts'
+import type { AccessClass, Scopes } from '../../../base/principal.ts'
+import { conditionKey } from '../condition.ts'
+import type { Condition } from '../guarded-conditions.ts'
+import { type KeepFact, loggedCondition } from './logged.ts'
+import { type ModelView, viewOf } from './model-view.ts'
+
+export interface Fact {
+  /** Equal for equal conditions, whichever model they are of. */
+  readonly key: string
+  readonly condition: Condition
+}
+
+/** In hexadecimal digits: a collection has a few facts. */
+const keyLength = 10
+
+/** One fact in the text of the log. */
+export function statedFact(key: string, holds: boolean): string {
+  return `${holds ? '+' : '-'}${key}`
+}
+
+/** The facts that two texts of the log agree on. */
+export function agreedFacts(one: string, other: string): string {
+  const stated = one.match(/[+-][^+-]+/g) ?? []
+  return stated.filter(fact => other.includes(fact)).join('')
+}
+
+export function factKey(condition: Condition): string {
+  return hash('sha256', conditionKey(condition)).slice(0, keyLength)
+}
+
+const factsByModel = new WeakMap<Model, WeakMap<Collection, readonly Fact[]>>()
+
+/** The facts that the log keeps of each row of a collection, in the order of their keys. */
+export function factsOf(model: Model, collection: Collection): readonly Fact[] {
+  const byCollection = factsByModel.get(model) ?? new WeakMap<Collection, readonly Fact[]>()
+  factsByModel.set(model, byCollection)
+  const facts = byCollection.get(collection) ?? findFacts(model, collection)
+  byCollection.set(collection, facts)
+  return facts
+}
+
+function findFacts(model: Model, collection: Collection): readonly Fact[] {
+  const found = new Map<string, Condition>()
+  const keep: KeepFact = condition => {
+    const key = factKey(condition)
+    found.set(key, condition)
+    return key
+  }
+  const context = { collection, event: { row: 0, facts: 0, at: 0 }, keep }
+  for (const access of accessClasses(readRules(collection))) {
+    for (const condition of conditionsOf(viewOf(model, access), collection))
+      loggedCondition(condition, context)
+  }
+  return [...found].map(([key, condition]) => ({ key, condition })).sort((a, b) => (a.key < b.key ? -1 : 1))
+}
+
+/** The rules that decide who is told of an event, and of which fields. */
+function readRules({ access, fields, computed, emits }: Collection): readonly Rule[] {
+  const shown = [...fields.values(), ...computed.values()].map(field => field.access.read)
+  return [access.read, ...shown, ...[...(emits?.values() ?? [])].map(event => event.access)]
+}
+
+function conditionsOf(view: ModelView, collection: Collection): readonly Condition[] {
+  const { fields, computed, emits } = collection
+  return [
+    view.readable(collection),
+    ...[...fields.values(), ...computed.values()].map(field => view.visibleIn(collection, field)),
+    ...[...(emits?.values() ?? [])].map(event => view.rule(event.access, collection)),
+  ]
+}
+
+/** Access classes that between them see all forms of the rules. A form that is missing here is a fact that the log lacks. */
+function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
+  const leaves = rules.flatMap(leavesOf)
+  const roles = new Set(leaves.flatMap(leaf => (leaf.kind === 'role' ? leaf.roles : [])))
+  const scopes = new Set(leaves.flatMap(leaf => (leaf.kind === 'scope' ? [leaf.scope] : [])))
+  const grants: readonly Scopes[] = [
+    'all',
+    ...(scopes.size === 0 ? [] : [new Set<string>(), ...[...scopes].map(scope => new Set([scope]))]),
+  ]
+  const anonymous = grants.map(granted => accessClass(false, null, granted, false))
+  const signedIn = [null, ...roles].flatMap(role =>
+    grants.flatMap(granted => [false, true].map(isThird => accessClass(true, role, granted, isThird))),
+  )
+  return [...anonymous, ...signedIn]
+}
+
+function accessClass(
+  signedIn: boolean,
+  role: string | null,
+  scopes: Scopes,
+  isThirdParty: boolean,
+): AccessClass {
+  const access = { key: 'facts', signedIn, role, scopes, system: false }
+  return isThirdParty ? { ...access, thirdParty: true } : access
+}
+
+function leavesOf(rule: Rule): readonly Rule[] {
+  switch (rule.kind) {
+    case 'and':
+    case 'or':
+      return rule.rules.flatMap(leavesOf)
+    case 'not':
+    case 'related':
+      return leavesOf(rule.rule)
+    default:
+      return [rule]
+  }
+}

@@ -1,0 +1,29 @@
+/** A collection's limits, which are the same for all callers. */
+import type { Collection, Model } from '../../model/model.ts'
+import { anonymous } from '../../base/principal.ts'
+import { addCondition, noDependencies } from './condition.ts'
+import { viewOf } from './guard/model-view.ts'
+import type { GuardedAssignment, GuardedLimit } from './guarded.ts'
+
+const limitsByCollection = new WeakMap<Collection, readonly GuardedLimit[]>()
+
+export function limitsOf(model: Model, collection: Collection): readonly GuardedLimit[] {
+  const cached = limitsByCollection.get(collection)
+  if (cached !== undefined) return cached
+  // The rules of limits do not depend on the caller.
+  const view = viewOf(model, anonymous('').access)
+  const limits = collection.limits.map(({ count, per, where, message }) => {
+    return { count, per, where: view.rule(where, collection), refusal: message }
+  })
+  limitsByCollection.set(collection, limits)
+  return limits
+}
+
+/** Whether setting these fields may change which items count. */
+export function affectsLimit(
+  { per, where }: GuardedLimit,
+  set: readonly Pick<GuardedAssignment, 'field'>[],
+): boolean {
+  const { fields } = addCondition(where, noDependencies())
+  return set.some(({ field }) => field === per || fields.has(field.name))
+}

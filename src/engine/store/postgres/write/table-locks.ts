@@ -1,0 +1,178 @@
+/**
+ * Locks that keep other transactions from writing to tables until this one ends: the rows that it has read stay unchanged, so
+ * that it is serialisable with all commits. Reads do not wait. See `decisions/locks-on-postgresql.md`.
+ */
+import type { Collection, Model } from '../../../../model/model.ts'
+import { followPath, pathsOf } from '../../../../model/rule/paths.ts'
+import type { Rule } from '../../../../model/rule/rule.ts'
+import type { GuardedWrite } from '../../../plan/guarded.ts'
+import type { CollectionUses } from '../../../plan/transaction.ts'
+import { join, name, sql } from '../../sql/writer.ts'
+import { referencesTo } from '../../write/removal/cascade-set.ts'
+import { type Statement, statementOf } from '../connections/statement.ts'
+
+/**
+ * `EXCLUSIVE`: no other transaction changes rows or locks them. `SHARE`: no other transaction changes rows; several may hold
+ * it at once. (https://www.postgresql.org/docs/15/explicit-locking.html, 13.3.1)
+ */
+export type Mode = 'EXCLUSIVE' | 'SHARE'
+
+export type Modes = ReadonlyMap<string, Mode>
+
+export class TableLocks {
+  readonly #model: Model
+  readonly #affected = new Map<string, AffectedTables>()
+  readonly #statements = new Map<string, Statement>()
+  readonly #claims = new Map<string, Statement>()
+
+  constructor(model: Model) {
+    this.#model = model
+  }
+
+  /**
+   * `EXCLUSIVE` for the collections that change, also by cascades; `SHARE` for those that are read, and for those on which
+   * rules and references depend. Each table has its strongest mode from the start: two transactions that hold `SHARE` and
+   * then want `EXCLUSIVE` would wait for each other.
+   */
+  modesOf({ reads = [], writes = [], deletes = [] }: CollectionUses): Modes {
+    const modes = new Map<string, Mode>()
+    const affected = [
+      ...reads.map(collection => this.#affectedBy('read', collection)),
+      ...writes.map(collection => this.#affectedBy('write', collection)),
+      ...deletes.map(collection => this.#affectedBy('delete', collection)),
+    ]
+    for (const { decides } of affected) for (const table of decides) modes.set(table, 'SHARE')
+    for (const { changes } of affected) for (const table of changes) modes.set(table, 'EXCLUSIVE')
+    return modes
+  }
+
+  /**
+   * The statement before the first one of a write that is not in a serial transaction. `ROW EXCLUSIVE` conflicts with
+   * `SHARE`, so no such write makes its checks before a serial transaction and its change after it. Creates need it too: the
+   * checks of `proposedChecks` precede the INSERT.
+   */
+  claimOf({ shape: { kind, collection } }: GuardedWrite): Statement {
+    const use = kind === 'delete' ? 'delete' : 'write'
+    const key = `${use} ${collection.name}`
+    const prepared = this.#claims.get(key)
+    if (prepared !== undefined) return prepared
+    const tables = [...this.#affectedBy(use, collection.name).changes].sort().map(name)
+    const statement = statementOf(sql`LOCK TABLE ${join(tables, ', ')} IN ROW EXCLUSIVE MODE`)
+    this.#claims.set(key, statement)
+    return statement
+  }
+
+  /** All transactions lock in the same order, against deadlocks. */
+  statements(modes: Modes): readonly Statement[] {
+    return [...modes.keys()].sort().map(table => this.#statement(table, modes.get(table) ?? 'SHARE'))
+  }
+
+  #statement(table: string, mode: Mode): Statement {
+    const key = `${table} ${mode}`
+    const prepared = this.#statements.get(key)
+    if (prepared !== undefined) return prepared
+    const statement = statementOf(sql`LOCK TABLE ${name(table)} IN ${[mode]} MODE`)
+    this.#statements.set(key, statement)
+    return statement
+  }
+
+  #affectedBy(use: Use, collection: string): AffectedTables {
+    const key = `${use} ${collection}`
+    const cached = this.#affected.get(key)
+    if (cached !== undefined) return cached
+    const affected = affectedBy(use, collection, this.#model)
+    this.#affected.set(key, affected)
+    return affected
+  }
+}
+
+/** `write`: creates and updates. */
+type Use = 'read' | 'write' | 'delete'
+
+interface AffectedTables {
+  readonly changes: ReadonlySet<string>
+  readonly decides: ReadonlySet<string>
+}
+
+function affectedBy(use: Use, name: string, model: Model): AffectedTables {
+  const collection = model.collections.get(name)
+  const decides = new Set<string>()
+  if (collection === undefined) return { changes: new Set(), decides }
+  if (use === 'read') {
+    addTablesOfRead(collection, model, decides)
+    return { changes: new Set(), decides }
+  }
+  const changed = use === 'delete' ? withCascades(collection, model) : new Set([collection])
+  for (const each of changed) addTablesOfWrite(each, model, decides)
+  return { changes: new Set([...changed].map(({ name: table }) => table)), decides }
+}
+
+/** A collection, and those whose items are deleted or changed by a deletion in it. */
+function withCascades(start: Collection, model: Model): ReadonlySet<Collection> {
+  const collections = new Set([start])
+  // Iterating over a set includes elements that are added meanwhile.
+  for (const collection of collections) {
+    for (const { collection: referring, onDelete } of referencesTo(collection, model)) {
+      if (onDelete !== 'restrict') collections.add(referring)
+    }
+  }
+  return collections
+}
+
+/** Adds a collection, and the ones on which the rules of reads depend. */
+function addTablesOfRead(collection: Collection, model: Model, tables: Set<string>): void {
+  tables.add(collection.name)
+  const { access, fields, computed } = collection
+  addTablesOfRule(access.read, collection, model, tables)
+  for (const field of [...fields.values(), ...computed.values()])
+    addTablesOfRule(field.access.read, collection, model, tables)
+}
+
+/** Adds a collection, and the ones on which its rules and references depend. */
+function addTablesOfWrite(collection: Collection, model: Model, tables: Set<string>): void {
+  addTablesOfRead(collection, model, tables)
+  const { access, fields } = collection
+  for (const rule of Object.values(access) as Rule[]) addTablesOfRule(rule, collection, model, tables)
+  for (const field of fields.values()) {
+    addTablesOfRule(field.access.write, collection, model, tables)
+    const target = field.reference && model.collections.get(field.reference.target)
+    if (target === undefined) continue
+    tables.add(target.name)
+    addTablesOfRule(target.access.read, target, model, tables)
+  }
+}
+
+function addTablesOfRule(rule: Rule, collection: Collection, model: Model, tables: Set<string>): void {
+  switch (rule.kind) {
+    case 'and':
+    case 'or':
+      for (const part of rule.rules) addTablesOfRule(part, collection, model, tables)
+      return
+    case 'not':
+      addTablesOfRule(rule.rule, collection, model, tables)
+      return
+    case 'compare':
+      for (const path of pathsOf(rule)) {
+        for (const { target } of followPath(path, collection, collectionIn(model)).steps)
+          tables.add(target.name)
+      }
+      if (rule.operand.kind === 'caller') tables.add('users')
+      return
+    case 'related': {
+      const relation = collection.relations.get(rule.relation)
+      const target = relation && model.collections.get(relation.target)
+      if (relation === undefined || target === undefined) return
+      if (relation.kind === 'manyToMany') tables.add(relation.through)
+      tables.add(target.name)
+      addTablesOfRule(rule.rule, target, model, tables)
+    }
+  }
+}
+
+function collectionIn({ collections }: Model): (name: string) => Collection {
+  return name => {
+    const collection = collections.get(name)
+    if (collection === undefined) throw new Error(`the model names ${name}, which does not exist`)
+    return collection
+  }
+}

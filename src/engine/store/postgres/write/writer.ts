@@ -1,0 +1,277 @@
+/** Runs guarded writes: queues them for the next commit, with their events and the names that they changed. */
+
+import type { EpochMs } from '../../../../base/epoch-ms.ts'
+import { ApiError } from '../../../../base/errors.ts'
+import type { WriteAnswer } from '../../../plan/answer.ts'
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
+import type { GuardedWrite } from '../../../plan/guarded.ts'
+import type { AsyncSteps, GuardedProgram } from '../../../plan/transaction.ts'
+import type { RecordChanges } from '../../records.ts'
+import { arrayOf } from '../../sql/postgres.ts'
+import type { StoreCounts } from '../../store.ts'
+import { noInputs, slotInputs } from '../../values.ts'
+import type { CascadeOptions } from '../../write/removal/cascades.ts'
+import { doWork, type WorkSteps } from '../../write/work.ts'
+import { Writes } from '../../write/writes.ts'
+import { none, type WriteResult } from '../../write/written.ts'
+import type { WriteHealth } from '../../write-health.ts'
+import type { Connection } from '../connections/connection.ts'
+import type { Statement } from '../connections/statement.ts'
+import { firstRow, type Transaction } from '../connections/transaction.ts'
+import { addEvents, addTotals, lockLog, touch } from '../log/event-log.ts'
+import type { Security } from '../row-security/security.ts'
+import type { CacheLease } from '../versions/lease.ts'
+import { AsyncStepLocks } from './async-step-locks.ts'
+import { CommitQueue } from './commit.ts'
+import type { PostgresWrites } from './database.ts'
+import type { FinishedWrite, OwnTransaction, WriteJob } from './group.ts'
+import { growTable } from './growth.ts'
+import { independentDeletes } from './independent-deletes.ts'
+import { isLimited, itemKey, limitKey } from './lock-order.ts'
+import type { Scope } from './scope.ts'
+import { TableLocks } from './table-locks.ts'
+import { runProgram, type TransactionReads } from './transaction.ts'
+
+export interface WriterOptions {
+  readonly open: () => Promise<Connection>
+  readonly lease: CacheLease
+  readonly lanes: number
+  /** See `GroupCommit`. */
+  readonly timeoutMs: number
+  readonly lockWaitMs: number
+  readonly security: Security
+  readonly reads: TransactionReads
+  readonly maxWaiting: number
+  readonly health: WriteHealth
+  readonly answerLimits: AnswerLimits
+  readonly cascades: CascadeOptions | undefined
+  readonly now: () => EpochMs
+  /** See `GroupCommit`. */
+  readonly clock?: (() => number) | undefined
+  readonly betweenGroups: (connection: Connection) => Promise<void>
+  /** Called after a commit. `xid`: of its transaction; `hasNoEvent`: it logged no event. */
+  readonly onCommit: (commit: {
+    readonly xid: string
+    readonly names: readonly string[]
+    readonly hasNoEvent: boolean
+  }) => void
+}
+
+export class Writer {
+  readonly #options: WriterOptions
+  readonly #queue: CommitQueue<WriteResult>
+  readonly #writes: Writes<Statement>
+  readonly #locks: TableLocks
+  readonly #asyncStepLocks: AsyncStepLocks
+  readonly #independentDeletes: ReadonlySet<string>
+
+  constructor(database: PostgresWrites, options: WriterOptions) {
+    const { open, lease, lanes, timeoutMs, lockWaitMs, maxWaiting, now, clock, betweenGroups } = options
+    this.#options = options
+    this.#writes = new Writes(database, options.cascades)
+    this.#locks = new TableLocks(database.model)
+    this.#asyncStepLocks = new AsyncStepLocks(this.#locks)
+    this.#independentDeletes = independentDeletes(database.model)
+    this.#queue = new CommitQueue({
+      open,
+      lease,
+      lanes,
+      timeoutMs,
+      lockWaitMs,
+      maxWaiting,
+      now,
+      clock,
+      betweenGroups,
+      beforeCommit: (transaction, finishedWrites) => this.#queueCommit(transaction, finishedWrites),
+    })
+  }
+
+  async write(plan: GuardedWrite): Promise<WriteAnswer> {
+    const requirement = this.#options.reads.requireAnswer(plan)
+    if (requirement !== undefined) await requirement
+    const { id, text } = await this.#add(this.#jobOf(plan))
+    return { id, text }
+  }
+
+  /** Resolves once a commit that has made a table grow is durable: on a full disk, commits that need no space succeed. */
+  async confirm(): Promise<void> {
+    const run = async (scope: Scope): Promise<WriteResult> => {
+      await Promise.all(growTable.map(statement => scope.rows(statement, noInputs)))
+      return { id: 0, text: null, changed: none, removed: none, hasNoEvent: true }
+    }
+    await this.#add({ key: undefined, runsAlone: false, run })
+    this.#options.health.recordProof()
+  }
+
+  /** See `doWork`. Within a commit, work with the same key runs one after the other. */
+  work<T>(steps: WorkSteps<Statement, T>, key?: string): Promise<T> {
+    return doWork(steps, run => {
+      return this.#add({
+        key,
+        runsAlone: false,
+        run: scope => scope.run(run(scope), ({ inputs }) => inputs),
+      })
+    })
+  }
+
+  /** Runs the program within one transaction, perhaps several times. */
+  async transaction<T>(
+    program: GuardedProgram<T>,
+    records: Pick<RecordChanges<Statement>, 'steps'>,
+  ): Promise<T> {
+    const { security, reads, lockWaitMs, answerLimits } = this.#options
+    const asyncTransaction =
+      program.asyncSteps && !program.snapshot
+        ? this.#asyncTransaction(program.asyncSteps, program)
+        : undefined
+    const ownTransaction = asyncTransaction?.own ?? this.#ownTransaction(program)
+    const limitMs = ownTransaction?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
+    const parts = { writes: this.#writes, security, reads, records, limitMs, answerLimits }
+    let outcome: { readonly result: T } | undefined
+    const run = async (scope: Scope): Promise<WriteResult> => {
+      const [result, written] = await runProgram(program, scope, {
+        ...parts,
+        claimOf: this.#newClaims(),
+        locks: asyncTransaction?.held(),
+      })
+      outcome = { result }
+      return written
+    }
+    await this.#add({ key: undefined, runsAlone: true, run, ...(ownTransaction && { ownTransaction }) })
+    if (outcome === undefined) throw new ApiError('INTERNAL_ERROR')
+    return outcome.result
+  }
+
+  /** See `TableLocks.claimOf`; each statement once for one try of a transaction. */
+  #newClaims(): (plan: GuardedWrite) => Statement | undefined {
+    const claimed = new Set<Statement>()
+    return plan => {
+      const claim = this.#locks.claimOf(plan)
+      if (claimed.has(claim)) return undefined
+      claimed.add(claim)
+      return claim
+    }
+  }
+
+  /** Undefined: it may share a transaction with single writes, after which it runs. */
+  #ownTransaction({
+    serial,
+    snapshot: isSnapshot = false,
+  }: GuardedProgram<unknown>): OwnTransaction | undefined {
+    if (serial === undefined && !isSnapshot) return undefined
+    const locks = this.#locks.statements(this.#locks.modesOf(serial ?? {}))
+    return { locks: () => locks, isSnapshot, isLong: isSnapshot || locks.length > 0 }
+  }
+
+  /** `held`: the locks of the current try. */
+  #asyncTransaction(asyncSteps: AsyncSteps, { serial = {} }: GuardedProgram<unknown>) {
+    let held = this.#asyncStepLocks.begin(asyncSteps, serial)
+    const locks = () => {
+      held = this.#asyncStepLocks.begin(asyncSteps, serial)
+      return held.initialStatements
+    }
+    const ownTransaction: OwnTransaction = { locks, isSnapshot: false, isLong: true, tries: asyncSteps.tries }
+    return { own: ownTransaction, held: () => held }
+  }
+
+  get counts(): Pick<StoreCounts, 'commits' | 'writes' | 'cascaded'> {
+    return { ...this.#queue.counts, cascaded: this.#writes.cascaded }
+  }
+
+  dropIdle(): void {
+    this.#queue.dropIdle()
+  }
+
+  lose(): void {
+    this.#queue.disconnect()
+  }
+
+  /** Finishes the queued writes. */
+  close(): Promise<void> {
+    return this.#queue.close()
+  }
+
+  async #add(job: WriteJob<WriteResult>): Promise<WriteResult> {
+    try {
+      return await this.#queue.add(job)
+    } catch (error) {
+      if (error instanceof ApiError && error.code === 'UNAVAILABLE') this.#options.health.recordFailure()
+      throw error
+    }
+  }
+
+  #jobOf(plan: GuardedWrite): WriteJob<WriteResult> {
+    const { shape, args } = plan
+    const run = (scope: Scope) => {
+      const { security, answerLimits } = this.#options
+      const bound = new AnswerBound(answerLimits, 'writeBytes')
+      return scope.run(this.#writes.run(plan, scope, bound), security.inputsOf(plan))
+    }
+    const claim = this.#locks.claimOf(plan)
+    if (shape.kind === 'create')
+      return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run, claim }
+    // The event of a write that frees a place under a limit precedes the events of the writes that take it.
+    const runsAlone =
+      shape.kind === 'delete' ? !this.#independentDeletes.has(shape.collection.name) : isLimited(shape)
+    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run, claim }
+  }
+
+  /** Queues the statements of the commit besides the changes: totals, events and the changed names. */
+  #queueCommit(transaction: Transaction, writes: readonly FinishedWrite<WriteResult>[]): () => void {
+    const events = writes.flatMap(({ scope }) => scope.events)
+    const changed = new Set(writes.flatMap(({ value }) => [...value.changed]))
+    const names = [...changed]
+    if (!writes.some(({ scope }) => scope.hasChanged)) return () => {}
+    const totals = summedTotals(writes.map(({ scope }) => scope.totals))
+    if (totals.size > 0) {
+      transaction.queue(addTotals, slotInputs([arrayOf([...totals.keys()]), arrayOf([...totals.values()])]))
+    }
+    if (events.length > 0) {
+      transaction.queue(lockLog)
+      transaction.queue(addEvents, slotInputs(columnsOf(events)))
+    }
+    let xid = ''
+    const { now, health, onCommit } = this.#options
+    transaction.rows(touch, slotInputs([names.join('\n'), now()])).then(
+      rows => {
+        xid = String(firstRow(rows)[0])
+      },
+      () => {},
+    )
+    return () => {
+      health.recordCommit()
+      onCommit({ xid, names, hasNoEvent: events.length === 0 })
+    }
+  }
+}
+
+/** In the order of names, in which all transactions lock the rows of totals. */
+function summedTotals(totalsOfWrites: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {
+  const sums = new Map<string, number>()
+  for (const totals of totalsOfWrites) {
+    for (const [name, difference] of totals) sums.set(name, (sums.get(name) ?? 0) + difference)
+  }
+  return new Map(
+    [...sums].filter(([, sum]) => sum !== 0).toSorted(([left], [right]) => (left < right ? -1 : 1)),
+  )
+}
+
+function columnsOf(events: Scope['events']): string[] {
+  const names = ({ changed }: Scope['events'][number]) =>
+    changed === undefined ? null : JSON.stringify(changed)
+  return [
+    arrayOf(events.map(event => event.at)),
+    arrayOf(events.map(event => event.collection)),
+    arrayOf(events.map(event => event.itemId)),
+    arrayOf(events.map(event => event.kind)),
+    arrayOf(events.map(event => String(event.data))),
+    arrayOf(events.map(names)),
+    arrayOf(events.map(event => event.before as string | null)),
+    arrayOf(events.map(event => event.by.userId)),
+    arrayOf(events.map(event => event.by.appId)),
+    arrayOf(events.map(event => event.type ?? null)),
+    arrayOf(events.map(event => event.by.depth ?? null)),
+    arrayOf(events.map(event => event.facts as string | null)),
+    arrayOf(events.map(event => event.factsBefore as string | null)),
+  ]
+}

@@ -1,0 +1,169 @@
+/** The tables of a model as plain data, which is stored in the database and compared by migrations. */
+import { managedCollections } from '../../../model/builtin/managed.ts'
+import type { Encoding } from '../../../model/fields/encoding.ts'
+import { storedEncoding } from '../../../model/fields/encodings.ts'
+import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
+import { indexedKeys, indexOrder, keyText } from '../../../model/indexes.ts'
+import type { Collection, Field, IndexKey, Model } from '../../../model/model.ts'
+import { termsVersion } from '../../plan/text-search.ts'
+
+export interface Schema {
+  readonly tables: readonly Table[]
+}
+
+export interface Table {
+  readonly name: string
+  readonly columns: readonly Column[]
+  readonly indexes: readonly TableIndex[]
+  /** The columns that are searched; empty: no search. */
+  readonly search: readonly string[]
+  /** The `termsVersion` of the terms by which they are found. Undefined: no search. */
+  readonly termsVersion?: number
+  readonly renamedFrom: string | null
+}
+
+export interface Column {
+  readonly name: string
+  /** The field type's name, e.g. `choice`. */
+  readonly type: string
+  readonly encoding: Encoding
+  readonly sqlite: 'TEXT' | 'INTEGER' | 'REAL'
+  readonly postgres: string
+  readonly optional: boolean
+  readonly unique: boolean
+  readonly reference: { readonly table: string; readonly onDelete: 'restrict' | 'cascade' | 'clear' } | null
+  /** The only values that the column may hold; null: any. */
+  readonly values: readonly JsonValue[] | null
+  /**
+   * The schema that every value fulfils. Undefined: Portico itself writes the values, whose schema may contain the names of
+   * other collections.
+   */
+  readonly accepts?: JsonSchema
+  /** The value of existing rows when the column is added. */
+  readonly initial: Initial
+  readonly renamedFrom: string | null
+}
+
+export type Initial =
+  | { readonly kind: 'value'; readonly value: JsonValue }
+  | { readonly kind: 'now' }
+  | { readonly kind: 'uuid' }
+  | null
+
+export interface TableIndex {
+  readonly name: string
+  /** The columns that the model names. */
+  readonly columns: readonly string[]
+  readonly unique: boolean
+  /** The order of the rows, which ends in the id. Undefined: the index is unique. */
+  readonly order?: readonly OrderedColumn[]
+}
+
+export interface OrderedColumn {
+  readonly column: string
+  readonly descending: boolean
+  /** Whether it may be null, which is the smallest value. */
+  readonly optional: boolean
+}
+
+/** As databases store it, with encodings by name. */
+export function schemaText({ tables }: Schema): string {
+  return JSON.stringify({
+    tables: tables.map(table => ({
+      ...table,
+      columns: table.columns.map(column => ({ ...column, encoding: column.encoding.name })),
+    })),
+  })
+}
+
+/** Reads a result of `schemaText`, perhaps of another version. */
+export function schemaFrom(text: string): Schema {
+  const { tables }: StoredSchema = JSON.parse(text)
+  const columnOf = (stored: StoredColumn): Column => ({
+    ...stored,
+    encoding: storedEncoding(stored.encoding, stored.sqlite),
+  })
+  return { tables: tables.map(table => ({ ...table, columns: table.columns.map(columnOf) })) }
+}
+
+type StoredColumn = Omit<Column, 'encoding'> & { readonly encoding: string }
+
+interface StoredSchema {
+  readonly tables: readonly (Omit<Table, 'columns'> & { readonly columns: readonly StoredColumn[] })[]
+}
+
+export function schemaOf(model: Model): Schema {
+  const joins = new Set(
+    [...model.collections.values()].flatMap(({ relations }) =>
+      [...relations.values()].flatMap(relation => (relation.kind === 'manyToMany' ? [relation.through] : [])),
+    ),
+  )
+  return {
+    tables: [...model.collections.values()].map(collection =>
+      tableOf(collection, joins.has(collection.name)),
+    ),
+  }
+}
+
+/** `isJoin`: whether a many-to-many relation goes through the collection. */
+function tableOf(collection: Collection, isJoin: boolean): Table {
+  return {
+    name: collection.name,
+    columns: [...collection.fields.values()].map(field => columnOf(field, collection)),
+    indexes: indexesOf(collection, isJoin),
+    search: collection.searchable.map(field => field.name),
+    ...(collection.searchable.length > 0 && { termsVersion }),
+    renamedFrom: collection.renamedFrom ?? null,
+  }
+}
+
+function columnOf(field: Field, { name: collection }: Collection): Column {
+  const { type, reference } = field
+  return {
+    name: field.name,
+    type: type.name,
+    encoding: type.encoding,
+    sqlite: type.encoding.sqlite.type,
+    postgres: type.encoding.postgres.type,
+    optional: field.optional,
+    unique: field.unique,
+    reference: reference ? { table: reference.target, onDelete: reference.onDelete } : null,
+    values: Array.isArray(type.schema.enum) ? type.schema.enum : null,
+    ...(managedCollections.has(collection) ? {} : { accepts: type.schema }),
+    initial: initialOf(field),
+    renamedFrom: field.renamedFrom ?? null,
+  }
+}
+
+function initialOf(field: Field): Initial {
+  if (field.name === 'created_at' || field.name === 'updated_at') return { kind: 'now' }
+  return field.default === undefined || field.default.kind === 'currentUser' ? null : field.default
+}
+
+function indexesOf(collection: Collection, isJoin: boolean): readonly TableIndex[] {
+  return indexedKeys(collection, isJoin).map(({ keys, unique }) =>
+    unique ? uniqueIndex(collection, keys) : orderedIndex(collection, keys),
+  )
+}
+
+function uniqueIndex({ name }: Collection, keys: readonly IndexKey[]): TableIndex {
+  const columns = keys.map(key => key.field)
+  return { name: `${name}__${columns.join('__')}__unique`, columns, unique: true }
+}
+
+/** The name contains the directions, in a form that no field name has, and omits the id at the end. */
+function orderedIndex({ name, fields }: Collection, keys: readonly IndexKey[]): TableIndex {
+  const all = indexOrder(keys)
+  const namedKeys = all.slice(0, keys.length)
+  const order = all.map(({ field, descending }) => ({
+    column: field,
+    descending,
+    optional: fields.get(field)?.optional === true,
+  }))
+  return {
+    name: `${name}__${namedKeys.map(keyText).join('__')}__index`,
+    columns: namedKeys.map(key => key.field),
+    unique: false,
+    order,
+  }
+}

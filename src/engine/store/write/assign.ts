@@ -1,0 +1,73 @@
+/** The values of a write's assignments. */
+import { randomUUID } from 'node:crypto'
+import { ApiError } from '../../../base/errors.ts'
+import type { Encoding } from '../../../model/fields/encoding.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Field, FieldDefault } from '../../../model/model.ts'
+import type { GuardedAssignment, GuardedPlan } from '../../plan/guarded.ts'
+import { encode, type SqlValue } from '../values.ts'
+
+/** In the order of `set`. `now`: ISO 8601 UTC. */
+export function assignedValues(
+  set: readonly GuardedAssignment[],
+  plan: GuardedPlan,
+  now: string,
+): SqlValue[] {
+  return set.map(assignment => assignedValue(assignment, plan, now))
+}
+
+/** The value of one assignment. `now`: see `assignedValues`. */
+export function assignedValue(assignment: GuardedAssignment, plan: GuardedPlan, now: string): SqlValue {
+  return encode(jsonOf(assignment, plan, now), assignment.field.type.encoding)
+}
+
+/** The same, as JSON. */
+export function jsonOf({ field, value }: GuardedAssignment, plan: GuardedPlan, now: string): JsonValue {
+  const { userId } = plan.principal
+  switch (value.kind) {
+    case 'param':
+      return plan.args[value.param] ?? null
+    case 'literal':
+      return value.value
+    case 'userId':
+      return userId
+    case 'default':
+      return defaultValue(value.default, userId, now, field.type.encoding) ?? null
+  }
+}
+
+function defaultValue(fieldDefault: FieldDefault, userId: number | null, now: string, encoding: Encoding) {
+  if (fieldDefault.kind === 'value') return fieldDefault.value
+  if (fieldDefault.kind === 'currentUser') return userId
+  if (fieldDefault.kind === 'uuid') return randomUUID()
+  return encoding.now?.(now)
+}
+
+/** An assignment of a value that the model's own code has set: only its slot contains the value. */
+export function assignedBySlot(field: Field): GuardedAssignment {
+  return { field, value: { kind: 'literal', value: null } }
+}
+
+/**
+ * Throws for required fields without a value, e.g. the user's id where nobody is signed in. `changes`: which of the
+ * assignments are made; by default all.
+ */
+export function requireValues(
+  set: readonly GuardedAssignment[],
+  values: readonly unknown[],
+  changes?: readonly boolean[],
+): void {
+  const missing = set.filter(({ field }, index) => {
+    return !field.optional && values[index] === null && changes?.[index] !== false
+  })
+  if (missing.length === 0) return
+  const details = missing.map(({ field, value }) => ({
+    field: field.name,
+    code: 'required',
+    message:
+      value.kind === 'default' && value.default.kind === 'currentUser'
+        ? 'This field must have a value: its default is the signed-in user, and nobody is signed in.'
+        : 'This field must have a value.',
+  }))
+  throw new ApiError('VALIDATION_FAILED', undefined, { details })
+}

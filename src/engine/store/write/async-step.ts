@@ -1,0 +1,170 @@
+/**
+ * An asynchronous function as a step of a transaction. It runs in turns: a turn lasts until all microtasks have run. If the
+ * function has then neither ended nor requested a step, it waits for something outside the transaction.
+ */
+import { inspect } from 'node:util'
+import type { Awaitable } from '../../../base/awaitable.ts'
+import { ApiError } from '../../../base/errors.ts'
+import type { AsyncStep, InnerStep, StepAnswer } from '../../plan/transaction.ts'
+import type { GuardedPlanStep } from './transaction.ts'
+
+export type GuardedInnerStep = InnerStep<GuardedPlanStep>
+
+interface StepCall {
+  readonly step: GuardedInnerStep
+  readonly resolve: (answer: StepAnswer) => void
+  readonly reject: (error: unknown) => void
+}
+
+type StepOutcome = { readonly error: unknown } | 'done'
+
+/** Runs the function to its end, synchronously. `run` returns the answer, or throws. */
+export function runAsyncStepSync(
+  asyncStep: AsyncStep<GuardedPlanStep>,
+  run: (step: GuardedInnerStep) => StepAnswer,
+): void {
+  const stepRun = new AsyncStepRun(asyncStep)
+  stepRun.turn(() => stepRun.start(run))
+  stepRun.end()
+}
+
+/** Runs the function, one step at a time. */
+export async function runAsyncStep(
+  asyncStep: AsyncStep<GuardedPlanStep>,
+  run: (step: GuardedInnerStep) => Promise<StepAnswer>,
+): Promise<void> {
+  const stepRun = new AsyncStepRun(asyncStep)
+  const calls: StepCall[] = []
+  const enqueue = (step: GuardedInnerStep) =>
+    new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
+  await stepRun.nextTurn(() => stepRun.start(enqueue))
+  // Steps that the function has not awaited run as well, unless it has failed: all of them would be rolled back.
+  for (let call = calls.shift(); call !== undefined && !stepRun.hasEnded; call = calls.shift()) {
+    const { step, resolve, reject } = call
+    const settle = await run(step).then(
+      answer => () => resolve(answer),
+      error => () => reject(error),
+    )
+    await stepRun.nextTurn(settle)
+  }
+  stepRun.end()
+}
+
+/** A new promise for each call: one that all calls share would keep every function that awaits it in memory. */
+function never(): Promise<never> {
+  return new Promise(() => {})
+}
+
+class AsyncStepRun {
+  readonly #asyncStep: AsyncStep<GuardedPlanStep>
+  readonly #deadline: number
+  #outcome: StepOutcome | undefined
+  #hasEnded = false
+  #steps = 0
+  #lastStepAt = Number.NEGATIVE_INFINITY
+
+  constructor(asyncStep: AsyncStep<GuardedPlanStep>) {
+    this.#asyncStep = asyncStep
+    this.#deadline = performance.now() + asyncStep.limitMs
+  }
+
+  /** Whether no further step may run. */
+  get hasEnded(): boolean {
+    return this.#hasEnded
+  }
+
+  start(run: (step: GuardedInnerStep) => Awaitable<StepAnswer>): void {
+    const runStep = (step: GuardedInnerStep) => {
+      this.#countStep()
+      if (this.#hasEnded) return never()
+      const answer = run(step)
+      this.#lastStepAt = performance.now()
+      return answer
+    }
+    this.#asyncStep.start(runStep).then(
+      () => {
+        this.#outcome ??= 'done'
+      },
+      error => {
+        this.#outcome ??= { error }
+        this.#hasEnded = true
+      },
+    )
+  }
+
+  turn(work: () => void): void {
+    try {
+      this.#asyncStep.turn(work)
+    } catch (cause) {
+      this.#hasEnded = true
+      if (this.#isReadingOrWriting()) throw this.#lateError()
+      throw fault(`${this.#asyncStep.place} was ended: its code ran for too long.`, cause)
+    }
+  }
+
+  /** In a new turn of the event loop, so that no microtasks of other code run within it. */
+  nextTurn(work: () => void): Promise<void> {
+    return new Promise((resolve, reject) => {
+      setImmediate(() => {
+        try {
+          this.turn(work)
+          resolve()
+        } catch (error) {
+          reject(error)
+        }
+      })
+    })
+  }
+
+  /** A refused call never settles, so that the code cannot go on. */
+  #countStep(): void {
+    if (this.#hasEnded) return
+    this.#steps++
+    const error = this.#steps > this.#asyncStep.maxSteps ? this.#tooManySteps() : this.#timeoutError()
+    if (error === undefined) return
+    this.#outcome = { error }
+    this.#hasEnded = true
+  }
+
+  /** Throws the function's own error, or a fault if it has not ended. */
+  end(): void {
+    this.#hasEnded = true
+    const outcome = this.#outcome
+    if (outcome === undefined) throw fault(`${this.#asyncStep.place} ${waitsMessage}`)
+    if (outcome === 'done') return
+    if (outcome.error instanceof ApiError) throw outcome.error
+    throw fault(`${this.#asyncStep.place} has failed.`, outcome.error)
+  }
+
+  #tooManySteps(): ApiError {
+    const maxSteps = this.#asyncStep.maxSteps.toLocaleString('en')
+    return new ApiError(
+      'BAD_REQUEST',
+      `This makes more than ${maxSteps} reads and writes at once. Do less in one transaction.`,
+    )
+  }
+
+  /** Whether the code that was ended was no endless loop: where all steps are one turn, steps may fill its time. */
+  #isReadingOrWriting(): boolean {
+    return performance.now() - this.#lastStepAt < this.#asyncStep.limitMs / 2
+  }
+
+  #timeoutError(): ApiError | undefined {
+    return performance.now() <= this.#deadline ? undefined : this.#lateError()
+  }
+
+  #lateError(): ApiError {
+    const message = `This took longer than ${this.#asyncStep.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
+    return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
+  }
+}
+
+const waitsMessage =
+  'waits for something other than `data`, which a transaction cannot: timers, files and requests belong in a reaction.'
+
+/** For the operator: the client learns none of it. */
+function fault(message: string, cause?: unknown): ApiError {
+  const thrown =
+    cause === undefined || cause instanceof Error ? cause : new Error(`It threw ${inspect(cause)}.`)
+  return new ApiError('INTERNAL_ERROR', undefined, { cause: new Error(message, { cause: thrown }) })
+}
