@@ -1,5 +1,5 @@
 /** Fetches the published keys of trusted issuers (RFC 7517, 5). */
-import { Outgoing } from '../outgoing/outgoing.ts'
+import { Outgoing } from '../delivery/outgoing/outgoing.ts'
 
 const maxBodyBytes = 262_144
 const timeoutMs = 5000

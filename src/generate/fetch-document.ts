@@ -1,8 +1,8 @@
 /** Fetches the OpenAPI document of a service. */
 
 import { isObject, parseJson, type UncheckedObject } from '../base/json.ts'
-import { OutgoingError, type OutgoingFailure } from '../outgoing/errors.ts'
-import { Outgoing, type OutgoingResponse } from '../outgoing/outgoing.ts'
+import { OutgoingError, type OutgoingFailure } from '../delivery/outgoing/errors.ts'
+import { Outgoing, type OutgoingResponse } from '../delivery/outgoing/outgoing.ts'
 import { DocumentError } from './errors.ts'
 import { objectAt, textAt } from './members.ts'
 

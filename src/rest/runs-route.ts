@@ -1,5 +1,5 @@
 /** The paths of runs of reactions and jobs. */
-import { hasRuns } from '../logic/runner.ts'
+import { hasRuns } from '../delivery/runs/runner.ts'
 import type { Model } from '../model/model.ts'
 
 export interface RunsRoute {

@@ -1,5 +1,5 @@
 /** The clock of a service under test. */
-import type { Clock } from '../events/consumer/timetable.ts'
+import type { Clock } from '../delivery/consumer/timetable.ts'
 import { type Duration, millisecondsOf } from '../model/fields/marker.ts'
 
 interface Timer {

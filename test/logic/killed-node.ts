@@ -4,7 +4,7 @@
  */
 import { appendFileSync } from 'node:fs'
 import { every, integer, job, on } from '../../src/index.ts'
-import { Runner } from '../../src/logic/runner.ts'
+import { Runner } from '../../src/delivery/runs/runner.ts'
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { logic, nodeParts } from './fixture.ts'

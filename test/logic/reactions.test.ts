@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { integer, job, on } from '../../src/index.ts'
-import { requestRecord } from '../../src/logic/runs/requests.ts'
-import { maxDepth } from '../../src/logic/runs/results.ts'
+import { requestRecord } from '../../src/delivery/runs/requests.ts'
+import { maxDepth } from '../../src/delivery/runs/results.ts'
 import { databaseKinds } from '../store/databases.ts'
 import { handler, type LooseContext, patient, within } from './fixture.ts'
 

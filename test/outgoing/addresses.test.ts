@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { test } from 'node:test'
-import { isPublicAddress } from '../../src/outgoing/addresses.ts'
-import { OutgoingError } from '../../src/outgoing/errors.ts'
-import { Outgoing } from '../../src/outgoing/outgoing.ts'
+import { isPublicAddress } from '../../src/delivery/outgoing/addresses.ts'
+import { OutgoingError } from '../../src/delivery/outgoing/errors.ts'
+import { Outgoing } from '../../src/delivery/outgoing/outgoing.ts'
 
 const inside = [
   // Loopback, in the forms in which the URL Standard accepts IPv4 addresses

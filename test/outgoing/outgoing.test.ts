@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Outgoing, type OutgoingRequest } from '../../src/outgoing/outgoing.ts'
+import { Outgoing, type OutgoingRequest } from '../../src/delivery/outgoing/outgoing.ts'
 
 type Answer = (request: IncomingMessage, response: ServerResponse, body: string) => void
 

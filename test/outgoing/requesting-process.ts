@@ -1,6 +1,6 @@
 /** A process that sends requests and then has nothing to do. Exit code 3: something keeps it running. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { Outgoing } from '../../src/outgoing/outgoing.ts'
+import { Outgoing } from '../../src/delivery/outgoing/outgoing.ts'
 
 const [, , url = ''] = process.argv
 const outgoing = new Outgoing({ allowPrivate: true })

@@ -1,7 +1,7 @@
 /** Checks the URLs of webhooks. Each delivery checks the address again when it connects. */
 import { isIP } from 'node:net'
 import type { FieldFault } from '../../base/errors.ts'
-import { isPublicAddress } from '../../outgoing/addresses.ts'
+import { isPublicAddress } from '../../delivery/outgoing/addresses.ts'
 
 /** Names of the machine itself or of its network (RFC 6761, 6.3; RFC 6762, 3; RFC 8375; ICANN's `internal`). */
 const localName = /(?:^|\.)(?:localhost|local|internal|home\.arpa)\.?$/

@@ -1,5 +1,5 @@
 /** Runs of reactions and jobs in the OpenAPI document. */
-import { hasRuns } from '../../logic/runner.ts'
+import { hasRuns } from '../../delivery/runs/runner.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { prefix } from '../routes.ts'

@@ -1,7 +1,7 @@
 /** Logs failed requests, background work and overload. A failing database is told once, then counted until it works again. */
 import { isHealthCheck } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { Clock } from '../../events/consumer/timetable.ts'
+import type { Clock } from '../../delivery/consumer/timetable.ts'
 import type { HttpParts } from '../../http.ts'
 import type { Logger } from '../../observability/log.ts'
 

@@ -1,6 +1,6 @@
 /** Requests to sign-in providers: to public addresses, and to private ones if the provider's settings allow it. */
 import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
-import { Outgoing } from '../../outgoing/outgoing.ts'
+import { Outgoing } from '../../delivery/outgoing/outgoing.ts'
 
 export interface ProviderRequests {
   send(allowPrivate: boolean): SendRequest

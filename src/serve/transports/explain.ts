@@ -15,7 +15,7 @@ import {
 } from '../../explain/explain.ts'
 import type { Idempotency } from '../../engine/idempotency/idempotency.ts'
 import type { OperationParts } from '../../engine/logic/operations/call.ts'
-import { RunView } from '../../logic/runs/view.ts'
+import { RunView } from '../../delivery/runs/view.ts'
 import type { Model } from '../../model/model.ts'
 import { createGuard } from '../../engine/plan/guard/guard.ts'
 import type { Run } from '../../engine/plan/run.ts'

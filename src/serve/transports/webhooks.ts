@@ -8,7 +8,7 @@ import {
 } from '../../auth/webhooks/actions.ts'
 import type { WebhookOperations } from '../../auth/webhooks/operations.ts'
 import { ApiError } from '../../base/errors.ts'
-import { redeliverySteps, testSteps } from '../../events/webhooks/requests.ts'
+import { redeliverySteps, testSteps } from '../../delivery/webhooks/requests.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
 import type { Principal } from '../../base/principal.ts'

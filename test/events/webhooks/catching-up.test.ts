@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { testSteps } from '../../../src/events/webhooks/requests.ts'
+import { testSteps } from '../../../src/delivery/webhooks/requests.ts'
 import { listShape } from '../../../src/engine/plan/system-plans.ts'
 import { system } from '../../../src/base/principal.ts'
 import { sqlite } from '../../store/databases.ts'

@@ -1,5 +1,5 @@
 /** A mock clock. */
-import type { Clock } from '../../../src/events/consumer/timetable.ts'
+import type { Clock } from '../../../src/delivery/consumer/timetable.ts'
 
 export interface FakeClock extends Clock {
   /** Advances step by step: runs the due timers in order, and lets the code they call run. */

@@ -1,8 +1,8 @@
 /** How the sender reacts when the rows of webhooks change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Webhook } from '../../../src/events/webhooks/delivery.ts'
-import { WebhookDirectory } from '../../../src/events/webhooks/directory.ts'
+import type { Webhook } from '../../../src/delivery/webhooks/delivery.ts'
+import { WebhookDirectory } from '../../../src/delivery/webhooks/directory.ts'
 
 function webhook(id: number, change: Partial<Webhook> = {}): Webhook {
   return {

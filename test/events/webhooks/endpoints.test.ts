@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { describe, it } from 'node:test'
-import { Outgoing } from '../../../src/outgoing/outgoing.ts'
+import { Outgoing } from '../../../src/delivery/outgoing/outgoing.ts'
 import { databaseKinds } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 

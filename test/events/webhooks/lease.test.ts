@@ -1,9 +1,9 @@
 /** The lease and position of the sender: one holder despite differing clocks, and no commit by a former holder. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Lease } from '../../../src/events/consumer/lease.ts'
-import { LeaseLost, StoredPosition } from '../../../src/events/consumer/position.ts'
-import { leaseKey, positionKey, type SenderPosition } from '../../../src/events/webhooks/position.ts'
+import { Lease } from '../../../src/delivery/consumer/lease.ts'
+import { LeaseLost, StoredPosition } from '../../../src/delivery/consumer/position.ts'
+import { leaseKey, positionKey, type SenderPosition } from '../../../src/delivery/webhooks/position.ts'
 import { databaseKinds } from '../../store/databases.ts'
 import { type Fixture, within } from './fixture.ts'
 

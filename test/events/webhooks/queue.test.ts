@@ -1,8 +1,8 @@
 /** The queue: limits, catching up, requests of owners, retention, and the events of a pause. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { newDelivery } from '../../../src/events/webhooks/plans.ts'
-import { redeliverySteps, testSteps } from '../../../src/events/webhooks/requests.ts'
+import { newDelivery } from '../../../src/delivery/webhooks/plans.ts'
+import { redeliverySteps, testSteps } from '../../../src/delivery/webhooks/requests.ts'
 import type { Run } from '../../../src/engine/plan/run.ts'
 import { listShape, readAll } from '../../../src/engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../src/engine/plan/transaction.ts'

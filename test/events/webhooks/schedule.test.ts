@@ -1,9 +1,9 @@
 /** Retries: their delays, their end, and Retry-After. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { retryDelayMs } from '../../../src/events/consumer/back-off.ts'
-import { Timetable } from '../../../src/events/consumer/timetable.ts'
-import { longestDelayMs, parseRetryAfter, retryAt } from '../../../src/events/webhooks/schedule.ts'
+import { retryDelayMs } from '../../../src/delivery/consumer/back-off.ts'
+import { Timetable } from '../../../src/delivery/consumer/timetable.ts'
+import { longestDelayMs, parseRetryAfter, retryAt } from '../../../src/delivery/webhooks/schedule.ts'
 import { fakeClock } from './clock.ts'
 
 const secondMs = 1000

@@ -1,8 +1,8 @@
 /** Which delivery is attempted when: order within an item, turns of webhooks and hosts, limits, retries. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Scheduler, type Verdict } from '../../../src/events/consumer/scheduler.ts'
-import type { Delivery } from '../../../src/events/webhooks/delivery.ts'
+import { Scheduler, type Verdict } from '../../../src/delivery/consumer/scheduler.ts'
+import type { Delivery } from '../../../src/delivery/webhooks/delivery.ts'
 import { fakeClock, settled } from './clock.ts'
 
 const done: Verdict<Delivery> = { succeeded: true, retry: undefined }

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
-import { excerptOf, maxExcerptBytes } from '../../../src/events/webhooks/excerpt.ts'
-import { signatureHeaders } from '../../../src/events/webhooks/signature.ts'
+import { excerptOf, maxExcerptBytes } from '../../../src/delivery/webhooks/excerpt.ts'
+import { signatureHeaders } from '../../../src/delivery/webhooks/signature.ts'
 
 const secretOf = (byte: number, length = 24) => `whsec_${Buffer.alloc(length, byte).toString('base64')}`
 

@@ -1,5 +1,5 @@
 /** Turns errors of the client library into `ProviderFault`s. */
-import { OutgoingError } from '../../../outgoing/errors.ts'
+import { OutgoingError } from '../../../delivery/outgoing/errors.ts'
 import { printable } from '../../../base/printable.ts'
 import { ProviderFault } from './provider.ts'
 

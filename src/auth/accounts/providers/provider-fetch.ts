@@ -1,6 +1,6 @@
 /** `fetch` for the client library: every request goes through `Outgoing`, within its limits. */
-import { OutgoingError } from '../../../outgoing/errors.ts'
-import type { OutgoingRequest, OutgoingResponse } from '../../../outgoing/outgoing.ts'
+import { OutgoingError } from '../../../delivery/outgoing/errors.ts'
+import type { OutgoingRequest, OutgoingResponse } from '../../../delivery/outgoing/outgoing.ts'
 
 /** Sends one request: see `Outgoing`. */
 export type SendRequest = (request: OutgoingRequest) => Promise<OutgoingResponse>

@@ -4,8 +4,8 @@ import { generateKeyPairSync, hash, type KeyObject, randomUUID } from 'node:cryp
 import { decodeProtectedHeader, exportJWK, type JWTPayload, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
 import type { SendRequest } from '../../../../src/auth/accounts/providers/provider-fetch.ts'
 import type { GivenProvider } from '../../../../src/config/providers.ts'
-import { OutgoingError } from '../../../../src/outgoing/errors.ts'
-import type { OutgoingRequest, OutgoingResponse } from '../../../../src/outgoing/outgoing.ts'
+import { OutgoingError } from '../../../../src/delivery/outgoing/errors.ts'
+import type { OutgoingRequest, OutgoingResponse } from '../../../../src/delivery/outgoing/outgoing.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

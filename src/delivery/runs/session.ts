@@ -1,16 +1,16 @@
 /** Runs reactions and jobs while this node holds the lease. */
 
-import type { Holding, LeasedSession } from '../../events/consumer/leased-loop.ts'
-import { StoredPosition } from '../../events/consumer/position.ts'
-import { Scheduler, type Verdict } from '../../events/consumer/scheduler.ts'
+import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
+import { StoredPosition } from '../consumer/position.ts'
+import { Scheduler, type Verdict } from '../consumer/scheduler.ts'
 import { maxBatchBytes } from '../../engine/log/log-batch.ts'
 import { Pause } from '../../base/pause.ts'
 import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
 import { recordsOf } from '../../base/records.ts'
-import { Planner } from '../jobs/planner.ts'
-import { JobQueue } from '../jobs/queue.ts'
-import { ReactionProgress } from '../reactions/progress.ts'
+import { Planner } from './jobs/planner.ts'
+import { JobQueue } from './jobs/queue.ts'
+import { ReactionProgress } from './reactions/progress.ts'
 import { attemptRun } from './attempt.ts'
 import {
   nextPosition,

@@ -1,5 +1,5 @@
 /** The work of the node that sends webhooks. */
-import type { Outgoing } from '../../outgoing/outgoing.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
 import { Pause } from '../../base/pause.ts'
 import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Run } from '../../engine/plan/run.ts'

@@ -1,8 +1,8 @@
 /** Operators' requests to retry a run now or to skip it. The node that holds the lease reads them from the database. */
-import type { Clock } from '../../events/consumer/timetable.ts'
+import type { Clock } from '../consumer/timetable.ts'
 import { Pause } from '../../base/pause.ts'
 import { type NewRecord, type Records, recordsOf } from '../../base/records.ts'
-import type { ReactionProgress } from '../reactions/progress.ts'
+import type { ReactionProgress } from './reactions/progress.ts'
 import type { PushArguments } from './position.ts'
 import {
   deadKind,

@@ -1,14 +1,14 @@
 /** Runs reactions and jobs on one node at a time. The others take over when it fails. */
 
-import type { EpochMs } from '../base/epoch-ms.ts'
-import { LeasedLoop, type LeasedLoopParts } from '../events/consumer/leased-loop.ts'
-import type { Model } from '../model/model.ts'
-import type { ChangeFeed } from '../engine/plan/change-feed.ts'
-import type { Records } from '../base/records.ts'
-import { leaseKey, positionKey, type RunnerPosition } from './runs/position.ts'
-import type { RunCounts } from './runs/results.ts'
-import { RunnerSession } from './runs/session.ts'
-import type { RunnerSessionParts } from './runs/session-parts.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
+import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
+import type { Model } from '../../model/model.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
+import type { Records } from '../../base/records.ts'
+import { leaseKey, positionKey, type RunnerPosition } from './position.ts'
+import type { RunCounts } from './results.ts'
+import { RunnerSession } from './session.ts'
+import type { RunnerSessionParts } from './session-parts.ts'
 
 /** The state for metrics. All values are zero on nodes without the lease. */
 export interface RunnerState {

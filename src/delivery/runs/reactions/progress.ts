@@ -4,10 +4,10 @@
  * stored as a record, and is done once the record is deleted. So the position advances while single items wait.
  */
 
-import { coversType } from '../../engine/log/event-types.ts'
-import type { Model, Reaction } from '../../model/model.ts'
-import type { LogBounds, LoggedChange } from '../../engine/plan/change-feed.ts'
-import { type ReactionRun, reactionRun } from '../../engine/logic/run.ts'
+import { coversType } from '../../../engine/log/event-types.ts'
+import type { Model, Reaction } from '../../../model/model.ts'
+import type { LogBounds, LoggedChange } from '../../../engine/plan/change-feed.ts'
+import { type ReactionRun, reactionRun } from '../../../engine/logic/run.ts'
 import { typeOfChange } from './event.ts'
 
 /** The maximum number of events read ahead of the position. */

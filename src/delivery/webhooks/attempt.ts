@@ -2,8 +2,8 @@
 
 import { Cache, CacheBound } from '../../base/cache.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import { OutgoingError } from '../../outgoing/errors.ts'
-import type { Outgoing } from '../../outgoing/outgoing.ts'
+import { OutgoingError } from '../outgoing/errors.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
 import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { Principal } from '../../base/principal.ts'
 import type { Delivery, Webhook } from './delivery.ts'

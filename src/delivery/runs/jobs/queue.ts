@@ -1,9 +1,9 @@
 /** Loads stored runs of jobs that are due into memory, a page at a time. */
-import type { Clock } from '../../events/consumer/timetable.ts'
-import type { Model } from '../../model/model.ts'
-import { Pause } from '../../base/pause.ts'
-import type { Records, StoredRecord } from '../../base/records.ts'
-import type { PushArguments } from '../runs/position.ts'
+import type { Clock } from '../../consumer/timetable.ts'
+import type { Model } from '../../../model/model.ts'
+import { Pause } from '../../../base/pause.ts'
+import type { Records, StoredRecord } from '../../../base/records.ts'
+import type { PushArguments } from '../position.ts'
 import {
   type JobRun,
   jobKind,
@@ -12,7 +12,7 @@ import {
   rescheduled,
   runOf,
   storeStep,
-} from '../../engine/logic/run.ts'
+} from '../../../engine/logic/run.ts'
 
 /** How often the database is read for runs that other processes have stored. */
 const pollIntervalMs = 500

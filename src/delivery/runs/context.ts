@@ -1,8 +1,8 @@
 /** The context of reactions and jobs, besides their event or input. */
 
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
-import { OutgoingError } from '../../outgoing/errors.ts'
-import type { Outgoing } from '../../outgoing/outgoing.ts'
+import { OutgoingError } from '../outgoing/errors.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
 import type { ActionData } from '../../engine/logic/data/data.ts'
 
 /** Common to reactions and jobs. */
