@@ -4,8 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { checkModel, type Declaration, serve } from 'portico'
 import { configurationPage, errorsPage } from '../src/config/pages.ts'
-import { sdlOf } from '../src/graphql/schema/sdl.ts'
-import { openapi } from '../src/rest/openapi/document.ts'
+import { sdlOf } from '../src/api/graphql/schema/sdl.ts'
+import { openapi } from '../src/api/rest/openapi/document.ts'
 import { schemaSql } from '../src/engine/store/schema/sqlite/migrate.ts'
 
 const root = join(import.meta.dirname, '..')

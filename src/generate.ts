@@ -5,7 +5,7 @@ import { fetchDocument } from './generate/fetch-document.ts'
 import { standaloneFolder } from './generate/standalone.ts'
 import type { UncheckedObject } from './base/json.ts'
 import type { Model } from './model/model.ts'
-import { openapi } from './rest/openapi/document.ts'
+import { openapi } from './api/rest/openapi/document.ts'
 
 export { standaloneFiles, standaloneFolder } from './generate/standalone.ts'
 

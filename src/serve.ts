@@ -11,7 +11,7 @@ import { createRateLimits, type RateLimits } from './engine/cluster/rate-limits.
 import { publicName } from './config/database.ts'
 import { readSettings, type Settings, settingsWarnings } from './config.ts'
 import { type Clock, systemClock } from './delivery/consumer/timetable.ts'
-import { path as graphqlPath } from './graphql/transports/http-reply.ts'
+import { path as graphqlPath } from './api/graphql/transports/http-reply.ts'
 import { allMethods } from './http/raw-response.ts'
 import { createHttp, type Exchange, type HttpServer } from './http.ts'
 import { checkModel } from './model/check/check.ts'

@@ -6,7 +6,7 @@ import { type ListenAddress, requireFree, requireSharing, withPortLock } from '.
 import type { Model } from './model/model.ts'
 import type { Log } from './observability/log.ts'
 import { loadModel, modelFingerprint } from './project.ts'
-import { openapi } from './rest/openapi/document.ts'
+import { openapi } from './api/rest/openapi/document.ts'
 import type { WorkerStart } from './workers/messages.ts'
 import { createPool, type Pool, type WorkerCrash, WorkerError } from './workers/pool.ts'
 import { sharedMemory } from './workers/shared-memory.ts'

@@ -1,7 +1,7 @@
 /** The log lines of `portico dev` for committed events and for mails. */
 
 import { typeOf } from '../engine/log/event-types.ts'
-import { LogReader } from '../events/log-reader.ts'
+import { LogReader } from '../api/events/log-reader.ts'
 import { Outage } from '../engine/log/outage.ts'
 import type { Model } from '../model/model.ts'
 import type { Logger } from '../observability/log.ts'

@@ -5,7 +5,7 @@
 import { isAccountPath, isBrowserPath } from '../auth/accounts/paths.ts'
 import type { Call } from '../base/call.ts'
 import type { RateLimits } from '../engine/cluster/rate-limits.ts'
-import { path as graphqlPath } from '../graphql/transports/http-reply.ts'
+import { path as graphqlPath } from '../api/graphql/transports/http-reply.ts'
 import type { Exchange } from '../http.ts'
 import { acceptsPage } from '../base/media-ranges.ts'
 import type { Principal } from '../base/principal.ts'

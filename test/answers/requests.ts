@@ -1,6 +1,6 @@
 /** Random requests for as much as the limits allow: many items, relations and aliases of long fields. */
 import fc from 'fast-check'
-import { camelCase, typeName } from '../../src/graphql/schema/names.ts'
+import { camelCase, typeName } from '../../src/api/graphql/schema/names.ts'
 import { maxBytesOf } from '../../src/model/fields/max-bytes.ts'
 import type { Collection, Model } from '../../src/model/model.ts'
 

@@ -9,7 +9,7 @@ import { after, before, describe, it } from 'node:test'
 import { client } from '../../src/cli/commands/generate.ts'
 import { parseArguments } from '../../src/cli/commands/commands.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { openapi } from '../../src/rest/openapi/document.ts'
+import { openapi } from '../../src/api/rest/openapi/document.ts'
 import blogModel from '../models/blog.ts'
 import { blog, portico } from '../processes/command.ts'
 

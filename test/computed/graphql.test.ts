@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isEnumType, isInputObjectType, isObjectType } from 'graphql'
-import { createSchema } from '../../src/graphql/schema/schema.ts'
+import { createSchema } from '../../src/api/graphql/schema/schema.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import { anonymous, type Principal, user } from '../../src/base/principal.ts'
 import { seededStores } from '../databases/seeded-store.ts'

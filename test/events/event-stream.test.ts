@@ -1,7 +1,7 @@
 /** Server-sent events as read by a client. */
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
-import { EventStream } from '../../src/events/event-stream.ts'
+import { EventStream } from '../../src/api/events/event-stream.ts'
 
 const block = (data: string) => `data: ${data}\n\n`
 

@@ -1,8 +1,8 @@
 /** Pages of the event log, read from a log in memory. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { readLogPage } from '../../src/events/log-page.ts'
-import type { ChangeRenderer } from '../../src/events/subscriber.ts'
+import { readLogPage } from '../../src/api/events/log-page.ts'
+import type { ChangeRenderer } from '../../src/api/events/subscriber.ts'
 import { stubFeed } from './stub.ts'
 
 const posts: ChangeRenderer = {

@@ -1,7 +1,7 @@
 /** The parts of events that REST needs without a server. */
 import type { Call } from '../../src/base/call.ts'
-import { createEvents } from '../../src/events/events.ts'
-import type { EventRouteParts } from '../../src/rest/events/parts.ts'
+import { createEvents } from '../../src/api/events/events.ts'
+import type { EventRouteParts } from '../../src/api/rest/events/parts.ts'
 import type { Store } from '../../src/engine/store/store.ts'
 
 /** Credentials never expire, and clients never disconnect. */

@@ -1,7 +1,7 @@
 /** The limit of open subscriptions for each caller. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Quota } from '../../src/events/quota.ts'
+import { Quota } from '../../src/api/events/quota.ts'
 
 test('each caller may open up to the limit, independently of others', () => {
   const quota = new Quota(2, 'subscriptions')

@@ -1,8 +1,8 @@
 /** The order in which replaying subscribers have their turn. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ReplayQueue } from '../../src/events/replay-queue.ts'
-import { Subscriber } from '../../src/events/subscriber.ts'
+import { ReplayQueue } from '../../src/api/events/replay-queue.ts'
+import { Subscriber } from '../../src/api/events/subscriber.ts'
 import { type Principal, user } from '../../src/base/principal.ts'
 import { stubRequest } from './stub.ts'
 

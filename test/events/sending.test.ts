@@ -1,9 +1,9 @@
 /** What many subscribers are sent at once: in shares of a turn of the event loop, and held in memory once. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { EventReply } from '../../src/events/event-reply.ts'
-import { EventStream } from '../../src/events/event-stream.ts'
-import { Hub } from '../../src/events/hub.ts'
+import type { EventReply } from '../../src/api/events/event-reply.ts'
+import { EventStream } from '../../src/api/events/event-stream.ts'
+import { Hub } from '../../src/api/events/hub.ts'
 import { user } from '../../src/base/principal.ts'
 import { until } from '../transports/service.ts'
 import { stubFeed, stubRequest } from './stub.ts'

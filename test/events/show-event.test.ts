@@ -1,8 +1,8 @@
 /** How one subscriber is shown a change. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { type EventFilter, firstFilterParam } from '../../src/events/event-shapes.ts'
-import { createEventViews, type EventViews } from '../../src/events/show-event.ts'
+import { type EventFilter, firstFilterParam } from '../../src/api/events/event-shapes.ts'
+import { createEventViews, type EventViews } from '../../src/api/events/show-event.ts'
 import { anyone, collection, field, model, owner, relation, role, text, users } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { LoggedChange } from '../../src/engine/plan/change-feed.ts'

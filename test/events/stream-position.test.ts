@@ -1,9 +1,9 @@
 /** The position of a stream whose events are all hidden. */
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
-import { createEvents } from '../../src/events/events.ts'
+import { createEvents } from '../../src/api/events/events.ts'
 import { anonymous } from '../../src/base/principal.ts'
-import { streamEvents } from '../../src/rest/events/stream.ts'
+import { streamEvents } from '../../src/api/rest/events/stream.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 
 test('a stream without visible events sends its position, so that it does not fall behind retention', async () => {

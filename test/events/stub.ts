@@ -1,6 +1,6 @@
 /** A log in memory, and requests for its changes. */
 
-import type { ChangeRenderer, SubscriptionRequest } from '../../src/events/subscriber.ts'
+import type { ChangeRenderer, SubscriptionRequest } from '../../src/api/events/subscriber.ts'
 import type { ChangeFeed, LoggedChange } from '../../src/engine/plan/change-feed.ts'
 
 /** A change that creates a post, unless `parts` says otherwise. */

@@ -28,7 +28,7 @@ import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import type { Run } from '../../src/engine/plan/run.ts'
 import { updateShape } from '../../src/engine/plan/system-plans.ts'
 import { anonymous, type Principal, system, user } from '../../src/base/principal.ts'
-import { createRest, type Rest } from '../../src/rest/rest.ts'
+import { createRest, type Rest } from '../../src/api/rest/rest.ts'
 import { createRun } from '../../src/serve/store.ts'
 import type { Store } from '../../src/engine/store/store.ts'
 import {

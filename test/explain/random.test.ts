@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check/check.ts'
-import { openapi } from '../../src/rest/openapi/document.ts'
+import { openapi } from '../../src/api/rest/openapi/document.ts'
 import { type TestService, testService } from '../../src/testing.ts'
 import { type Document, Generator, operationsOf, seeded } from '../conformance/generate.ts'
 import { databaseKinds, sqlite } from '../contract/rest/databases.ts'

@@ -1,7 +1,7 @@
 /** The collections that a mutation declares for its transaction, so that PostgreSQL locks no more tables than needed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { usesOf } from '../../src/graphql/execute/collection-uses.ts'
+import { usesOf } from '../../src/api/graphql/execute/collection-uses.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Selected } from '../../src/engine/plan/plan.ts'
 import blog from '../models/blog.ts'

@@ -10,9 +10,9 @@ import {
   specifiedRules,
   validate,
 } from 'graphql'
-import { checkMerging } from '../../src/graphql/documents/field-merging.ts'
-import { fragmentsOf } from '../../src/graphql/documents/fragments.ts'
-import { createEngine } from '../../src/graphql/execute/create-engine.ts'
+import { checkMerging } from '../../src/api/graphql/documents/field-merging.ts'
+import { fragmentsOf } from '../../src/api/graphql/documents/fragments.ts'
+import { createEngine } from '../../src/api/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Run } from '../../src/engine/plan/run.ts'
 import blog from '../models/blog.ts'

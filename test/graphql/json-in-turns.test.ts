@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { jsonInTurns } from '../../src/graphql/execute/json-in-turns.ts'
+import { jsonInTurns } from '../../src/api/graphql/execute/json-in-turns.ts'
 
 test('the text is that of JSON.stringify', async () => {
   await fc.assert(

@@ -1,8 +1,8 @@
 /** The limits of documents: each error names the count and the limit, before validation and execution. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Engine } from '../../src/graphql/engine.ts'
-import { createEngine } from '../../src/graphql/execute/create-engine.ts'
+import type { Engine } from '../../src/api/graphql/engine.ts'
+import { createEngine } from '../../src/api/graphql/execute/create-engine.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Run } from '../../src/engine/plan/run.ts'
 import blog from '../models/blog.ts'

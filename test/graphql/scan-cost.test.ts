@@ -1,7 +1,7 @@
 /** The cost of lists without a matching index. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { scanCost } from '../../src/graphql/limits/scan-cost.ts'
+import { scanCost } from '../../src/api/graphql/limits/scan-cost.ts'
 import { anyone, collection, index, integer, model, relation, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import { totalOrder } from '../../src/engine/plan/order.ts'

@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { buildSchema, type GraphQLSchema, isObjectType, parse, validate, validateSchema } from 'graphql'
 import tracker from '../../examples/tracker/model.ts'
-import { typeName } from '../../src/graphql/schema/names.ts'
-import { createSchema } from '../../src/graphql/schema/schema.ts'
-import { sdlOf } from '../../src/graphql/schema/sdl.ts'
+import { typeName } from '../../src/api/graphql/schema/names.ts'
+import { createSchema } from '../../src/api/graphql/schema/schema.ts'
+import { sdlOf } from '../../src/api/graphql/schema/sdl.ts'
 import {
   anyone,
   checkModel,
@@ -19,7 +19,7 @@ import {
   string,
 } from '../../src/index.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
-import { openapi } from '../../src/rest/openapi/document.ts'
+import { openapi } from '../../src/api/rest/openapi/document.ts'
 import blog from '../models/blog.ts'
 import rich from '../models/rich.ts'
 

@@ -1,7 +1,7 @@
 /** A GraphQL engine on a database with the rows of a random model, and its replies. */
 import assert from 'node:assert/strict'
-import type { Engine } from '../../src/graphql/engine.ts'
-import { createEngine } from '../../src/graphql/execute/create-engine.ts'
+import type { Engine } from '../../src/api/graphql/engine.ts'
+import { createEngine } from '../../src/api/graphql/execute/create-engine.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import type { Run } from '../../src/engine/plan/run.ts'
 import type { Principal } from '../../src/base/principal.ts'

@@ -1,8 +1,8 @@
 /** Subscriptions to updates that the subscriber can read in part, no longer, or not at all; and where they resume. */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { Engine } from '../../src/graphql/engine.ts'
-import { createEngine } from '../../src/graphql/execute/create-engine.ts'
+import type { Engine } from '../../src/api/graphql/engine.ts'
+import { createEngine } from '../../src/api/graphql/execute/create-engine.ts'
 import { anyone, collection, field, model, owner, relation, role, text } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { LoggedChange } from '../../src/engine/plan/change-feed.ts'

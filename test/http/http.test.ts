@@ -10,7 +10,7 @@ import { type GivenSettings, readSettings } from '../../src/config.ts'
 import { ApiError } from '../../src/base/errors.ts'
 import { endWith } from '../../src/http/raw-response.ts'
 import { createHttp, type Exchange, type HttpParts, type HttpServer } from '../../src/http.ts'
-import { errorReply } from '../../src/rest/reply/error-reply.ts'
+import { errorReply } from '../../src/api/rest/reply/error-reply.ts'
 import { closedAfterEach } from '../closed-after-each.ts'
 import { openConnection, parseResponses, readToEnd, sendRaw } from './raw-client.ts'
 

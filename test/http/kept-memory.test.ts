@@ -9,7 +9,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { WebSocket } from 'ws'
 import type { GivenSettings } from '../../src/config.ts'
-import { transportLimits } from '../../src/graphql/limits/transport-limits.ts'
+import { transportLimits } from '../../src/api/graphql/limits/transport-limits.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openConnection } from './raw-client.ts'
 

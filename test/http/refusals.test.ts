@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { readSettings } from '../../src/config.ts'
 import { AdmissionControl } from '../../src/http/admission.ts'
 import { createHttp, type Exchange } from '../../src/http.ts'
-import { errorReply } from '../../src/rest/reply/error-reply.ts'
+import { errorReply } from '../../src/api/rest/reply/error-reply.ts'
 import { workFor } from './busy-loop.ts'
 import { openConnection } from './raw-client.ts'
 

@@ -10,7 +10,7 @@ import {
   isLeafType,
   isRequiredArgument,
 } from 'graphql'
-import { createEngine } from '../../src/graphql/execute/create-engine.ts'
+import { createEngine } from '../../src/api/graphql/execute/create-engine.ts'
 import type { JsonValue } from '../../src/model/fields/type.ts'
 import type { Collection } from '../../src/model/model.ts'
 import type { Plan, WriteShape } from '../../src/engine/plan/plan.ts'

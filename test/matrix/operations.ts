@@ -6,7 +6,7 @@ import type { Collection, Field } from '../../src/model/model.ts'
 import { orderById } from '../../src/engine/plan/order.ts'
 import type { Plan, ReadShape, WriteShape } from '../../src/engine/plan/plan.ts'
 import type { Principal } from '../../src/base/principal.ts'
-import { openapi } from '../../src/rest/openapi/document.ts'
+import { openapi } from '../../src/api/rest/openapi/document.ts'
 import { type Data, Evaluation as Reference, type Row } from '../plan/reference.ts'
 import { model, type Values } from './context.ts'
 

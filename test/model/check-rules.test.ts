@@ -26,7 +26,7 @@ import {
   text,
   users,
 } from '../../src/index.ts'
-import { inWords } from '../../src/rest/openapi/rule-text.ts'
+import { inWords } from '../../src/api/rest/openapi/rule-text.ts'
 import { faultsIn, untyped } from './faults.ts'
 
 /** A rule as a JavaScript file could write it despite the types. */

@@ -21,8 +21,8 @@ import {
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import { anonymous, app, type Principal, user } from '../../src/base/principal.ts'
-import { openapi } from '../../src/rest/openapi/document.ts'
-import { referenceDocument } from '../../src/rest/openapi/reference/reference.ts'
+import { openapi } from '../../src/api/rest/openapi/document.ts'
+import { referenceDocument } from '../../src/api/rest/openapi/reference/reference.ts'
 import {
   answerOf,
   type Document,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ListAnswer } from '../../src/engine/plan/answer.ts'
-import { pageLinks } from '../../src/rest/reply/links.ts'
+import { pageLinks } from '../../src/api/rest/reply/links.ts'
 
 /** The pages that the header names, by relation. */
 function pages(page: number, answer: Partial<ListAnswer>): Readonly<Record<string, number>> {

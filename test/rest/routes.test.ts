@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { checkModel } from '../../src/model/check/check.ts'
-import { parseId } from '../../src/rest/path-id.ts'
-import { findRoute } from '../../src/rest/routes.ts'
+import { parseId } from '../../src/api/rest/path-id.ts'
+import { findRoute } from '../../src/api/rest/routes.ts'
 import rich from '../models/rich.ts'
 
 const model = checkModel(rich)

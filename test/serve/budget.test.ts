@@ -7,7 +7,7 @@ import { withService } from './service.ts'
 
 const requestsPerMinute = 500
 
-import { costPerRequest } from '../../src/graphql/limits/transport-limits.ts'
+import { costPerRequest } from '../../src/api/graphql/limits/transport-limits.ts'
 
 const names = [
   'x-ratelimit-limit',

@@ -9,14 +9,14 @@ import {
   validate,
 } from 'graphql'
 import { ApiError } from '../../src/base/errors.ts'
-import type { CredentialHeaders } from '../../src/events/credential-monitor.ts'
+import type { CredentialHeaders } from '../../src/api/events/credential-monitor.ts'
 import type {
   BoundOperation,
   Engine,
   PreparedOperation,
   RequestErrorResult,
-} from '../../src/graphql/engine.ts'
-import type { Account } from '../../src/graphql/graphql.ts'
+} from '../../src/api/graphql/engine.ts'
+import type { Account } from '../../src/api/graphql/graphql.ts'
 import type { LoggedChange } from '../../src/engine/plan/change-feed.ts'
 import { anonymous, type Principal, user } from '../../src/base/principal.ts'
 

@@ -6,9 +6,9 @@ import {
   parseManifest,
   readManifest,
   writeManifest,
-} from '../../graphql/documents/manifest.ts'
-import { documentHash } from '../../graphql/documents/stored-documents.ts'
-import type { Engine } from '../../graphql/engine.ts'
+} from '../../api/graphql/documents/manifest.ts'
+import { documentHash } from '../../api/graphql/documents/stored-documents.ts'
+import type { Engine } from '../../api/graphql/engine.ts'
 import type { Model } from '../../model/model.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { readTextFile, TextEncodingError } from '../../base/text-file.ts'
@@ -32,7 +32,7 @@ const noRun: Run = {
 }
 
 async function engineOf(model: Model, settings: Settings): Promise<Engine> {
-  const { createEngine } = await import('../../graphql/execute/create-engine.ts')
+  const { createEngine } = await import('../../api/graphql/execute/create-engine.ts')
   return createEngine({ model, run: noRun, hooks: new Map(), limits: documentLimits(settings) })
 }
 
@@ -62,7 +62,7 @@ function readDocuments(file: string): Manifest {
 
 async function faultsOf(engine: Engine, text: string): Promise<readonly string[]> {
   try {
-    const { operationNames } = await import('../../graphql/documents/operation-names.ts')
+    const { operationNames } = await import('../../api/graphql/documents/operation-names.ts')
     const names = operationNames(text)
     if (names.length === 0) return ['The document contains no operation.']
     const prepared = names.map(name => engine.prepare(text, name))
@@ -117,7 +117,7 @@ function writeRegistered(file: string, registered: Manifest): void {
 export async function listDocuments(settings: Settings): Promise<string> {
   const registered = readRegistered(settings)
   if (registered.size === 0) return 'No documents are registered.\n'
-  const { operationNames } = await import('../../graphql/documents/operation-names.ts')
+  const { operationNames } = await import('../../api/graphql/documents/operation-names.ts')
   const namesIn = (text: string) => operationNames(text).map(name => name ?? '(unnamed)')
   return [...registered].map(([id, text]) => `sha256:${id}  ${namesIn(text).join(' ')}\n`).join('')
 }

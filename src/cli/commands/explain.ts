@@ -1,8 +1,8 @@
 /** `portico explain`: why a request of a user is allowed or refused. A service may run at the same time. */
 import { existsSync } from 'node:fs'
 import { isPostgres } from '../../config/database.ts'
-import type { Explanation } from '../../explain/explanation.ts'
-import { explanationText } from '../../explain/text.ts'
+import type { Explanation } from '../../api/explain/explanation.ts'
+import { explanationText } from '../../api/explain/text.ts'
 import { createLog } from '../../observability/log.ts'
 import { open } from '../../serve.ts'
 import type { Command, ParsedArgs } from './commands.ts'

@@ -5,7 +5,7 @@ import { database, model, projectOf } from '../options.ts'
 export const openapi: Command = {
   options: { model },
   async run(args) {
-    const { openapi: documentOf } = await import('../../rest/openapi/document.ts')
+    const { openapi: documentOf } = await import('../../api/rest/openapi/document.ts')
     const { model: checked, settings } = await projectOf(args)
     const { baseUrl, port } = settings
     return `${JSON.stringify(documentOf(checked, baseUrl ?? `http://localhost:${port}`), null, 2)}\n`
@@ -15,7 +15,7 @@ export const openapi: Command = {
 export const schema: Command = {
   options: { model },
   async run(args) {
-    const { sdlOf } = await import('../../graphql/schema/sdl.ts')
+    const { sdlOf } = await import('../../api/graphql/schema/sdl.ts')
     return sdlOf((await projectOf(args)).model)
   },
 }

@@ -2,10 +2,10 @@
 import { findCredential } from '../../auth/credentials.ts'
 import type { Call } from '../../base/call.ts'
 import { budgetAddress } from '../../engine/cluster/rate-limits.ts'
-import type { CredentialHeaders } from '../../events/credential-monitor.ts'
+import type { CredentialHeaders } from '../../api/events/credential-monitor.ts'
 import { Exchange } from '../../http/exchange.ts'
 import { isAnonymous, type Principal } from '../../base/principal.ts'
-import type { EventClient } from '../../rest/events/parts.ts'
+import type { EventClient } from '../../api/rest/events/parts.ts'
 
 /** The caller's credential, for later checks. `api_key` was removed from the query, but not from the URL of Node's request. */
 export function credentialOf(

@@ -2,7 +2,7 @@
 import { type CacheCounts, cacheCounts } from '../../base/cache.ts'
 import type { Cluster, ClusterCounts } from '../../engine/cluster/cluster.ts'
 import type { RateLimits } from '../../engine/cluster/rate-limits.ts'
-import type { Events } from '../../events/events.ts'
+import type { Events } from '../../api/events/events.ts'
 import type { SenderCounts, SenderState } from '../../delivery/webhooks/sender.ts'
 import type { Exchange, HttpServer } from '../../http.ts'
 import type { RunnerState } from '../../delivery/runs/runner.ts'

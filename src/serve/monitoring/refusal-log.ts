@@ -5,16 +5,16 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isKey, keyHash } from '../../auth/keys/key.ts'
 import { ApiError, type ErrorCode } from '../../base/errors.ts'
-import { ruleOf } from '../../explain/rule-reasons.ts'
-import { ruleSource } from '../../explain/rule-source.ts'
-import { RequestFailed } from '../../graphql/request-error.ts'
+import { ruleOf } from '../../api/explain/rule-reasons.ts'
+import { ruleSource } from '../../api/explain/rule-source.ts'
+import { RequestFailed } from '../../api/graphql/request-error.ts'
 import { textOperators } from '../../model/fields/textual.ts'
 import type { Model } from '../../model/model.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, listShape, readFirst, readItem, where } from '../../engine/plan/system-plans.ts'
-import { listParameterNames } from '../../rest/query/filter.ts'
-import { findRoute } from '../../rest/routes.ts'
+import { listParameterNames } from '../../api/rest/query/filter.ts'
+import { findRoute } from '../../api/rest/routes.ts'
 
 /** A refused request. */
 export interface RefusedRequest {

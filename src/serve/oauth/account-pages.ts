@@ -14,7 +14,7 @@ import type { Model } from '../../model/model.ts'
 import type { Log } from '../../observability/log.ts'
 import type { CreateHooks, Run } from '../../engine/plan/run.ts'
 import type { Records } from '../../base/records.ts'
-import { readBody } from '../../rest/body.ts'
+import { readBody } from '../../api/rest/body.ts'
 import { providerRequests } from './provider-requests.ts'
 
 /** Writes of users on their account pages. */

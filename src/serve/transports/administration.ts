@@ -10,7 +10,7 @@ import {
   maxListed,
   type SubresourceHandler,
   type SubresourceHandlers,
-} from '../../rest/actions/action.ts'
+} from '../../api/rest/actions/action.ts'
 
 const users = 'users'
 

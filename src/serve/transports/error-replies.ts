@@ -7,9 +7,9 @@ import {
   assetsPath,
   errorReply as graphqlErrorReply,
   path as graphqlPath,
-} from '../../graphql/transports/http-reply.ts'
+} from '../../api/graphql/transports/http-reply.ts'
 import { acceptsPage } from '../../base/media-ranges.ts'
-import { errorReply as restErrorReply } from '../../rest/rest.ts'
+import { errorReply as restErrorReply } from '../../api/rest/rest.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
 import type { LazyOauth } from '../oauth/oauth.ts'
 

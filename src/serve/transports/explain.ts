@@ -6,13 +6,13 @@ import { EventTypes } from '../../auth/webhooks/event-types.ts'
 import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
 import type { RateCounters } from '../../engine/cluster/cluster.ts'
 import type { Settings } from '../../config.ts'
-import type { Events } from '../../events/events.ts'
+import type { Events } from '../../api/events/events.ts'
 import {
   createExplainer,
   type Draw,
   type Explainer,
   type RehearsalTransports,
-} from '../../explain/explain.ts'
+} from '../../api/explain/explain.ts'
 import type { Idempotency } from '../../engine/idempotency/idempotency.ts'
 import type { OperationParts } from '../../engine/logic/operations/call.ts'
 import { RunView } from '../../delivery/runs/view.ts'
@@ -20,8 +20,8 @@ import type { Model } from '../../model/model.ts'
 import { createGuard } from '../../engine/plan/guard/guard.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { forwarding, type Records } from '../../base/records.ts'
-import type { BuiltIns } from '../../rest/actions/action.ts'
-import { createRest } from '../../rest/rest.ts'
+import type { BuiltIns } from '../../api/rest/actions/action.ts'
+import { createRest } from '../../api/rest/rest.ts'
 import type { Store } from '../../engine/store/store.ts'
 
 export interface ExplainParts {

@@ -2,7 +2,7 @@
 import type { SessionCookieReader } from '../../auth/session-cookie.ts'
 import { then } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
-import type { ExplorerFrame } from '../../graphql/transports/graphiql.ts'
+import type { ExplorerFrame } from '../../api/graphql/transports/graphiql.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
 import { explorerPage } from '../../portal/explorer.ts'
@@ -10,7 +10,7 @@ import { type FrameOptions, renderFrame, type Visitor } from '../../portal/frame
 import { createPortal, type Portal } from '../../portal/portal.ts'
 import { firstQuery } from '../../portal/quick-start.ts'
 import type { Principal } from '../../base/principal.ts'
-import { referenceDocument } from '../../rest/openapi/reference/reference.ts'
+import { referenceDocument } from '../../api/rest/openapi/reference/reference.ts'
 import { themeOf } from '../oauth/account-pages.ts'
 
 interface PortalParts {

@@ -5,9 +5,9 @@
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { Explainer } from '../../explain/explain.ts'
-import { fieldKey } from '../../explain/graphql-reasons.ts'
-import { shortText } from '../../explain/text.ts'
+import type { Explainer } from '../../api/explain/explain.ts'
+import { fieldKey } from '../../api/explain/graphql-reasons.ts'
+import { shortText } from '../../api/explain/text.ts'
 import type { Exchange } from '../../http.ts'
 import type { Principal } from '../../base/principal.ts'
 

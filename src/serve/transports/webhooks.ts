@@ -12,7 +12,7 @@ import { redeliverySteps, testSteps } from '../../delivery/webhooks/requests.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
 import type { Principal } from '../../base/principal.ts'
-import { type ItemAction, type ItemActions, itemResult } from '../../rest/actions/action.ts'
+import { type ItemAction, type ItemActions, itemResult } from '../../api/rest/actions/action.ts'
 
 const webhooks = 'webhooks'
 const deliveries = 'webhook_deliveries'

@@ -1,7 +1,7 @@
 /** Webhook senders on a real database, with endpoints and a clock of the tests. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createEventViews } from '../../../src/events/show-event.ts'
+import { createEventViews } from '../../../src/api/events/show-event.ts'
 import type { Webhook } from '../../../src/delivery/webhooks/delivery.ts'
 import type { SenderParts } from '../../../src/delivery/webhooks/sender.ts'
 import { WebhookSender } from '../../../src/delivery/webhooks/sender.ts'

@@ -1,8 +1,8 @@
 /** Actions as mutations, alone and in atomic requests, and queries as fields of `Query`. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import type { ExecutionContext } from '../../../src/graphql/engine.ts'
-import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
+import type { ExecutionContext } from '../../../src/api/graphql/engine.ts'
+import { createEngine } from '../../../src/api/graphql/execute/create-engine.ts'
 import { operationParts } from '../../../src/engine/logic/operations/call.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'

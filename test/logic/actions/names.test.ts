@@ -1,7 +1,7 @@
 /** Names of actions and queries that conflict with other GraphQL fields or REST paths, and their SDL. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sdlOf } from '../../../src/graphql/schema/sdl.ts'
+import { sdlOf } from '../../../src/api/graphql/schema/sdl.ts'
 import { action, anyone, checkModel, collection, model, query, relation, text } from '../../../src/index.ts'
 import tracker from './tracker.ts'
 

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { createBySystem } from '../../../src/auth/bootstrap.ts'
 import type { Call } from '../../../src/base/call.ts'
-import { createEngine } from '../../../src/graphql/execute/create-engine.ts'
+import { createEngine } from '../../../src/api/graphql/execute/create-engine.ts'
 import {
   caller,
   collection,
@@ -24,7 +24,7 @@ import type { Model } from '../../../src/model/model.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { AnyGuardedRead } from '../../../src/engine/plan/guarded.ts'
 import { system, user } from '../../../src/base/principal.ts'
-import { createRest } from '../../../src/rest/rest.ts'
+import { createRest } from '../../../src/api/rest/rest.ts'
 import { createRun } from '../../../src/serve/store.ts'
 import type { Finding } from '../../../src/engine/store/advice/findings.ts'
 import { type SlowList, SlowLists } from '../../../src/engine/store/advice/slow-lists.ts'

@@ -1,6 +1,6 @@
 /**
  * Guarded plans that explain a decision: whether a rule holds for one item, which related items decide, and a write without
- * its rules, to see the row that it would store. Only `src/explain/` runs them, in transactions that are always rolled back.
+ * its rules, to see the row that it would store. Only `src/api/explain/` runs them, in transactions that are always rolled back.
  */
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../../model/model.ts'

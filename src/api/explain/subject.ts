@@ -1,0 +1,133 @@
+/** The principal of the explained request. */
+
+import type { Awaitable } from '../../base/awaitable.ts'
+import { ApiError, type FieldFault } from '../../base/errors.ts'
+import { canonicalEmail } from '../../model/fields/email.ts'
+import type { Model } from '../../model/model.ts'
+import type { ItemShape } from '../../engine/plan/plan.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { itemShape, listShape, readItem, where } from '../../engine/plan/system-plans.ts'
+import { allowedScopes, anonymous, type Principal, system, user } from '../../base/principal.ts'
+import type { ExplainRequest } from './request.ts'
+
+interface SubjectUser {
+  readonly id: number
+  readonly role: string
+  readonly disabled?: boolean
+}
+
+interface SubjectKey {
+  readonly id: number
+  readonly user_id: number
+  readonly scopes: readonly string[] | null
+  readonly expires_at: string | null
+  readonly third_party: boolean | null
+}
+
+export interface Subject {
+  readonly principal: Principal
+  /** Null if the viewer may not read it. */
+  readonly role: string | null
+  /** Why the user's credentials are refused; undefined if they are accepted. */
+  readonly fault?: string
+}
+
+function notFound(field: string, message: string): ApiError {
+  const details: readonly FieldFault[] = [{ field, code: 'not_found', message }]
+  return new ApiError('VALIDATION_FAILED', message, { details })
+}
+
+interface SubjectParts {
+  readonly model: Model
+  readonly run: Run
+  readonly now: () => number
+}
+
+/**
+ * Throws VALIDATION_FAILED if the key does not exist, or no user that the viewer may read: an explanation must not reveal
+ * that a user exists.
+ */
+export async function subjectOf(
+  parts: SubjectParts,
+  { as, key, scopes }: ExplainRequest,
+  viewer: Principal = system,
+): Promise<Subject> {
+  const { model, run, now } = parts
+  // Administrators may see everybody's keys.
+  const apiKey = key === undefined ? undefined : await readItem<SubjectKey>(run, keyById, key)
+  if (key !== undefined && apiKey === undefined) throw notFound('api_key', `There is no API key ${key}.`)
+  const userReference = apiKey?.user_id ?? as
+  const scopeLimit = scopes ?? apiKey?.scopes ?? undefined
+  if (userReference === null) {
+    if (scopeLimit === undefined) return { principal: anonymous('explain'), role: null }
+    throw notFound('scopes', 'A request without a user has no scopes: omit them, or name a user.')
+  }
+  const id = await userId(run, userReference, viewer)
+  const row = id === undefined ? undefined : await userRow(model, run, id)
+  if (row === undefined) throw notFound('as', `There is no user ${JSON.stringify(userReference)}.`)
+  // As in `auth/api-key.ts`: credentials that a key creates end with it.
+  const grant = apiKey && {
+    appId: null,
+    grant: `key:${apiKey.id}`,
+    thirdParty: apiKey.third_party === true,
+  }
+  const expiresAt = apiKey?.expires_at ? Date.parse(apiKey.expires_at) : undefined
+  const principal = user(row.id, row.role, allowedScopes(scopeLimit), undefined, expiresAt, grant)
+  const role = (await readAs<Pick<SubjectUser, 'role'>>(run, roleOf, row.id, viewer))?.role ?? null
+  return { principal, role, ...faultOf(row, apiKey, now()) }
+}
+
+function faultOf(
+  { id, disabled }: SubjectUser,
+  key: SubjectKey | undefined,
+  now: number,
+): Pick<Subject, 'fault'> {
+  if (disabled) return { fault: `The account ${id} is disabled: none of its credentials is accepted.` }
+  if (!key?.expires_at || Date.parse(key.expires_at) > now) return {}
+  return { fault: `The API key ${key.id} has expired: ${key.expires_at}.` }
+}
+
+const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at', 'third_party'])
+const idOf = itemShape('users', ['id'])
+const roleOf = itemShape('users', ['role'])
+const byEmail = listShape('users', ['id'], where('email'))
+
+/** Undefined if the viewer may not read it. */
+async function readAs<T>(run: Run, shape: ItemShape, id: number, viewer: Principal): Promise<T | undefined> {
+  const answer = await unlessRefused(() => run.item({ shape, args: [id] }, viewer))
+  return answer?.text ? JSON.parse(answer.text) : undefined
+}
+
+async function userId(
+  run: Run,
+  userReference: number | string,
+  viewer: Principal,
+): Promise<number | undefined> {
+  if (typeof userReference === 'number')
+    return (await readAs<{ readonly id: number }>(run, idOf, userReference, viewer))?.id
+  // PostgreSQL refuses U+0000 in a text.
+  if (userReference.includes('\0')) return undefined
+  const answer = await unlessRefused(() =>
+    run.list({ shape: byEmail, args: [0, 1, canonicalEmail(userReference)] }, viewer),
+  )
+  const [row]: readonly { readonly id: number }[] = JSON.parse(answer?.text ?? '[]')
+  return row?.id
+}
+
+async function unlessRefused<A>(read: () => Awaitable<A>): Promise<A | undefined> {
+  try {
+    return await read()
+  } catch (error) {
+    if (error instanceof ApiError) return undefined
+    throw error
+  }
+}
+
+function userRow(model: Model, run: Run, id: number): Awaitable<SubjectUser | undefined> {
+  const hasDisabled = model.collections.get('users')?.fields.has('disabled') === true
+  return readItem<SubjectUser>(
+    run,
+    itemShape('users', ['id', 'role', ...(hasDisabled ? ['disabled'] : [])]),
+    id,
+  )
+}

@@ -1,0 +1,60 @@
+/** Content negotiation (RFC 9110, 12.5.1): every response is JSON; errors can also be problem details (RFC 9457). */
+import { Cache, CacheBound } from '../../base/cache.ts'
+import { ApiError } from '../../base/errors.ts'
+import { type MediaRange, mediaRanges } from '../../base/media-ranges.ts'
+
+export interface Accepted {
+  /** Whether the client accepts `application/json`. */
+  readonly json: boolean
+  /** Whether the client prefers errors as `application/problem+json`. */
+  readonly problem: boolean
+  /** Whether the client prefers `text/event-stream` to JSON, on paths that offer both. */
+  readonly eventStream: boolean
+}
+
+const everything: Accepted = { json: true, problem: false, eventStream: false }
+const acceptedByHeader = new Cache<string, Accepted>(new CacheBound('rest_accept', 200))
+const maxHeaderCharacters = 1000
+
+/** `types`: from the most to the least specific range. Undefined if the header has none of them. */
+function findRange(ranges: readonly MediaRange[], ...types: readonly string[]): MediaRange | undefined {
+  for (const type of types) {
+    const range = ranges.find(candidate => candidate.type === type)
+    if (range) return range
+  }
+  return undefined
+}
+
+function parseAccept(header: string): Accepted {
+  const ranges = mediaRanges(header)
+  const json = findRange(ranges, 'application/json', 'application/*', '*/*')
+  const problem = findRange(ranges, 'application/problem+json')?.quality ?? 0
+  const eventStream = findRange(ranges, 'text/event-stream', 'text/*')?.quality ?? 0
+  const jsonQuality = json?.quality ?? 0
+  return {
+    // For a client that names only problem details: these are for errors, so success is answered with JSON.
+    json: json === undefined ? problem > 0 : jsonQuality > 0,
+    problem: problem > 0 && problem >= jsonQuality,
+    // At equal weights, a type that the header names is preferred to one that only `*/*` accepts.
+    eventStream:
+      eventStream > jsonQuality || (eventStream > 0 && eventStream === jsonQuality && json?.type === '*/*'),
+  }
+}
+
+/** The types that an `Accept` header accepts. Without the header: all. */
+export function readAccept(header: string | undefined): Accepted {
+  if (header === undefined || header === '*/*' || header === 'application/json') return everything
+  if (header.trim() === '' || header.length > maxHeaderCharacters) return everything
+  const cached = acceptedByHeader.get(header)
+  if (cached) return cached
+  const accepted = parseAccept(header)
+  acceptedByHeader.set(header, accepted)
+  return accepted
+}
+
+/** Throws NOT_ACCEPTABLE when the client does not accept JSON. */
+export function requireJson(header: string | undefined): void {
+  if (!readAccept(header).json) {
+    throw new ApiError('NOT_ACCEPTABLE', 'The answer is application/json, which the Accept header excludes.')
+  }
+}

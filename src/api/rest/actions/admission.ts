@@ -1,0 +1,73 @@
+/** Who may use actions, subresources and nested items at all. */
+import { ApiError } from '../../../base/errors.ts'
+import { admitOperation } from '../../../engine/logic/operations/access.ts'
+import type { Collection, Model } from '../../../model/model.ts'
+import { nobodyRule, type Rule } from '../../../model/rule/rule.ts'
+import { admit, staticRule } from '../../../engine/plan/guard/guard.ts'
+import { type AccessClass, isAnonymous, type Principal } from '../../../base/principal.ts'
+import { collectionsAlong } from '../operations.ts'
+import {
+  type ActionRoute,
+  isOperation,
+  type NestedRoute,
+  type QueryRoute,
+  type SubresourceRoute,
+} from './routes.ts'
+
+/** Throws for a caller who may run the action on no item at all. */
+export function admitAction(model: Model, route: ActionRoute | QueryRoute, principal: Principal): void {
+  if (isOperation(route)) {
+    admitOperation(model, route.operation, principal)
+    return
+  }
+  const { access } = principal
+  const { collection, action } = route
+  admit(model, collection, 'update', access)
+  admit(model, collection, 'read', access)
+  if (action.settableField !== undefined) admitSetting(model, collection, action.settableField, principal)
+  const answerCollection = action.returns === undefined ? undefined : model.collections.get(action.returns)
+  if (answerCollection !== undefined) admit(model, answerCollection, 'read', access)
+}
+
+/** Throws for a caller who may read or end the entries of no item at all. */
+export function admitSubresource(
+  model: Model,
+  { collection, subresource }: SubresourceRoute,
+  operation: 'read' | 'update',
+  principal: Principal,
+): void {
+  admit(model, collection, operation, principal.access)
+  admit(model, collection, 'read', principal.access)
+  admitSetting(model, collection, subresource.settableField, principal)
+}
+
+/** The rule of operations that require the right to set a field of the item. */
+export function ruleOfSetting({ fields }: Collection, name: string): Rule {
+  return fields.get(name)?.access.write ?? nobodyRule
+}
+
+function admitSetting(model: Model, collection: Collection, name: string, { access }: Principal): void {
+  if (staticRule(model, collection, ruleOfSetting(collection, name), access) === 'never')
+    throw settingRefused(collection, name, access)
+}
+
+/** For a caller who may not set the field. */
+export function settingRefused(
+  { name: collection }: Collection,
+  field: string,
+  access: AccessClass,
+): ApiError {
+  const refused = { collection, operation: 'update', fields: [field] }
+  const message = `This needs the right to set \`${field}\` of ${collection}.`
+  return new ApiError(isAnonymous(access) ? 'UNAUTHORIZED' : 'FORBIDDEN', message, { refused })
+}
+
+/** Throws for a caller who may read none of these items at all. */
+export function admitNested(
+  model: Model,
+  { collection, relation }: NestedRoute,
+  { access }: Principal,
+): void {
+  for (const visited of [collection, ...collectionsAlong(model, relation)])
+    admit(model, visited, 'read', access)
+}
