@@ -1,5 +1,5 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
-export { defineMailTemplates } from './auth/mail/define.ts'
+export { defineMailTemplates } from './identity/mail/define.ts'
 
 import type { GivenSettings } from './config.ts'
 import type { Declaration } from './model/declaration.ts'

@@ -1,9 +1,9 @@
 /** Puts the service together. `createPipeline` shows the stages of every request, in order. */
 import type { Duplex } from 'node:stream'
-import type { Authenticate } from './auth/authenticate.ts'
-import { bootstrap } from './auth/bootstrap.ts'
-import type { EncryptedRecords } from './auth/encryption/encrypted-records.ts'
-import type { MailCatalogue } from './auth/mail/catalogue.ts'
+import type { Authenticate } from './identity/authenticate.ts'
+import { bootstrap } from './identity/bootstrap.ts'
+import type { EncryptedRecords } from './identity/encryption/encrypted-records.ts'
+import type { MailCatalogue } from './identity/mail/catalogue.ts'
 import { type Awaitable, then } from './base/awaitable.ts'
 import { isHealthCheck, type Reply, type Takeover } from './base/call.ts'
 import type { Cluster } from './engine/cluster/cluster.ts'

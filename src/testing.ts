@@ -1,5 +1,5 @@
 /** `portico/test`: a service in memory, for tests of a model's rules and logic. */
-import type { Mail, MailMessage } from './auth/mail/mail.ts'
+import type { Mail, MailMessage } from './identity/mail/mail.ts'
 import type { Client } from './client/types/client.ts'
 import { createClient } from './client.ts'
 import { type GivenSettings, readSettings, type Settings } from './config.ts'

@@ -1,5 +1,5 @@
 /** Worker threads that serve one model on one port: see `decisions/threads.md`. */
-import type { FirstAdministrator } from './auth/first-administrator.ts'
+import type { FirstAdministrator } from './identity/first-administrator.ts'
 import { publicName } from './config/database.ts'
 import { type Settings, SettingsError } from './config.ts'
 import { type ListenAddress, requireFree, requireSharing, withPortLock } from './http/listeners.ts'

@@ -5,7 +5,7 @@ import { copyFileSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { fillSearch } from '../../src/engine/store/schema/sqlite/migrate.ts'
 import { prepareLimit } from '../servers/limit-schema.ts'
 import { startPortico } from '../servers/server.ts'

@@ -1,5 +1,5 @@
 /** Opens the database for a command. A service may use it at the same time. */
-import { openRecords } from '../auth/encryption/open-records.ts'
+import { openRecords } from '../identity/encryption/open-records.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import type { Settings } from '../config.ts'
 import type { Model } from '../model/model.ts'

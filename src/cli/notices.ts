@@ -1,7 +1,7 @@
 /** Mails that notify users of changes that a command has made to their account. */
-import { createAddresses } from '../auth/accounts/addresses/addresses.ts'
-import type { NoticeParts } from '../auth/accounts/notifications.ts'
-import { createBackground } from '../auth/background.ts'
+import { createAddresses } from '../identity/accounts/addresses/addresses.ts'
+import type { NoticeParts } from '../identity/accounts/notifications.ts'
+import { createBackground } from '../identity/background.ts'
 import type { Settings } from '../config.ts'
 import { printable } from '../base/printable.ts'
 import type { Records } from '../base/records.ts'

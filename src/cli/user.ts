@@ -1,5 +1,5 @@
 /** The user whom an e-mail address on the command line names. */
-import { findByEmail, type UserRow } from '../auth/accounts/users.ts'
+import { findByEmail, type UserRow } from '../identity/accounts/users.ts'
 import type { Run } from '../engine/plan/run.ts'
 import { Failure } from './failure.ts'
 

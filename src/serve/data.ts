@@ -1,5 +1,5 @@
 /** The `data` of a service, for programs that embed Portico. */
-import { findUser } from '../auth/accounts/users.ts'
+import { findUser } from '../identity/accounts/users.ts'
 import { type Awaitable, then } from '../base/awaitable.ts'
 import { ApiError } from '../base/errors.ts'
 import { createData, type DataParts, executeBy } from '../engine/logic/data/create-data.ts'

@@ -1,7 +1,7 @@
 /** The interface of a running service, and the options of its start. */
 
-import type { SendRequest } from '../auth/accounts/providers/provider-fetch.ts'
-import type { Mail, MailMessage } from '../auth/mail/mail.ts'
+import type { SendRequest } from '../identity/accounts/providers/provider-fetch.ts'
+import type { Mail, MailMessage } from '../identity/mail/mail.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import type { Reply } from '../base/call.ts'
 import type { Clock } from '../delivery/consumer/timetable.ts'

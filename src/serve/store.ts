@@ -1,10 +1,10 @@
 /** Opens the database of a service, and runs guarded plans on it. */
 
 import { writeSync } from 'node:fs'
-import { bootstrap } from '../auth/bootstrap.ts'
-import type { EncryptedRecords } from '../auth/encryption/encrypted-records.ts'
-import { openRecords } from '../auth/encryption/open-records.ts'
-import type { FirstAdministrator } from '../auth/first-administrator.ts'
+import { bootstrap } from '../identity/bootstrap.ts'
+import type { EncryptedRecords } from '../identity/encryption/encrypted-records.ts'
+import { openRecords } from '../identity/encryption/open-records.ts'
+import type { FirstAdministrator } from '../identity/first-administrator.ts'
 import type { Awaitable } from '../base/awaitable.ts'
 import { isPostgres, publicName } from '../config/database.ts'
 import { refuseRowSecurity } from '../config/row-security.ts'

@@ -11,7 +11,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 // biome-ignore lint/suspicious/noTsIgnore: as above.
 /** @ts-ignore */
 import type { Duplex } from 'node:stream'
-import type { FirstAdministrator } from '../auth/first-administrator.ts'
+import type { FirstAdministrator } from '../identity/first-administrator.ts'
 import type { GivenSettings } from '../config.ts'
 import type { Declaration } from '../model/declaration.ts'
 import type { Data, SystemData } from '../model/types/types.ts'

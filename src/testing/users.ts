@@ -1,7 +1,7 @@
 /** Users for tests. They have no passwords, because hashing one is slow on purpose. */
 
-import { type Addresses, createAddresses } from '../auth/accounts/addresses/addresses.ts'
-import { createKey } from '../auth/bootstrap.ts'
+import { type Addresses, createAddresses } from '../identity/accounts/addresses/addresses.ts'
+import { createKey } from '../identity/bootstrap.ts'
 import type { CollectionData } from '../engine/logic/data/data.ts'
 import type { LogicItem } from '../model/logic/logic.ts'
 import type { Run } from '../engine/plan/run.ts'

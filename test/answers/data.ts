@@ -1,5 +1,5 @@
 /** Rows with the largest texts that the limits of request bodies allow, and many rows with long ones. */
-import { createBySystem, createKey } from '../../src/auth/bootstrap.ts'
+import { createBySystem, createKey } from '../../src/identity/bootstrap.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'

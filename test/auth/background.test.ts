@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { createBackground } from '../../src/auth/background.ts'
+import { createBackground } from '../../src/identity/background.ts'
 
 test('`idle` also waits for work that other work has started', async () => {
   const { background, idle } = createBackground(error => assert.fail(String(error)))

@@ -1,4 +1,4 @@
-import { hashPassword } from '../../src/auth/password.ts'
+import { hashPassword } from '../../src/identity/password.ts'
 
 /**
  * A password hash with minimal cost; a regular one takes 20 ms of CPU time to create and to verify. For tests that do not

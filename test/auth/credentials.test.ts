@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Credential, type CredentialSource, findCredential } from '../../src/auth/credentials.ts'
+import { type Credential, type CredentialSource, findCredential } from '../../src/identity/credentials.ts'
 import { ApiError } from '../../src/base/errors.ts'
 
 interface Sent {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
 import { calculateJwkThumbprint, exportJWK, type JWK, SignJWT } from 'jose'
-import { Proofs } from '../../src/auth/dpop.ts'
+import { Proofs } from '../../src/identity/dpop.ts'
 import type { NewRecord, Records } from '../../src/base/records.ts'
 
 const start = Date.parse('2026-01-01T00:00:00Z')

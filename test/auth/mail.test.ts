@@ -1,7 +1,7 @@
 /** Mail is sent by SMTP, or logged and marked as unsent if there is no server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMail } from '../../src/auth/mail/mail.ts'
+import { createMail } from '../../src/identity/mail/mail.ts'
 import { withSmtp } from './smtp.ts'
 
 interface Logged {

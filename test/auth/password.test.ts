@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { argon2Sync } from 'node:crypto'
 import { test } from 'node:test'
-import { hashPassword, verifyPassword } from '../../src/auth/password.ts'
+import { hashPassword, verifyPassword } from '../../src/identity/password.ts'
 
 test('a password is hashed by argon2id with OWASP’s parameters and a random salt', async () => {
   const [one, two] = await Promise.all([hashPassword('hunter2'), hashPassword('hunter2')])

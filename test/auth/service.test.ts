@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { type Answer, type TestService, withService } from '../serve/service.ts'
 
 /** RFC 9728, 5.1 */

@@ -1,7 +1,7 @@
 /** The session cookie as a credential of the API: for which requests it counts, and when it stops counting. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { type Fixture, formWith, newTokens, sharedFixtures } from '../conformance/oauth/server.ts'
 import { stream as openStream } from '../events/listener.ts'
 import { sqlite } from '../setups/sqlite.ts'

@@ -1,9 +1,9 @@
 /** The session cookie: its name, and how a session is cached and expires. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createUser } from '../../src/auth/bootstrap.ts'
-import { secretHash } from '../../src/auth/server/secret.ts'
-import { sessionCookieReader } from '../../src/auth/session-cookie.ts'
+import { createUser } from '../../src/identity/bootstrap.ts'
+import { secretHash } from '../../src/identity/server/secret.ts'
+import { sessionCookieReader } from '../../src/identity/session-cookie.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import type { Records } from '../../src/base/records.ts'

@@ -4,8 +4,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from 'jose'
-import { keyFetcher } from '../../src/auth/fetch-keys.ts'
-import { type TrustedIssuer, trustedIssuerReader } from '../../src/auth/trusted-issuer.ts'
+import { keyFetcher } from '../../src/identity/fetch-keys.ts'
+import { type TrustedIssuer, trustedIssuerReader } from '../../src/identity/trusted-issuer.ts'
 
 const issuer: TrustedIssuer = {
   issuer: 'https://id.example.com',

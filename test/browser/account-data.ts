@@ -1,9 +1,9 @@
 /** Data of accounts, written to the database of a service: connected apps, keys, identities and tokens of mailed links. */
 import assert from 'node:assert/strict'
-import { createAddresses } from '../../src/auth/accounts/addresses/addresses.ts'
-import { createIdentities } from '../../src/auth/accounts/identities.ts'
-import { createTokens } from '../../src/auth/accounts/link-tokens.ts'
-import { createKey } from '../../src/auth/bootstrap.ts'
+import { createAddresses } from '../../src/identity/accounts/addresses/addresses.ts'
+import { createIdentities } from '../../src/identity/accounts/identities.ts'
+import { createTokens } from '../../src/identity/accounts/link-tokens.ts'
+import { createKey } from '../../src/identity/bootstrap.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import type { Records } from '../../src/base/records.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAddresses } from '../../src/auth/accounts/addresses/addresses.ts'
+import { createAddresses } from '../../src/identity/accounts/addresses/addresses.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import { chosen } from '../chosen.ts'
 import { type Fixture, type Person, withFixture } from '../conformance/oauth/server.ts'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { promisify } from 'node:util'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { blocksOf } from '../docs/blocks.ts'
 import { findProgram } from '../programs.ts'
 

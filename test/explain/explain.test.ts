@@ -1,8 +1,8 @@
 /** The contents of explanations and who may request them. `random.test.ts` compares them with real responses. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { createBySystem } from '../../src/auth/bootstrap.ts'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { createBySystem } from '../../src/identity/bootstrap.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { readSettings } from '../../src/config.ts'
 import { isFromDeveloper } from '../../src/dev/mail/local-request.ts'
 import {

@@ -13,7 +13,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type { Second } from '../../bench/load/flood.ts'
 import { flood, percentile } from '../../bench/load/overload.ts'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 
 const bin = fileURLToPath(new URL('../../src/bin.ts', import.meta.url))
 const modelFile = fileURLToPath(new URL('../models/blog.ts', import.meta.url))

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { randomInt, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import { nodeSetups } from '../setups/setups.ts'
 

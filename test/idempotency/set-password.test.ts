@@ -1,8 +1,8 @@
 /** A keyed request that sets a password, sent again after a crash. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findUser } from '../../src/auth/accounts/users.ts'
-import { createUser } from '../../src/auth/bootstrap.ts'
+import { findUser } from '../../src/identity/accounts/users.ts'
+import { createUser } from '../../src/identity/bootstrap.ts'
 import type { Call } from '../../src/base/call.ts'
 import { builtinActions } from '../../src/model/builtin/actions.ts'
 import { checkModel } from '../../src/model/check/check.ts'

@@ -1,8 +1,8 @@
 /** Keyed requests that end a session or a grant, sent again after a crash. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createUser } from '../../src/auth/bootstrap.ts'
-import { Consents } from '../../src/auth/server/consent/consents.ts'
+import { createUser } from '../../src/identity/bootstrap.ts'
+import { Consents } from '../../src/identity/server/consent/consents.ts'
 import type { Call } from '../../src/base/call.ts'
 import { ApiError } from '../../src/base/errors.ts'
 import { subresources } from '../../src/model/builtin/administration.ts'

@@ -5,7 +5,7 @@
 import { randomInt } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import { newDatabase } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'

@@ -1,7 +1,7 @@
 /** A node stops promptly even if it has subscribers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { sqlite } from '../setups/sqlite.ts'
 import { startCluster } from './cluster.ts'
 import { listen, stream } from './listeners.ts'

@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { newKeyText } from '../../src/auth/encryption/record-cipher.ts'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { newKeyText } from '../../src/identity/encryption/record-cipher.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { anyone, boolean, collection, field, model, relation, role, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import { serve } from '../../src/serve.ts'

@@ -1,8 +1,8 @@
 /** A whole service whose database restricts rows by policies. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newKeyText } from '../../src/auth/encryption/record-cipher.ts'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { newKeyText } from '../../src/identity/encryption/record-cipher.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import { schemaSqlOf } from '../../src/cli/commands/migrate.ts'
 import { readSettings } from '../../src/config.ts'
 import { checkModel } from '../../src/model/check/check.ts'

@@ -56,7 +56,7 @@ export async function openBlog(settings: GivenSettings = {}): Promise<Blog> {
     rest,
     async newUser(name) {
       const user = await rest('POST', 'users', { name, email: `${name}@example.com` })
-      const { createKey } = await import('../../src/auth/bootstrap.ts')
+      const { createKey } = await import('../../src/identity/bootstrap.ts')
       const key = await withStore(database, run => createKey(run, Number(user.id), { name, scopes: ['*'] }))
       const { data } = (await rest('GET', 'api_keys', undefined, key)) as { data: readonly { id: number }[] }
       return { id: Number(user.id), key, keyId: data[0]?.id ?? 0 }

@@ -1,7 +1,7 @@
 /** Committed changes reach subscribers, whichever way they were made. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createUser } from '../../src/auth/bootstrap.ts'
+import { createUser } from '../../src/identity/bootstrap.ts'
 import { system } from '../../src/base/principal.ts'
 import { endWithinSecond } from '../within-second.ts'
 import { admin, type Blog, openBlog, withStore } from './blog.ts'
@@ -222,7 +222,7 @@ describe('a credential', () => {
       createUser(run, { name: 'Fay', email: 'fay@example.com' }, 'a password of hers'),
     )
     const fay = await withStore(blog.database, async run =>
-      (await import('../../src/auth/bootstrap.ts')).createKey(run, id, { name: 'k', scopes: ['*'] }),
+      (await import('../../src/identity/bootstrap.ts')).createKey(run, id, { name: 'k', scopes: ['*'] }),
     )
     const subscriber = await listen(newPost, fay)
     await blog.rest('DELETE', `users/${id}`)

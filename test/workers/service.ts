@@ -1,7 +1,7 @@
 /** A service with several workers, and connections to a particular worker. */
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { generateKey } from '../../src/auth/keys/key.ts'
+import { generateKey } from '../../src/identity/keys/key.ts'
 import type { GivenSettings } from '../../src/config.ts'
 import type { Service } from '../../src/serve/service.ts'
 import { serve } from '../../src/serve.ts'

@@ -1,6 +1,6 @@
 /** `portico apps`: manages OAuth apps and their secrets. A service may run at the same time. */
-import { newAppHook } from '../../auth/server/clients/app-hooks.ts'
-import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
+import { newAppHook } from '../../identity/server/clients/app-hooks.ts'
+import { AppSecrets } from '../../identity/server/clients/app-secrets.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import { writeWith } from '../../engine/plan/run.ts'
 import {

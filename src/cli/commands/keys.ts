@@ -1,8 +1,8 @@
 /** `portico keys`: manages the API keys of users, and the keys that sign tokens. */
-import { createKey } from '../../auth/bootstrap.ts'
-import { generateKey } from '../../auth/keys/key.ts'
-import { lastUsesOf } from '../../auth/last-use.ts'
-import { rotateKeys } from '../../auth/server/tokens/signing-keys.ts'
+import { createKey } from '../../identity/bootstrap.ts'
+import { generateKey } from '../../identity/keys/key.ts'
+import { lastUsesOf } from '../../identity/last-use.ts'
+import { rotateKeys } from '../../identity/server/tokens/signing-keys.ts'
 import type { Settings } from '../../config.ts'
 import { isDate } from '../../model/fields/date.ts'
 import type { Model } from '../../model/model.ts'

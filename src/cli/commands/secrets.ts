@@ -1,7 +1,7 @@
 /** `portico secrets`: manages the keys that encrypt secrets in the database. */
 import { setTimeout } from 'node:timers/promises'
-import { forgetSecrets, type KeyRotation, rotateSecrets } from '../../auth/encryption/open-records.ts'
-import { newKeyText } from '../../auth/encryption/record-cipher.ts'
+import { forgetSecrets, type KeyRotation, rotateSecrets } from '../../identity/encryption/open-records.ts'
+import { newKeyText } from '../../identity/encryption/record-cipher.ts'
 import type { Settings } from '../../config.ts'
 import type { Records } from '../../base/records.ts'
 import type { Command } from './commands.ts'

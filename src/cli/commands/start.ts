@@ -1,5 +1,5 @@
 /** `portico start`: serves until a signal arrives. */
-import type { FirstAdministrator } from '../../auth/first-administrator.ts'
+import type { FirstAdministrator } from '../../identity/first-administrator.ts'
 import type { Service } from '../../serve/service.ts'
 import { start } from '../../serve.ts'
 import { shownPath } from '../../source/frame.ts'

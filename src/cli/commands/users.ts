@@ -10,12 +10,12 @@ import {
   revokeGrants,
   sessionsOf,
   setPassword,
-} from '../../auth/accounts/administration.ts'
-import { passwordFault } from '../../auth/accounts/sign-in/password-rules.ts'
-import { createUser, generatePassword } from '../../auth/bootstrap.ts'
-import { withGrantEnds } from '../../auth/grant-ends.ts'
-import { isPasswordTooLong, maxPasswordCharacters } from '../../auth/password.ts'
-import { withDenials } from '../../auth/server/tokens/deny-list.ts'
+} from '../../identity/accounts/administration.ts'
+import { passwordFault } from '../../identity/accounts/sign-in/password-rules.ts'
+import { createUser, generatePassword } from '../../identity/bootstrap.ts'
+import { withGrantEnds } from '../../identity/grant-ends.ts'
+import { isPasswordTooLong, maxPasswordCharacters } from '../../identity/password.ts'
+import { withDenials } from '../../identity/server/tokens/deny-list.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { bodyValidator } from '../../model/validate.ts'

@@ -1,6 +1,6 @@
 /** The mails that `portico dev` shows. The supervisor numbers and stores them; each serving process has a copy. */
 
-import type { MailMessage } from '../../auth/mail/mail.ts'
+import type { MailMessage } from '../../identity/mail/mail.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
 
 export interface NewMail extends MailMessage {

@@ -1,7 +1,7 @@
 /** `/dev/mail`: the sent mails, and all templates. */
-import type { MailCatalogue } from '../../auth/mail/catalogue.ts'
-import { type ComposedMail, compose } from '../../auth/mail/compose.ts'
-import { type MailName, mailNames, sampleValues } from '../../auth/mail/values.ts'
+import type { MailCatalogue } from '../../identity/mail/catalogue.ts'
+import { type ComposedMail, compose } from '../../identity/mail/compose.ts'
+import { type MailName, mailNames, sampleValues } from '../../identity/mail/values.ts'
 import type { Theme } from '../../base/theme.ts'
 import type { Reply } from '../../base/call.ts'
 import type { Exchange } from '../../http.ts'

@@ -1,5 +1,5 @@
 /** Reactions and jobs as the service runs them. */
-import type { Mail } from '../../auth/mail/mail.ts'
+import type { Mail } from '../../identity/mail/mail.ts'
 import type { Settings } from '../../config.ts'
 import type { DataParts } from '../../engine/logic/data/create-data.ts'
 import { Runner, type RunnerParts } from '../../delivery/runs/runner.ts'

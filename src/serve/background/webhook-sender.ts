@@ -1,11 +1,11 @@
 /** Runs the webhook sender in a service. */
 
-import { createAddresses } from '../../auth/accounts/addresses/addresses.ts'
-import { findUser } from '../../auth/accounts/users.ts'
-import type { Mailer } from '../../auth/mail/mailer.ts'
-import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
-import { WebhookPrincipals } from '../../auth/webhooks/principals.ts'
-import { WebhookSecrets } from '../../auth/webhooks/secrets.ts'
+import { createAddresses } from '../../identity/accounts/addresses/addresses.ts'
+import { findUser } from '../../identity/accounts/users.ts'
+import type { Mailer } from '../../identity/mail/mailer.ts'
+import type { WebhookGrants } from '../../identity/webhooks/grants.ts'
+import { WebhookPrincipals } from '../../identity/webhooks/principals.ts'
+import { WebhookSecrets } from '../../identity/webhooks/secrets.ts'
 import type { Settings } from '../../config.ts'
 import { systemClock } from '../../delivery/consumer/timetable.ts'
 import { eventType, typeOf } from '../../engine/log/event-types.ts'

@@ -1,5 +1,5 @@
 /** The client of a long-lived connection: its credential, which is checked again later, and the end of its connection. */
-import { findCredential } from '../../auth/credentials.ts'
+import { findCredential } from '../../identity/credentials.ts'
 import type { Call } from '../../base/call.ts'
 import { budgetAddress } from '../../engine/cluster/rate-limits.ts'
 import type { CredentialHeaders } from '../../api/events/credential-monitor.ts'

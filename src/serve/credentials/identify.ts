@@ -1,5 +1,5 @@
 /** Identifies the principal of a request. */
-import type { Authenticate } from '../../auth/authenticate.ts'
+import type { Authenticate } from '../../identity/authenticate.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { budgetAddress, type RateLimits } from '../../engine/cluster/rate-limits.ts'
 import type { Exchange } from '../../http.ts'

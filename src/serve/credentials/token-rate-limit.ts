@@ -3,7 +3,7 @@
  * its address; other requests draw from the ordinary budget. A request draws from both before it is handled, and gives one
  * back afterwards, so that concurrent guesses cannot exceed the tight budget.
  */
-import { basicClientId, firstValue, type Parameters } from '../../auth/server/requests/form.ts'
+import { basicClientId, firstValue, type Parameters } from '../../identity/server/requests/form.ts'
 import type { Reply, Takeover } from '../../base/call.ts'
 import type { RateCounters } from '../../engine/cluster/cluster.ts'
 import { budgetAddress, createRateLimits, type RateLimits } from '../../engine/cluster/rate-limits.ts'

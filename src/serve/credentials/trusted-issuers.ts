@@ -1,8 +1,8 @@
 /** Finds the accounts that JWTs of trusted issuers refer to. */
-import { createAddresses } from '../../auth/accounts/addresses/addresses.ts'
-import { findByEmail } from '../../auth/accounts/users.ts'
-import type { CredentialReader } from '../../auth/authenticate.ts'
-import type { LocalUser } from '../../auth/trusted-issuer.ts'
+import { createAddresses } from '../../identity/accounts/addresses/addresses.ts'
+import { findByEmail } from '../../identity/accounts/users.ts'
+import type { CredentialReader } from '../../identity/authenticate.ts'
+import type { LocalUser } from '../../identity/trusted-issuer.ts'
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
 import type { Model } from '../../model/model.ts'
@@ -29,8 +29,8 @@ export async function trustedIssuerReaders(parts: TrustedIssuerParts): Promise<r
   const { model, run, records, version, settings, logger } = parts
   const issuers = settings['oauth.trustedIssuers']
   if (issuers.length === 0) return []
-  const { trustedIssuerReader } = await import('../../auth/trusted-issuer.ts')
-  const { fetchKeys = (await import('../../auth/fetch-keys.ts')).keyFetcher() } = parts
+  const { trustedIssuerReader } = await import('../../identity/trusted-issuer.ts')
+  const { fetchKeys = (await import('../../identity/fetch-keys.ts')).keyFetcher() } = parts
   const addresses = createAddresses(records)
   const findById = (id: number): Awaitable<LocalUser | undefined> => readItem(run, byId, id)
   /** Finds a user only by a confirmed address that was not changed recently. */

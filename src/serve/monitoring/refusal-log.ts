@@ -3,7 +3,7 @@
  * nothing if `debug` is off.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isKey, keyHash } from '../../auth/keys/key.ts'
+import { isKey, keyHash } from '../../identity/keys/key.ts'
 import { ApiError, type ErrorCode } from '../../base/errors.ts'
 import { ruleOf } from '../../api/explain/rule-reasons.ts'
 import { ruleSource } from '../../api/explain/rule-source.ts'

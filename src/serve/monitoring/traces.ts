@@ -1,5 +1,5 @@
 /** Wraps functions in spans. Without traces they are returned unchanged. */
-import type { Authenticate } from '../../auth/authenticate.ts'
+import type { Authenticate } from '../../identity/authenticate.ts'
 import type { Exchange } from '../../http.ts'
 import type { Traces } from '../../observability/traces.ts'
 import type { Guard } from '../../engine/plan/guard/guard.ts'

@@ -1,11 +1,11 @@
 /** The account pages, loaded with the first request for one. */
-import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
-import type { AccountRoutes, Visit } from '../../auth/accounts/routes/routes.ts'
-import type { BackgroundWork } from '../../auth/background.ts'
-import type { Mailer } from '../../auth/mail/mailer.ts'
+import type { SendRequest } from '../../identity/accounts/providers/provider-fetch.ts'
+import type { AccountRoutes, Visit } from '../../identity/accounts/routes/routes.ts'
+import type { BackgroundWork } from '../../identity/background.ts'
+import type { Mailer } from '../../identity/mail/mailer.ts'
 import type { Theme } from '../../base/theme.ts'
-import type { AuthorizationServer } from '../../auth/server/server.ts'
-import type { WebhookOperations } from '../../auth/webhooks/operations.ts'
+import type { AuthorizationServer } from '../../identity/server/server.ts'
+import type { WebhookOperations } from '../../identity/webhooks/operations.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import type { RateCounters } from '../../engine/cluster/cluster.ts'
 import { budgetAddress } from '../../engine/cluster/rate-limits.ts'
@@ -71,7 +71,7 @@ export function accountPages({
 }: AccountPagesParts): AccountPages {
   const requests = providerRequests()
   const load = async (): Promise<AccountRoutes> => {
-    const { createAccountRoutes } = await import('../../auth/accounts/routes/routes.ts')
+    const { createAccountRoutes } = await import('../../identity/accounts/routes/routes.ts')
     return createAccountRoutes({
       model,
       run,

@@ -1,19 +1,19 @@
 /** The authorization server and the account pages, loaded with the first request to keep starts short. */
 
-import { notifyOfApp } from '../../auth/accounts/credential-notices.ts'
-import { isAccountPath, isBrowserPath, isJsonCall } from '../../auth/accounts/paths.ts'
-import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
-import type { Authenticate } from '../../auth/authenticate.ts'
-import type { BackgroundWork } from '../../auth/background.ts'
-import type { CredentialSource } from '../../auth/credentials.ts'
-import { dpopAlgorithms } from '../../auth/dpop-challenge.ts'
-import { grantsInUse } from '../../auth/grant-ends.ts'
-import type { LastUses } from '../../auth/last-use.ts'
-import type { Mailer } from '../../auth/mail/mailer.ts'
-import type { Apps } from '../../auth/server/clients/apps.ts'
-import { parseBody } from '../../auth/server/requests/form.ts'
-import { redirectPostToGet } from '../../auth/server/requests/post-to-get.ts'
-import type { AuthorizationServer } from '../../auth/server/server.ts'
+import { notifyOfApp } from '../../identity/accounts/credential-notices.ts'
+import { isAccountPath, isBrowserPath, isJsonCall } from '../../identity/accounts/paths.ts'
+import type { SendRequest } from '../../identity/accounts/providers/provider-fetch.ts'
+import type { Authenticate } from '../../identity/authenticate.ts'
+import type { BackgroundWork } from '../../identity/background.ts'
+import type { CredentialSource } from '../../identity/credentials.ts'
+import { dpopAlgorithms } from '../../identity/dpop-challenge.ts'
+import { grantsInUse } from '../../identity/grant-ends.ts'
+import type { LastUses } from '../../identity/last-use.ts'
+import type { Mailer } from '../../identity/mail/mailer.ts'
+import type { Apps } from '../../identity/server/clients/apps.ts'
+import { parseBody } from '../../identity/server/requests/form.ts'
+import { redirectPostToGet } from '../../identity/server/requests/post-to-get.ts'
+import type { AuthorizationServer } from '../../identity/server/server.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply, Takeover } from '../../base/call.ts'
 import type { RateCounters } from '../../engine/cluster/cluster.ts'
@@ -244,9 +244,9 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
 }
 
 async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
-  const { createAuthorizationServer } = await import('../../auth/server/create.ts')
-  const { createProtocolPages } = await import('../../auth/pages/oauth/protocol.ts')
-  const { createAccountCheck, claimsReader } = await import('../../auth/accounts/accounts.ts')
+  const { createAuthorizationServer } = await import('../../identity/server/create.ts')
+  const { createProtocolPages } = await import('../../identity/pages/oauth/protocol.ts')
+  const { createAccountCheck, claimsReader } = await import('../../identity/accounts/accounts.ts')
   const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
   const { counters, mail, work } = parts
   const noticeParts = { run, records, counters, mail, issuer, background: work.background }

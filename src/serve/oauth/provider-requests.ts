@@ -1,5 +1,5 @@
 /** Requests to sign-in providers: to public addresses, and to private ones if the provider's settings allow it. */
-import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
+import type { SendRequest } from '../../identity/accounts/providers/provider-fetch.ts'
 import { Outgoing } from '../../delivery/outgoing/outgoing.ts'
 
 export interface ProviderRequests {

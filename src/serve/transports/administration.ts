@@ -1,7 +1,7 @@
 /** Administration of accounts through the API: `POST /api/v1/users/{id}/set_password`, `/sessions`, `/grants`. */
-import type { AdministrationParts } from '../../auth/accounts/administration.ts'
-import { requirePassword } from '../../auth/accounts/sign-in/password-rules.ts'
-import { findUser } from '../../auth/accounts/users.ts'
+import type { AdministrationParts } from '../../identity/accounts/administration.ts'
+import { requirePassword } from '../../identity/accounts/sign-in/password-rules.ts'
+import { findUser } from '../../identity/accounts/users.ts'
 import { ApiError } from '../../base/errors.ts'
 import { requireRecentSignIn } from '../../engine/plan/recent-sign-in.ts'
 import {
@@ -15,7 +15,7 @@ import {
 const users = 'users'
 
 /** Loaded with the first such request, to keep starts short. */
-const load = () => import('../../auth/accounts/administration.ts')
+const load = () => import('../../identity/accounts/administration.ts')
 
 export function administrationActions(parts: AdministrationParts): ItemActions {
   const setPassword: ItemAction = async ({ id, input }, principal) => {

@@ -1,7 +1,7 @@
 /** Error replies, in the form of the request's transport. */
-import { errorPageReply } from '../../auth/pages/frame/error-reply.ts'
+import { errorPageReply } from '../../identity/pages/frame/error-reply.ts'
 import type { Theme } from '../../base/theme.ts'
-import { asOauthError } from '../../auth/server/responses/error-response.ts'
+import { asOauthError } from '../../identity/server/responses/error-response.ts'
 import { type Call, isHealthCheck, type Reply } from '../../base/call.ts'
 import {
   assetsPath,

@@ -1,5 +1,5 @@
 /** The events of the process, shared by all transports. */
-import type { Authenticate } from '../../auth/authenticate.ts'
+import type { Authenticate } from '../../identity/authenticate.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
 import { ApiError } from '../../base/errors.ts'

@@ -1,9 +1,9 @@
 /** Opens the explainer: the transports of the service, with a `run` that rolls all changes back. */
-import type { Mailer } from '../../auth/mail/mailer.ts'
-import { ownCollections } from '../../auth/own-collections.ts'
-import { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
-import { EventTypes } from '../../auth/webhooks/event-types.ts'
-import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
+import type { Mailer } from '../../identity/mail/mailer.ts'
+import { ownCollections } from '../../identity/own-collections.ts'
+import { AppSecrets } from '../../identity/server/clients/app-secrets.ts'
+import { EventTypes } from '../../identity/webhooks/event-types.ts'
+import type { WebhookGrants } from '../../identity/webhooks/grants.ts'
 import type { RateCounters } from '../../engine/cluster/cluster.ts'
 import type { Settings } from '../../config.ts'
 import type { Events } from '../../api/events/events.ts'
@@ -109,7 +109,7 @@ function rehearsalCollections({ model, store, settings }: ExplainParts, run: Run
     secrets: new AppSecrets({ run, overlapSeconds: settings.secretOverlap / 1000 }),
     // Sends no mail, uses no allowance, and stores no address to be confirmed.
     async writeAddress(plan, principal, within) {
-      const { addressChanges } = await import('../../auth/accounts/addresses/address-changes.ts')
+      const { addressChanges } = await import('../../identity/accounts/addresses/address-changes.ts')
       const parts = {
         run,
         records,

@@ -1,5 +1,5 @@
 /** Opens the pages at `/` and `/docs` with the settings of the service and the sessions of visitors. */
-import type { SessionCookieReader } from '../../auth/session-cookie.ts'
+import type { SessionCookieReader } from '../../identity/session-cookie.ts'
 import { then } from '../../base/awaitable.ts'
 import type { Settings } from '../../config.ts'
 import type { ExplorerFrame } from '../../api/graphql/transports/graphiql.ts'

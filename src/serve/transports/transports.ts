@@ -1,21 +1,21 @@
 /** The transports of a model: REST, GraphQL and the authorization server. */
 
-import type { AddressChangeParts } from '../../auth/accounts/addresses/address-changes.ts'
-import { createAddresses } from '../../auth/accounts/addresses/addresses.ts'
-import { credentialNotices } from '../../auth/accounts/credential-notices.ts'
-import { type NoticeParts, notifyOfDisabling } from '../../auth/accounts/notifications.ts'
-import type { SendRequest } from '../../auth/accounts/providers/provider-fetch.ts'
-import type { Authenticate } from '../../auth/authenticate.ts'
-import { type BackgroundWork, createBackground } from '../../auth/background.ts'
-import type { LastUses } from '../../auth/last-use.ts'
-import type { Mailer } from '../../auth/mail/mailer.ts'
-import { ownCollections } from '../../auth/own-collections.ts'
-import type { AppSecrets } from '../../auth/server/clients/app-secrets.ts'
-import type { Apps } from '../../auth/server/clients/apps.ts'
-import type { SessionCookieReader } from '../../auth/session-cookie.ts'
-import { EventTypes } from '../../auth/webhooks/event-types.ts'
-import type { WebhookGrants } from '../../auth/webhooks/grants.ts'
-import { WebhookSecrets } from '../../auth/webhooks/secrets.ts'
+import type { AddressChangeParts } from '../../identity/accounts/addresses/address-changes.ts'
+import { createAddresses } from '../../identity/accounts/addresses/addresses.ts'
+import { credentialNotices } from '../../identity/accounts/credential-notices.ts'
+import { type NoticeParts, notifyOfDisabling } from '../../identity/accounts/notifications.ts'
+import type { SendRequest } from '../../identity/accounts/providers/provider-fetch.ts'
+import type { Authenticate } from '../../identity/authenticate.ts'
+import { type BackgroundWork, createBackground } from '../../identity/background.ts'
+import type { LastUses } from '../../identity/last-use.ts'
+import type { Mailer } from '../../identity/mail/mailer.ts'
+import { ownCollections } from '../../identity/own-collections.ts'
+import type { AppSecrets } from '../../identity/server/clients/app-secrets.ts'
+import type { Apps } from '../../identity/server/clients/apps.ts'
+import type { SessionCookieReader } from '../../identity/session-cookie.ts'
+import { EventTypes } from '../../identity/webhooks/event-types.ts'
+import type { WebhookGrants } from '../../identity/webhooks/grants.ts'
+import { WebhookSecrets } from '../../identity/webhooks/secrets.ts'
 import type { Cluster } from '../../engine/cluster/cluster.ts'
 import type { RateLimits } from '../../engine/cluster/rate-limits.ts'
 import type { Settings } from '../../config.ts'
@@ -208,7 +208,7 @@ function logicParts(
 function addressWriter(parts: AddressChangeParts): Run['write'] {
   let loading: Promise<Run['write']> | undefined
   const load = async () => {
-    const { addressChanges } = await import('../../auth/accounts/addresses/address-changes.ts')
+    const { addressChanges } = await import('../../identity/accounts/addresses/address-changes.ts')
     return addressChanges(parts)
   }
   return async (plan, principal, within) => {

@@ -5,8 +5,8 @@ import {
   requireRedeliverable,
   rotateSecret,
   type WebhookActionParts,
-} from '../../auth/webhooks/actions.ts'
-import type { WebhookOperations } from '../../auth/webhooks/operations.ts'
+} from '../../identity/webhooks/actions.ts'
+import type { WebhookOperations } from '../../identity/webhooks/operations.ts'
 import { ApiError } from '../../base/errors.ts'
 import { redeliverySteps, testSteps } from '../../delivery/webhooks/requests.ts'
 import type { Run } from '../../engine/plan/run.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { createOneTimeCodes } from '../../../src/auth/accounts/sign-in/one-time-codes.ts'
+import { createOneTimeCodes } from '../../../src/identity/accounts/sign-in/one-time-codes.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Browser, Page } from '../../conformance/oauth/browser.ts'
 import {

@@ -1,17 +1,17 @@
 /** Concurrent changes of one account by two nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { addBounded } from '../../../src/auth/accounts/bounded-records.ts'
+import { addBounded } from '../../../src/identity/accounts/bounded-records.ts'
 import {
   findUser,
   hasSamePassword,
   passwordHashSteps,
   replacePasswordHash,
-} from '../../../src/auth/accounts/users.ts'
-import { createKey, createUser } from '../../../src/auth/bootstrap.ts'
-import { keysOf } from '../../../src/auth/keys/user-keys.ts'
-import { Consents } from '../../../src/auth/server/consent/consents.ts'
-import { pauseSessionWebhooks } from '../../../src/auth/webhooks/grants.ts'
+} from '../../../src/identity/accounts/users.ts'
+import { createKey, createUser } from '../../../src/identity/bootstrap.ts'
+import { keysOf } from '../../../src/identity/keys/user-keys.ts'
+import { Consents } from '../../../src/identity/server/consent/consents.ts'
+import { pauseSessionWebhooks } from '../../../src/identity/webhooks/grants.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import { createPlan, itemShape, readItem } from '../../../src/engine/plan/system-plans.ts'

@@ -7,7 +7,7 @@ import {
   newKeyText,
   RecordCipher,
   secretKey,
-} from '../../../src/auth/encryption/record-cipher.ts'
+} from '../../../src/identity/encryption/record-cipher.ts'
 import { isEncrypted } from './is-encrypted.ts'
 
 function cipherOf(...texts: readonly string[]): RecordCipher {

@@ -1,7 +1,7 @@
 /** API keys as a collection, over HTTP: who may create, see, change and revoke which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKey } from '../../../src/auth/bootstrap.ts'
+import { createKey } from '../../../src/identity/bootstrap.ts'
 import { readSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'

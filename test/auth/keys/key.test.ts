@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { generateKey, isKey, keyHash, keyPrefix } from '../../../src/auth/keys/key.ts'
+import { generateKey, isKey, keyHash, keyPrefix } from '../../../src/identity/keys/key.ts'
 
 test('a key has the prefix, 32 random characters and a checksum, and no two are equal', () => {
   const keys = Array.from({ length: 200 }, generateKey)

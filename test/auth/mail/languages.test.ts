@@ -1,7 +1,7 @@
 /** The language of a mail: RFC 9110, 12.5.4; RFC 4647, 3.4. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { acceptedLanguage } from '../../../src/auth/mail/languages.ts'
+import { acceptedLanguage } from '../../../src/identity/mail/languages.ts'
 import { withFixture } from '../accounts/fixture.ts'
 
 const available = ['en', 'de', 'pt-BR', 'zh-Hant']

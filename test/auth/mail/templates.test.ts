@@ -1,10 +1,10 @@
 /** Every mail in every language: its content, its two parts, and hostile values. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { createCatalogue } from '../../../src/auth/mail/catalogue.ts'
-import { type ComposedMail, compose } from '../../../src/auth/mail/compose.ts'
-import { quoted, quotedValues } from '../../../src/auth/mail/quoted.ts'
-import { type MailName, type MailValues, mailNames, sampleValues } from '../../../src/auth/mail/values.ts'
+import { createCatalogue } from '../../../src/identity/mail/catalogue.ts'
+import { type ComposedMail, compose } from '../../../src/identity/mail/compose.ts'
+import { quoted, quotedValues } from '../../../src/identity/mail/quoted.ts'
+import { type MailName, type MailValues, mailNames, sampleValues } from '../../../src/identity/mail/values.ts'
 
 const catalogue = createCatalogue()
 const theme = { name: 'Reading <b>Room</b>', logo: undefined, colour: '#1f5fbf' }

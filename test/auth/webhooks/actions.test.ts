@@ -7,8 +7,8 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import { removeKey } from '../../../src/auth/keys/user-keys.ts'
-import { WebhookSecrets } from '../../../src/auth/webhooks/secrets.ts'
+import { removeKey } from '../../../src/identity/keys/user-keys.ts'
+import { WebhookSecrets } from '../../../src/identity/webhooks/secrets.ts'
 import { chosen } from '../../chosen.ts'
 import {
   clientCredentials,

@@ -1,7 +1,7 @@
 /** Pausing webhooks whose credential has ended. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { endedReason, pauseEnded } from '../../../src/auth/webhooks/grants.ts'
+import { endedReason, pauseEnded } from '../../../src/identity/webhooks/grants.ts'
 import { within } from '../../events/webhooks/fixture.ts'
 import { databaseKinds } from '../../store/databases.ts'
 

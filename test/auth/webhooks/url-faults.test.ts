@@ -1,7 +1,7 @@
 /** URLs that no webhook may have, with private addresses in at least 60 spellings. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { urlFault } from '../../../src/auth/webhooks/url-faults.ts'
+import { urlFault } from '../../../src/identity/webhooks/url-faults.ts'
 import { isUrl } from '../../../src/model/fields/url.ts'
 
 /** Whether the field or its rule refuses the URL. */

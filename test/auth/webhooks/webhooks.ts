@@ -1,6 +1,6 @@
 /** Helpers for the tests of webhooks. */
 import assert from 'node:assert/strict'
-import { createBySystem } from '../../../src/auth/bootstrap.ts'
+import { createBySystem } from '../../../src/identity/bootstrap.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { type Fixture, inOtherProcess } from '../../conformance/oauth/server.ts'
 import type { Answer } from '../../serve/service.ts'

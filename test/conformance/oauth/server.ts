@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
-import { createBySystem, createKey } from '../../../src/auth/bootstrap.ts'
+import { createBySystem, createKey } from '../../../src/identity/bootstrap.ts'
 import type { GivenSettings } from '../../../src/config.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'

@@ -1,7 +1,7 @@
 /** The REST handler on a store of its own, with a view of everything that the store contains. */
 
 import { randomUUID } from 'node:crypto'
-import { newAppHook } from '../../../src/auth/server/clients/app-hooks.ts'
+import { newAppHook } from '../../../src/identity/server/clients/app-hooks.ts'
 import { then } from '../../../src/base/awaitable.ts'
 import type { Call, Reply } from '../../../src/base/call.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'

@@ -1,7 +1,7 @@
 /** A whole service behind a port. A second store seeds and reads the database as another process would. */
 import assert from 'node:assert/strict'
 import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
-import { generateKey, keyHash, keyPrefix } from '../../../src/auth/keys/key.ts'
+import { generateKey, keyHash, keyPrefix } from '../../../src/identity/keys/key.ts'
 import type { Reply } from '../../../src/base/call.ts'
 import { type GivenSettings, readSettings } from '../../../src/config.ts'
 import type { Model } from '../../../src/model/model.ts'

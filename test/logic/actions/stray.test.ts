@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { generateKey } from '../../../src/auth/keys/key.ts'
+import { generateKey } from '../../../src/identity/keys/key.ts'
 import { startProcess } from '../../processes/portico.ts'
 import { until } from '../../transports/service.ts'
 

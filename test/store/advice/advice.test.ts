@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { createBySystem } from '../../../src/auth/bootstrap.ts'
+import { createBySystem } from '../../../src/identity/bootstrap.ts'
 import type { Call } from '../../../src/base/call.ts'
 import { createEngine } from '../../../src/api/graphql/execute/create-engine.ts'
 import {

@@ -1,7 +1,7 @@
 /** Which address of an account is verified: the confirmed one, not the current one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Addresses, createAddresses } from '../../../../src/auth/accounts/addresses/addresses.ts'
+import { type Addresses, createAddresses } from '../../../../src/identity/accounts/addresses/addresses.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { Records } from '../../../../src/base/records.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'

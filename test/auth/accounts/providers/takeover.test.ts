@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { createOneTimeCodes } from '../../../../src/auth/accounts/sign-in/one-time-codes.ts'
+import { createOneTimeCodes } from '../../../../src/identity/accounts/sign-in/one-time-codes.ts'
 import { deleteShape, updateShape } from '../../../../src/engine/plan/system-plans.ts'
 import { system } from '../../../../src/base/principal.ts'
 import type { Answer, Page } from '../../../conformance/oauth/browser.ts'

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import {
   replacePassword,
   revokeBeforeProof,
-} from '../../../../src/auth/accounts/recovery/account-recovery.ts'
-import { signInByPassword } from '../../../../src/auth/accounts/sign-in/sign-in.ts'
-import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
-import { hashPassword } from '../../../../src/auth/password.ts'
-import { isEndedWithAccount, signInTime } from '../../../../src/auth/server/sessions/session-ends.ts'
+} from '../../../../src/identity/accounts/recovery/account-recovery.ts'
+import { signInByPassword } from '../../../../src/identity/accounts/sign-in/sign-in.ts'
+import { keysOf } from '../../../../src/identity/keys/user-keys.ts'
+import { hashPassword } from '../../../../src/identity/password.ts'
+import { isEndedWithAccount, signInTime } from '../../../../src/identity/server/sessions/session-ends.ts'
 import { type Fixture, withFixture } from '../fixture.ts'
 
 const email = 'ada@example.com'

@@ -3,19 +3,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { confirmAddress, sendConfirmation } from '../../../../src/auth/accounts/addresses/verification.ts'
+import { confirmAddress, sendConfirmation } from '../../../../src/identity/accounts/addresses/verification.ts'
 import {
   canReset,
   changePassword,
   requestReset,
   reset,
   setFirstPassword,
-} from '../../../../src/auth/accounts/recovery/reset.ts'
-import { signInByPassword } from '../../../../src/auth/accounts/sign-in/sign-in.ts'
-import { signUp } from '../../../../src/auth/accounts/sign-up/sign-up.ts'
-import { findByEmail, findUser } from '../../../../src/auth/accounts/users.ts'
-import { keysOf } from '../../../../src/auth/keys/user-keys.ts'
-import { hashPassword, verifyPassword } from '../../../../src/auth/password.ts'
+} from '../../../../src/identity/accounts/recovery/reset.ts'
+import { signInByPassword } from '../../../../src/identity/accounts/sign-in/sign-in.ts'
+import { signUp } from '../../../../src/identity/accounts/sign-up/sign-up.ts'
+import { findByEmail, findUser } from '../../../../src/identity/accounts/users.ts'
+import { keysOf } from '../../../../src/identity/keys/user-keys.ts'
+import { hashPassword, verifyPassword } from '../../../../src/identity/password.ts'
 import { updateShape } from '../../../../src/engine/plan/system-plans.ts'
 import { system } from '../../../../src/base/principal.ts'
 import { confirms, type Fixture, minuteMs, storePasswordHash, withFixture } from '../fixture.ts'

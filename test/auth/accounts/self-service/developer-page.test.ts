@@ -1,7 +1,7 @@
 /** `/account/developer`: a user registers an app, and the samples on its page work. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { lineFaults, linesOf } from '../../../../src/auth/accounts/self-service/redirect-uri-lines.ts'
+import { lineFaults, linesOf } from '../../../../src/identity/accounts/self-service/redirect-uri-lines.ts'
 import type { Page } from '../../../conformance/oauth/browser.ts'
 import {
   authorize,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { createOneTimeCodes } from '../../../../src/auth/accounts/sign-in/one-time-codes.ts'
+import { createOneTimeCodes } from '../../../../src/identity/accounts/sign-in/one-time-codes.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { forwarding } from '../../../../src/base/records.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'

@@ -1,7 +1,7 @@
 /** Passkeys of an authenticator in software. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPasskeys } from '../../../../src/auth/accounts/sign-in/passkeys.ts'
+import { createPasskeys } from '../../../../src/identity/accounts/sign-in/passkeys.ts'
 import type { Records } from '../../../../src/base/records.ts'
 import { type Fixture, withFixture } from '../fixture.ts'
 import { softPasskey, softRegistration } from './soft-authenticator.ts'

@@ -1,14 +1,14 @@
 /** Removals of passkeys and identities, which never leave a user without a sign-in method. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { identityKind } from '../../../../src/auth/accounts/identities.ts'
-import type { Provider } from '../../../../src/auth/accounts/providers/provider.ts'
-import { passkeyKind } from '../../../../src/auth/accounts/sign-in/passkeys.ts'
+import { identityKind } from '../../../../src/identity/accounts/identities.ts'
+import type { Provider } from '../../../../src/identity/accounts/providers/provider.ts'
+import { passkeyKind } from '../../../../src/identity/accounts/sign-in/passkeys.ts'
 import {
   removeSignInMethod,
   type SignInMethodParts,
-} from '../../../../src/auth/accounts/sign-in/sign-in-methods.ts'
-import { createUser } from '../../../../src/auth/bootstrap.ts'
+} from '../../../../src/identity/accounts/sign-in/sign-in-methods.ts'
+import { createUser } from '../../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/serve/store.ts'

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { requestReset, reset } from '../../../../src/auth/accounts/recovery/reset.ts'
-import { confirmPassword, signInByCode, signInByPassword } from '../../../../src/auth/accounts/sign-in/sign-in.ts'
-import { hashPassword } from '../../../../src/auth/password.ts'
+import { requestReset, reset } from '../../../../src/identity/accounts/recovery/reset.ts'
+import { confirmPassword, signInByCode, signInByPassword } from '../../../../src/identity/accounts/sign-in/sign-in.ts'
+import { hashPassword } from '../../../../src/identity/password.ts'
 import { type Fixture, minuteMs, storePasswordHash, withFixture } from '../fixture.ts'
 
 const password = 'correct horse battery'

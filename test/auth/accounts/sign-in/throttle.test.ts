@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createThrottle } from '../../../../src/auth/accounts/sign-in/throttle.ts'
+import { createThrottle } from '../../../../src/identity/accounts/sign-in/throttle.ts'
 import type { RateCounters } from '../../../../src/engine/cluster/cluster.ts'
 import { memoryCounters } from '../../../../src/engine/cluster/memory-counters.ts'
 

@@ -1,8 +1,8 @@
 /** Sign-up with further fields from the model, in a browser without JavaScript. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { signUpFields, valuesOf } from '../../../../src/auth/accounts/sign-up/sign-up-fields.ts'
-import { fieldOfModel, formName } from '../../../../src/auth/pages/components/model-field.ts'
+import { signUpFields, valuesOf } from '../../../../src/identity/accounts/sign-up/sign-up-fields.ts'
+import { fieldOfModel, formName } from '../../../../src/identity/pages/components/model-field.ts'
 import { json, model, nobody, relation, role, string, users } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { FieldDeclaration } from '../../../../src/model/fields/declared.ts'

@@ -1,8 +1,8 @@
 /** Sign-ups that the model refuses: by a fault of `check`, or by a limit on accounts. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { finishSignUp, signUp } from '../../../../src/auth/accounts/sign-up/sign-up.ts'
-import { findByEmail } from '../../../../src/auth/accounts/users.ts'
+import { finishSignUp, signUp } from '../../../../src/identity/accounts/sign-up/sign-up.ts'
+import { findByEmail } from '../../../../src/identity/accounts/users.ts'
 import { atMost, model, string, users } from '../../../../src/index.ts'
 import { formWith, withFixture as withServer } from '../../../conformance/oauth/server.ts'
 import { withFixture } from '../fixture.ts'

@@ -1,7 +1,7 @@
 /** Apps are cached until any app changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createApps } from '../../../../src/auth/server/clients/apps.ts'
+import { createApps } from '../../../../src/identity/server/clients/apps.ts'
 import type { Run } from '../../../../src/engine/plan/run.ts'
 
 /** A database of one app, which responds on demand and counts its look-ups. */

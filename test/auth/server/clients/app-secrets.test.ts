@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBySystem } from '../../../../src/auth/bootstrap.ts'
+import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import {
   AppSecrets,
   addFirst,
   newSecret,
   secretHashes,
-} from '../../../../src/auth/server/clients/app-secrets.ts'
-import { type AppSecretRow, appById } from '../../../../src/auth/server/clients/apps.ts'
-import { secretHash } from '../../../../src/auth/server/secret.ts'
+} from '../../../../src/identity/server/clients/app-secrets.ts'
+import { type AppSecretRow, appById } from '../../../../src/identity/server/clients/apps.ts'
+import { secretHash } from '../../../../src/identity/server/secret.ts'
 import { writeWith } from '../../../../src/engine/plan/run.ts'
 import { createPlan } from '../../../../src/engine/plan/system-plans.ts'
 import { system } from '../../../../src/base/principal.ts'

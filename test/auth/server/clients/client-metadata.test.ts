@@ -2,14 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from 'oidc-provider'
-import type { AppRow } from '../../../../src/auth/server/clients/apps.ts'
+import type { AppRow } from '../../../../src/identity/server/clients/apps.ts'
 import {
   appOf,
   clientMetadata,
   isNative,
   isSecretOf,
-} from '../../../../src/auth/server/clients/client-metadata.ts'
-import { secretHash } from '../../../../src/auth/server/secret.ts'
+} from '../../../../src/identity/server/clients/client-metadata.ts'
+import { secretHash } from '../../../../src/identity/server/secret.ts'
 
 const device = 'urn:ietf:params:oauth:grant-type:device_code'
 const app = {

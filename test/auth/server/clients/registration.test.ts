@@ -1,7 +1,7 @@
 /** Which metadata is registered for an app (RFC 7591, 2), without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkedRegistration } from '../../../../src/auth/server/clients/registration.ts'
+import { checkedRegistration } from '../../../../src/identity/server/clients/registration.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import blog from '../../../models/blog.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Consents } from '../../../../src/auth/server/consent/consents.ts'
-import { type InteractionRequest, Interactions } from '../../../../src/auth/server/consent/interactions.ts'
+import type { Consents } from '../../../../src/identity/server/consent/consents.ts'
+import { type InteractionRequest, Interactions } from '../../../../src/identity/server/consent/interactions.ts'
 
 class SessionNotFound extends Error {
   override readonly name = 'SessionNotFound'

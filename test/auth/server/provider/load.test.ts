@@ -6,7 +6,7 @@ import { resolve } from 'node:path'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 
-const library = resolve(import.meta.dirname, '../../../../src/auth/server/provider/load.ts')
+const library = resolve(import.meta.dirname, '../../../../src/identity/server/provider/load.ts')
 const sentence = 'Unsupported runtime. Use Node.js v22.x LTS, or a later LTS release.'
 
 async function standardError(script: string): Promise<string> {

@@ -7,8 +7,8 @@ import { generateKeyPairSync, hash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { test } from 'node:test'
-import { Provider } from '../../../../src/auth/server/provider/load.ts'
-import { checkedVersion } from '../../../../src/auth/server/provider/patches.ts'
+import { Provider } from '../../../../src/identity/server/provider/load.ts'
+import { checkedVersion } from '../../../../src/identity/server/provider/patches.ts'
 
 const folder = resolve(import.meta.dirname, '../../../../node_modules/oidc-provider')
 const fileOf = (path: string) => readFileSync(resolve(folder, path), 'utf8')

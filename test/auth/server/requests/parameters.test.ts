@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { formText, parseForm } from '../../../../src/auth/server/requests/form.ts'
+import { formText, parseForm } from '../../../../src/identity/server/requests/form.ts'
 import {
   authorizationRequest,
   deviceRequest,
   repeatedParameter,
   tokenRequest,
-} from '../../../../src/auth/server/requests/parameters.ts'
+} from '../../../../src/identity/server/requests/parameters.ts'
 
 const rules = {
   resources: new Set(['https://a.example', 'https://a.example/api/v1']),

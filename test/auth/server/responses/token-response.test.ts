@@ -5,7 +5,7 @@ import {
   acceptsOnlyForm,
   responseAsForm,
   tokenResponse,
-} from '../../../../src/auth/server/responses/token-response.ts'
+} from '../../../../src/identity/server/responses/token-response.ts'
 
 test('a token response has the app’s separator, and the token type in lower case', () => {
   const body = { access_token: 't', token_type: 'Bearer', scope: 'a b c', expires_in: 3600 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Denials, grantHash, withDenials } from '../../../../src/auth/server/tokens/deny-list.ts'
+import { Denials, grantHash, withDenials } from '../../../../src/identity/server/tokens/deny-list.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../../src/base/records.ts'
 
 const lifetimeSeconds = 3600

@@ -1,11 +1,11 @@
 /** Which introspection requests the fast path handles; oidc-provider handles all others. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { AppRow, Apps } from '../../../../src/auth/server/clients/apps.ts'
-import { parseForm } from '../../../../src/auth/server/requests/form.ts'
-import { secretHash } from '../../../../src/auth/server/secret.ts'
-import { IntrospectionFastPath } from '../../../../src/auth/server/tokens/introspection-fast-path.ts'
-import type { TokenSigner } from '../../../../src/auth/server/tokens/jwt.ts'
+import type { AppRow, Apps } from '../../../../src/identity/server/clients/apps.ts'
+import { parseForm } from '../../../../src/identity/server/requests/form.ts'
+import { secretHash } from '../../../../src/identity/server/secret.ts'
+import { IntrospectionFastPath } from '../../../../src/identity/server/tokens/introspection-fast-path.ts'
+import type { TokenSigner } from '../../../../src/identity/server/tokens/jwt.ts'
 
 const id = `app_${'a'.repeat(20)}`
 const secret = `ps_${'s'.repeat(43)}`

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import * as oauth from 'oauth4webapi'
-import { Introspection } from '../../../../src/auth/server/tokens/introspection.ts'
+import { Introspection } from '../../../../src/identity/server/tokens/introspection.ts'
 import {
   type App,
   clientCredentials,

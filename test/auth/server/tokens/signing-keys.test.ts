@@ -6,13 +6,13 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { TokenSigner } from '../../../../src/auth/server/tokens/jwt.ts'
+import { TokenSigner } from '../../../../src/identity/server/tokens/jwt.ts'
 import {
   keysVersion,
   loadKeys,
   publicKey,
   rotateKeys,
-} from '../../../../src/auth/server/tokens/signing-keys.ts'
+} from '../../../../src/identity/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import blog from '../../../models/blog.ts'

@@ -1,7 +1,7 @@
 /** First-party apps: no consent page, and only administrators can create them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBySystem } from '../../../../src/auth/bootstrap.ts'
+import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/serve/store.ts'

@@ -1,11 +1,11 @@
 /** Deleting a user ends all their credentials and deletes everything stored for them; disabling one suspends them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAddresses } from '../../../../src/auth/accounts/addresses/addresses.ts'
-import { createTokens } from '../../../../src/auth/accounts/link-tokens.ts'
-import { createOneTimeCodes } from '../../../../src/auth/accounts/sign-in/one-time-codes.ts'
-import { createPasskeys } from '../../../../src/auth/accounts/sign-in/passkeys.ts'
-import { accountEndRecord } from '../../../../src/auth/server/sessions/session-ends.ts'
+import { createAddresses } from '../../../../src/identity/accounts/addresses/addresses.ts'
+import { createTokens } from '../../../../src/identity/accounts/link-tokens.ts'
+import { createOneTimeCodes } from '../../../../src/identity/accounts/sign-in/one-time-codes.ts'
+import { createPasskeys } from '../../../../src/identity/accounts/sign-in/passkeys.ts'
+import { accountEndRecord } from '../../../../src/identity/server/sessions/session-ends.ts'
 import type { Page } from '../browser.ts'
 import {
   type App,

@@ -1,7 +1,7 @@
 /** The polling interval of a device (RFC 8628, 3.2 and 3.5), whichever node it polls. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { isTooFast, pollIntervalSeconds } from '../../../../src/auth/server/tokens/device-polling.ts'
+import { isTooFast, pollIntervalSeconds } from '../../../../src/identity/server/tokens/device-polling.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import blog from '../../../models/blog.ts'
 import { type App, clientCredentials, type Fixture, post, withFixture } from '../server.ts'

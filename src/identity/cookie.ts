@@ -1,7 +1,7 @@
 /** Cookies of the account pages. */
 import type { ServerResponse } from 'node:http'
-import { basePathOf } from '../../../base/base-path.ts'
-import type { Call } from '../../../base/call.ts'
+import { basePathOf } from '../base/base-path.ts'
+import type { Call } from '../base/call.ts'
 
 /** The value of a cookie that the browser has sent. Undefined if there is no cookie with the name, or more than one. */
 export function cookieOf({ headers }: Pick<Call, 'headers'>, name: string): string | undefined {

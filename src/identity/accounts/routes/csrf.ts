@@ -5,7 +5,7 @@ import type { Call } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { cameFrom } from '../../same-origin.ts'
 import { isRandomSecret, isSame, randomSecret } from '../../server/secret.ts'
-import { cookieOf, hostCookieName, setHostCookie } from './cookie.ts'
+import { cookieOf, hostCookieName, setHostCookie } from '../../cookie.ts'
 
 const cookie = 'portico_form'
 

@@ -2,7 +2,7 @@
 import { deviceLifetimeMs, secretsIn } from '../../sign-in/known-devices.ts'
 import type { AttemptOrigin } from '../../sign-in/sign-in.ts'
 import type { RouteParts, Visit } from '../context.ts'
-import { cookieOf, hostCookieName, setHostCookie } from '../cookie.ts'
+import { cookieOf, hostCookieName, setHostCookie } from '../../../cookie.ts'
 
 const cookie = 'portico_device'
 

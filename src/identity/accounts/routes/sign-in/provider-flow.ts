@@ -8,7 +8,7 @@ import type { ProviderIdentity } from '../../identities.ts'
 import type { TokenKind } from '../../link-tokens.ts'
 import { type FaultReason, type FlowSecrets, type Provider, ProviderFault } from '../../providers/provider.ts'
 import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
-import { cookieOf, hostCookieName, setHostCookie } from '../cookie.ts'
+import { cookieOf, hostCookieName, setHostCookie } from '../../../cookie.ts'
 
 /** The page that asks whether to link an identity. */
 export const linkPath = '/account/link'
