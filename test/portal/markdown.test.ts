@@ -1,8 +1,8 @@
 /** Markdown to HTML: text in a guide never becomes markup. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { highlight } from '../../src/portal/guides/highlight.ts'
-import { renderMarkdown } from '../../src/portal/guides/markdown.ts'
+import { highlight } from '../../src/web/portal/guides/highlight.ts'
+import { renderMarkdown } from '../../src/web/portal/guides/markdown.ts'
 
 const render = (text: string, resolve = (href: string): string | undefined => href) =>
   renderMarkdown(text, resolve).body.text

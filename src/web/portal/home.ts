@@ -1,7 +1,7 @@
 /** The pages `/` and `/docs`. */
-import { type Html, html } from '../base/html.ts'
-import type { JsonSchema } from '../model/fields/type.ts'
-import type { Collection, Model } from '../model/model.ts'
+import { type Html, html } from '../../base/html.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Collection, Model } from '../../model/model.ts'
 import type { FramedPage, FrameOptions, Visitor } from './frame.ts'
 import type { Guide } from './guides/catalogue.ts'
 import { highlight } from './guides/highlight.ts'

@@ -16,7 +16,7 @@ export const errorsPath = '/docs/errors'
 /** The address in the examples of `docs/`, also with the scheme of WebSockets. */
 const exampleOrigin = /(http|ws):\/\/localhost:3000/g
 
-const folder = new URL('../../../docs/', import.meta.url)
+const folder = new URL('../../../../docs/', import.meta.url)
 
 function fileOf(slug: string): URL {
   return new URL(`${slug}.md`, folder)

@@ -1,6 +1,6 @@
 /** The search index: operations of the reference, sections of the guides, and errors. */
-import { catalogue } from '../base/errors.ts'
-import type { JsonSchema } from '../model/fields/type.ts'
+import { catalogue } from '../../base/errors.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Guide } from './guides/catalogue.ts'
 import { errorsPath, guidesPath } from './guides/guides.ts'
 import type { RenderedPage } from './guides/markdown.ts'

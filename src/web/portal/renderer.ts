@@ -1,6 +1,6 @@
 /** Scalar, which renders the OpenAPI document. The package contains its script as a string in a module. */
 import { runInNewContext } from 'node:vm'
-import type { PackageFile } from '../base/static-assets.ts'
+import type { PackageFile } from '../../base/static-assets.ts'
 
 /** A library in the script tests whether `eval` is allowed. The page's policy forbids it, and browsers report the attempt. */
 const evalProbe = 'try{return Function(``),!0}catch{return!1}'

@@ -1,6 +1,6 @@
 /** `/docs/rest`: the OpenAPI document, rendered by Scalar without anything from other hosts. */
-import { html } from '../base/html.ts'
-import type { JsonSchema, JsonValue } from '../model/fields/type.ts'
+import { html } from '../../base/html.ts'
+import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
 import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
 
 export const referencePath = '/docs/rest'

@@ -1,6 +1,6 @@
 /** Markdown → HTML for the guides: with links between guides, ids of headings and highlighted code, without raw HTML. */
 import { Marked, type Tokens } from 'marked'
-import { attributes, escapeHtml, type Html, html, rendered } from '../../base/html.ts'
+import { attributes, escapeHtml, type Html, html, rendered } from '../../../base/html.ts'
 import { highlight } from './highlight.ts'
 
 export interface Heading {

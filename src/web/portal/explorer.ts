@@ -1,5 +1,5 @@
 /** The page of the GraphQL explorer. `query`: what its editor shows at the first visit. */
-import { html } from '../base/html.ts'
+import { html } from '../../base/html.ts'
 import type { FramedPage } from './frame.ts'
 
 export function explorerPage(parts: Pick<FramedPage, 'styles' | 'scripts'>, query: string): FramedPage {

@@ -1,5 +1,5 @@
 /** Syntax highlighting for the guides: strings, comments, numbers, keywords and names, by one expression per language. */
-import { type Html, html, type Part } from '../../base/html.ts'
+import { type Html, html, type Part } from '../../../base/html.ts'
 
 const text = /"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`/
 const number = /\b\d[\d_.]*\b/

@@ -1,5 +1,5 @@
 /** The pages of the guides: the list, and each guide with its headings and the guides before and after it. */
-import { attributes, type Html, html } from '../../base/html.ts'
+import { attributes, type Html, html } from '../../../base/html.ts'
 import type { FramedPage, Visitor } from '../frame.ts'
 import type { Audience, Guide } from './catalogue.ts'
 import { errorsPath, guidesPath } from './guides.ts'
