@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { checkModel, type Declaration, serve } from 'portico'
-import { configurationPage, errorsPage } from '../src/config/pages.ts'
+import { configurationPage, errorsPage } from '../src/server/config/pages.ts'
 import { sdlOf } from '../src/api/graphql/schema/sdl.ts'
 import { openapi } from '../src/api/rest/openapi/document.ts'
 import { schemaSql } from '../src/engine/store/schema/sqlite/migrate.ts'

@@ -13,7 +13,7 @@ if (process.versions.node.localeCompare(minVersion, 'en', { numeric: true }) < 0
 } else {
   // The compile cache also holds model files with their types stripped. It is next to the package: other users could write
   // to the shared temporary folder. If it is not writable, nothing is cached.
-  const { guardNextTick } = await import('./http/next-tick-guard.ts')
+  const { guardNextTick } = await import('./server/http/next-tick-guard.ts')
   guardNextTick()
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)))

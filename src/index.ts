@@ -1,9 +1,9 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
 export { defineMailTemplates } from './identity/mail/define.ts'
 
-import type { GivenSettings } from './config.ts'
+import type { GivenSettings } from './server/config/config.ts'
 import type { Declaration } from './model/declaration.ts'
-import type { ServeOptions, Service } from './serve/typed.ts'
+import type { ServeOptions, Service } from './server/serve/typed.ts'
 
 export {
   type AccessRule,
@@ -90,7 +90,7 @@ export async function serve<const M extends Declaration>(
   options: ServeOptions = {},
 ): Promise<Service<M>> {
   // Imported on demand, because a model file needs only the declarations.
-  const service = await import('./serve.ts')
+  const service = await import('./server/serve/serve.ts')
   // At run time the service is built from this model; `serve.ts` does not know its type.
   return (await service.serve(declaration, options)) as unknown as Service<M>
 }

@@ -10,7 +10,7 @@ import { RowReader } from '../src/cli/transfer/rows.ts'
 import { loadEnvFile } from '../src/base/env-file.ts'
 import { readManifest } from '../src/api/graphql/documents/manifest.ts'
 import { documentHash } from '../src/api/graphql/documents/stored-documents.ts'
-import { loadSettings } from '../src/project.ts'
+import { loadSettings } from '../src/server/project/project.ts'
 import { blog } from './store/blog.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-text-'))

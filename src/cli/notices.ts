@@ -2,10 +2,10 @@
 import { createAddresses } from '../identity/accounts/addresses/addresses.ts'
 import type { NoticeParts } from '../identity/accounts/notifications.ts'
 import { createBackground } from '../identity/background.ts'
-import type { Settings } from '../config.ts'
+import type { Settings } from '../server/config/config.ts'
 import { printable } from '../base/printable.ts'
 import type { Records } from '../base/records.ts'
-import { loadMailTemplates, openMailer } from '../serve/background/mailer.ts'
+import { loadMailTemplates, openMailer } from '../server/serve/background/mailer.ts'
 
 export interface Notices {
   /** Undefined if no mail server is configured. */

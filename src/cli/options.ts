@@ -1,6 +1,6 @@
 /** Options that several commands share, and the settings and model that they select. */
-import type { Settings, SettingsSources } from '../config.ts'
-import { defaultModel, type LoadedModel, loadModel, loadSettings } from '../project.ts'
+import type { Settings, SettingsSources } from '../server/config/config.ts'
+import { defaultModel, type LoadedModel, loadModel, loadSettings } from '../server/project/project.ts'
 import type { Option, ParsedArgs } from './commands/commands.ts'
 import { Failure } from './failure.ts'
 

@@ -1,6 +1,6 @@
 /** The listening socket. It outlives the serving processes: connections wait here until a process is ready. */
 import { createServer, type Server, type Socket } from 'node:net'
-import { socketOptions } from '../http/listeners.ts'
+import { socketOptions } from '../server/http/listeners.ts'
 
 /** The maximum number of waiting connections. Further ones are closed. */
 const maxWaiting = 1000

@@ -5,8 +5,8 @@ import { registerHooks } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { envFile } from '../base/env-file.ts'
-import { configNames } from '../project.ts'
-import { isOwnSource } from '../source/error-place.ts'
+import { configNames } from '../server/project/project.ts'
+import { isOwnSource } from '../server/project/source/error-place.ts'
 import type { FileHashes, ModuleTexts } from './messages.ts'
 
 /** Returns null for a file that cannot be read. */

@@ -1,7 +1,7 @@
 /** Formats the log for developers: one line for each request, event, mail or note, and more for errors. */
 import { printable } from '../base/printable.ts'
-import { stackPlace } from '../source/error-place.ts'
-import { codeFrame } from '../source/frame.ts'
+import { stackPlace } from '../server/project/source/error-place.ts'
+import { codeFrame } from '../server/project/source/frame.ts'
 import { plainStyle, type Style } from './style.ts'
 
 type Fields = Readonly<Record<string, unknown>>

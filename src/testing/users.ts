@@ -6,7 +6,7 @@ import type { CollectionData } from '../engine/logic/data/data.ts'
 import type { LogicItem } from '../model/logic/logic.ts'
 import type { Run } from '../engine/plan/run.ts'
 import type { Records } from '../base/records.ts'
-import type { ServiceData } from '../serve/data.ts'
+import type { ServiceData } from '../server/serve/data.ts'
 
 export class TestUsers {
   readonly #run: Run

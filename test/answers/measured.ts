@@ -1,7 +1,7 @@
 /** A service in a process of its own, which measures the time on the event loop and the memory that requests take. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 
 export interface Start {
   readonly model: 'blog' | 'tracker'

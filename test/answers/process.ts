@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { serve } from '../../src/serve.ts'
+import { serve } from '../../src/server/serve/serve.ts'
 import blog from '../models/blog.ts'
 import tracker from '../models/tracker.ts'
 import type { Start, Usage } from './measured.ts'

@@ -167,8 +167,8 @@ test('only its owner can see, change or revoke a key', async () => {
 async function keysOf({ file }: TestService) {
   const { checkModel } = await import('../../src/model/check/check.ts')
   const { createGuard } = await import('../../src/engine/plan/guard/guard.ts')
-  const { createRun, openStore } = await import('../../src/serve/store.ts')
-  const { readSettings } = await import('../../src/config.ts')
+  const { createRun, openStore } = await import('../../src/server/serve/store.ts')
+  const { readSettings } = await import('../../src/server/config/config.ts')
   const { createKeyFor } = await import('../../src/cli/commands/keys.ts')
   const { default: blog } = await import('../models/blog.ts')
   const model = checkModel(blog)

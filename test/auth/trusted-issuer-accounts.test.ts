@@ -5,8 +5,8 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { addressToConfirm } from '../../src/identity/accounts/addresses/verification.ts'
 import { signUp } from '../../src/identity/accounts/sign-up/sign-up.ts'
 import { findByEmail } from '../../src/identity/accounts/users.ts'
-import { readSettings } from '../../src/config.ts'
-import { trustedIssuerReaders } from '../../src/serve/credentials/trusted-issuers.ts'
+import { readSettings } from '../../src/server/config/config.ts'
+import { trustedIssuerReaders } from '../../src/server/serve/credentials/trusted-issuers.ts'
 import { confirms, withFixture } from './accounts/fixture.ts'
 
 const issuer = {

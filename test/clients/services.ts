@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Declaration } from '../../src/model/declaration.ts'
-import { serve } from '../../src/serve.ts'
+import { serve } from '../../src/server/serve/serve.ts'
 import { type Client, openClient } from './client.ts'
 
 const token = 'pk_0123456789abcdefghij'

@@ -3,16 +3,16 @@ import { availableParallelism } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
 import { maxPasswordCharacters } from '../../src/identity/password.ts'
-import { publicName } from '../../src/config/database.ts'
-import { configurationPage, errorsPage } from '../../src/config/pages.ts'
-import { readTable } from '../../src/config/read.ts'
+import { publicName } from '../../src/server/config/database.ts'
+import { configurationPage, errorsPage } from '../../src/server/config/pages.ts'
+import { readTable } from '../../src/server/config/read.ts'
 import {
   type GivenSettings,
   readSettings,
   SettingsError,
   settingsTable,
   settingsWarnings,
-} from '../../src/config.ts'
+} from '../../src/server/config/config.ts'
 import { catalogue } from '../../src/base/errors.ts'
 
 type Name = keyof typeof settingsTable

@@ -5,7 +5,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, 
 import { delimiter, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { templateNames } from '../../create/src/templates.ts'
-import { settingsTable } from '../../src/config.ts'
+import { settingsTable } from '../../src/server/config/config.ts'
 import { buildImage, commandOf, healthCheckOf, instruction, runIn } from '../deploy/dockerfile.ts'
 import { findProgram } from '../programs.ts'
 import { requestsOf, runFailing, shell, startServing } from './project.ts'

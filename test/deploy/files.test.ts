@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, it } from 'node:test'
 import { parse, parseAllDocuments } from 'yaml'
-import { readSettings, settingsTable } from '../../src/config.ts'
+import { readSettings, settingsTable } from '../../src/server/config/config.ts'
 import { findProgram } from '../programs.ts'
 
 const root = resolve(import.meta.dirname, '../..')

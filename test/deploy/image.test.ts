@@ -6,7 +6,7 @@ import { chmodSync, copyFileSync, existsSync, mkdtempSync, readFileSync, rmSync 
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, describe, it } from 'node:test'
-import { settingsTable } from '../../src/config.ts'
+import { settingsTable } from '../../src/server/config/config.ts'
 import { newFolder, ordinaryUser } from '../databases/programs.ts'
 import { untilListening } from '../processes/listening.ts'
 import { buildImage, commandOf, healthCheckOf, instruction, runIn } from './dockerfile.ts'

@@ -1,7 +1,7 @@
 /** The metrics in the documentation and those of a service are the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replicaMetrics } from '../../src/serve/monitoring/metrics.ts'
+import { replicaMetrics } from '../../src/server/serve/monitoring/metrics.ts'
 import type { Store } from '../../src/engine/store/store.ts'
 import { withRedis } from '../databases/redis.ts'
 import { startProcess } from '../processes/portico.ts'

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { createClient } from 'graphql-sse'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/server/config/config.ts'
 import {
   anyone,
   boolean,
@@ -26,8 +26,8 @@ import {
   users,
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createLog } from '../../src/observability/log.ts'
-import { open } from '../../src/serve.ts'
+import { createLog } from '../../src/server/observability/log.ts'
+import { open } from '../../src/server/serve/serve.ts'
 import { SteppedClock } from '../../src/testing/clock.ts'
 import { TestUsers } from '../../src/testing/users.ts'
 import { preparedDatabase } from '../databases/prepared.ts'

@@ -15,7 +15,7 @@ import { createPlan, deleteShape, updateShape } from '../../src/engine/plan/syst
 import type { ProgramSteps } from '../../src/engine/plan/transaction.ts'
 import { anonymous, type Principal, system, user } from '../../src/base/principal.ts'
 import { createRest, type Rest } from '../../src/api/rest/rest.ts'
-import { createRun } from '../../src/serve/store.ts'
+import { createRun } from '../../src/server/serve/store.ts'
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../src/engine/store/store.ts'

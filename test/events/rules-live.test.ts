@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from 'graphql-sse'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/server/config/config.ts'
 import {
   anyone,
   collection,
@@ -17,8 +17,8 @@ import {
   text,
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createLog } from '../../src/observability/log.ts'
-import { open } from '../../src/serve.ts'
+import { createLog } from '../../src/server/observability/log.ts'
+import { open } from '../../src/server/serve/serve.ts'
 import { SteppedClock } from '../../src/testing/clock.ts'
 import { TestUsers } from '../../src/testing/users.ts'
 import { until } from '../databases/replicated.ts'

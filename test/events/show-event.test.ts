@@ -9,7 +9,7 @@ import type { LoggedChange } from '../../src/engine/plan/change-feed.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import type { Run } from '../../src/engine/plan/run.ts'
 import { anonymous, app, type Principal, system, user } from '../../src/base/principal.ts'
-import { createRun } from '../../src/serve/store.ts'
+import { createRun } from '../../src/server/serve/store.ts'
 import { openSqlite, type SqliteStore } from '../../src/engine/store/sqlite/sqlite.ts'
 import { loggedChange } from './stub.ts'
 

@@ -29,7 +29,7 @@ import type { Run } from '../../src/engine/plan/run.ts'
 import { updateShape } from '../../src/engine/plan/system-plans.ts'
 import { anonymous, type Principal, system, user } from '../../src/base/principal.ts'
 import { createRest, type Rest } from '../../src/api/rest/rest.ts'
-import { createRun } from '../../src/serve/store.ts'
+import { createRun } from '../../src/server/serve/store.ts'
 import type { Store } from '../../src/engine/store/store.ts'
 import {
   type DatabaseKind,

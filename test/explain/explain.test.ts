@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { createBySystem } from '../../src/identity/bootstrap.ts'
 import { generateKey } from '../../src/identity/keys/key.ts'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/server/config/config.ts'
 import { isFromDeveloper } from '../../src/dev/mail/local-request.ts'
 import {
   action,
@@ -21,10 +21,10 @@ import {
   users,
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createLog } from '../../src/observability/log.ts'
+import { createLog } from '../../src/server/observability/log.ts'
 import { user } from '../../src/base/principal.ts'
 import { requireExplainer } from '../../src/api/rest/explain.ts'
-import { open } from '../../src/serve.ts'
+import { open } from '../../src/server/serve/serve.ts'
 import { fetchInMemory } from '../../src/testing/requests.ts'
 import { testService } from '../../src/testing.ts'
 import { type Organization, organizationOf, type Service } from '../matrix/tracker.ts'

@@ -3,7 +3,7 @@
  * killed.
  */
 import { writeSync } from 'node:fs'
-import { isPostgres } from '../../src/config/database.ts'
+import { isPostgres } from '../../src/server/config/database.ts'
 import { copyDatabase, type DatabaseLocation } from '../../src/engine/store/copy/copy.ts'
 import { before } from './migration-models.ts'
 

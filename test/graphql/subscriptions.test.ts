@@ -8,7 +8,7 @@ import { checkModel } from '../../src/model/check/check.ts'
 import type { LoggedChange } from '../../src/engine/plan/change-feed.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import { type Principal, user } from '../../src/base/principal.ts'
-import { createRun } from '../../src/serve/store.ts'
+import { createRun } from '../../src/server/serve/store.ts'
 import { openSqlite, type SqliteStore } from '../../src/engine/store/sqlite/sqlite.ts'
 import { loggedChange } from '../events/stub.ts'
 

@@ -1,6 +1,6 @@
 /** A service with an app, a form and items to search. */
 import assert from 'node:assert/strict'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { withService } from '../serve/service.ts'
 import declaration from './model.ts'
 import type { Target } from './requests.ts'

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { trustedNetworks } from '../../src/config/networks.ts'
-import { addressReader } from '../../src/http/client-address.ts'
-import { countryReader } from '../../src/http/client-country.ts'
+import { trustedNetworks } from '../../src/server/config/networks.ts'
+import { addressReader } from '../../src/server/http/client-address.ts'
+import { countryReader } from '../../src/server/http/client-country.ts'
 
 const socket = '10.0.0.1'
 

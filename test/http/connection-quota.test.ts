@@ -5,7 +5,7 @@ import { type IncomingMessage, request } from 'node:http'
 import type { Socket } from 'node:net'
 import { suite, test } from 'node:test'
 import { WebSocket } from 'ws'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { openConnection, parseResponses, readToEnd, sendRaw } from './raw-client.ts'
 

@@ -11,7 +11,7 @@ import {
   responseEnder,
   statusLine,
   writesAlike,
-} from '../../src/http/header-block.ts'
+} from '../../src/server/http/header-block.ts'
 import { openConnection, readToEnd } from './raw-client.ts'
 
 test('on this Node version the precomputed header block has the bytes that Node writes, and is used', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn, setTimeout as wait } from 'node:timers/promises'
-import { LoadShedder } from '../../src/http/load-shedder.ts'
+import { LoadShedder } from '../../src/server/http/load-shedder.ts'
 import { workFor } from './busy-loop.ts'
 
 class Request {

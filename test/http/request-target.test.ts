@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
 import { after, before, suite, test } from 'node:test'
-import { useOriginForm } from '../../src/http/request-target.ts'
+import { useOriginForm } from '../../src/server/http/request-target.ts'
 import { type TestService, withService } from '../serve/service.ts'
 import { parseResponses, type RawResponse, sendRaw } from './raw-client.ts'
 

@@ -5,11 +5,11 @@ import type { ApiError } from '../../src/base/errors.ts'
 import { anyone, collection, model, string } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
-import { createLog } from '../../src/observability/log.ts'
+import { createLog } from '../../src/server/observability/log.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import { createPlan } from '../../src/engine/plan/system-plans.ts'
 import { system } from '../../src/base/principal.ts'
-import { loggedTimeLimit } from '../../src/serve/time-limit.ts'
+import { loggedTimeLimit } from '../../src/server/serve/time-limit.ts'
 import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 
 function busy(ms: number): void {

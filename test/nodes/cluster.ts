@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { type Balancer, openBalancer } from './balancer.ts'
 import { Node } from './node.ts'
 

@@ -1,6 +1,6 @@
 /** Several processes with a Redis server that a test may break, and the key of an administrator. */
 import { generateKey } from '../../src/identity/keys/key.ts'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { RedisServer } from '../databases/redis.ts'
 import { type NodeCluster, startCluster } from './cluster.ts'
 

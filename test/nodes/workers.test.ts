@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { earlyInMinute } from '../cluster/window.ts'
 import { withOrdinaryDatabase } from '../databases/ordinary.ts'
 import { withPostgres } from '../databases/postgres.ts'

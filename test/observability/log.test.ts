@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/server/config/config.ts'
 import { anyone, collection, model, relation } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createLog, redact } from '../../src/observability/log.ts'
-import { openStore } from '../../src/serve/store.ts'
+import { createLog, redact } from '../../src/server/observability/log.ts'
+import { openStore } from '../../src/server/serve/store.ts'
 import { Client } from '../store/blog.ts'
 
 const key = 'pk_0123456789abcdefghijklmnopqrstuvABCDEF'

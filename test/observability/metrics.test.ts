@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createMetrics, routeLabels } from '../../src/observability/metrics.ts'
+import { createMetrics, routeLabels } from '../../src/server/observability/metrics.ts'
 
 const histogram = 'portico_http_request_duration_seconds'
 

@@ -18,7 +18,7 @@ import {
   where,
 } from '../../src/engine/plan/system-plans.ts'
 import { system } from '../../src/base/principal.ts'
-import { createRun } from '../../src/serve/store.ts'
+import { createRun } from '../../src/server/serve/store.ts'
 import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 
 /** Returns pages of `items` by offset and records the arguments. */

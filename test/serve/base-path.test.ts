@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withBasePath, withoutBasePath } from '../../src/base/base-path.ts'
 import { createClient } from '../../src/client.ts'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/server/config/config.ts'
 import type blog from '../models/blog.ts'
 import { withService } from './service.ts'
 

@@ -10,7 +10,7 @@ import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { WebSocket } from 'ws'
-import type { Service } from '../../src/serve/service.ts'
+import type { Service } from '../../src/server/serve/service.ts'
 import { call, serviceOfFile } from './service.ts'
 
 type Next = () => void

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { singleNode } from '../../src/engine/cluster/memory-counters.ts'
 import { ApiError } from '../../src/base/errors.ts'
-import type { Exchange } from '../../src/http.ts'
-import { healthChecks } from '../../src/serve/monitoring/health-checks.ts'
+import type { Exchange } from '../../src/server/http/http.ts'
+import { healthChecks } from '../../src/server/serve/monitoring/health-checks.ts'
 import type { Store } from '../../src/engine/store/store.ts'
 
 const fail = () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
-import { KeyedSemaphore } from '../../src/serve/credentials/keyed-semaphore.ts'
+import { KeyedSemaphore } from '../../src/server/serve/credentials/keyed-semaphore.ts'
 
 test('a key has a limited number of holders, in the order of their arrival', async () => {
   const semaphore = new KeyedSemaphore(2, 10)

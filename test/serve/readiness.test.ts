@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { ApiError } from '../../src/base/errors.ts'
-import { Readiness } from '../../src/serve/monitoring/readiness.ts'
+import { Readiness } from '../../src/server/serve/monitoring/readiness.ts'
 
 test('requests at the same time, or within the lifetime of a check, share one check', async () => {
   let checks = 0

@@ -1,8 +1,8 @@
 /** How a service reports its read replicas, and when it refuses them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type GivenSettings, SettingsError } from '../../src/config.ts'
-import { serve } from '../../src/serve.ts'
+import { type GivenSettings, SettingsError } from '../../src/server/config/config.ts'
+import { serve } from '../../src/server/serve/serve.ts'
 import { startStandbys, until } from '../databases/replicated.ts'
 import blog from '../models/blog.ts'
 import { secretKey } from '../setups/postgres.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
-import { serve } from '../../src/serve.ts'
+import { serve } from '../../src/server/serve/serve.ts'
 import { sendRaw } from '../http/raw-client.ts'
 import blog from '../models/blog.ts'
 import { withService } from './service.ts'

@@ -1,7 +1,7 @@
 /** The shutdown of a service of which a part cannot be closed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type RunningParts, shutdown } from '../../src/serve/shutdown.ts'
+import { type RunningParts, shutdown } from '../../src/server/serve/shutdown.ts'
 
 const order = [
   'http',

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../src/model/check/check.ts'
-import type { OpenService } from '../../src/serve/service.ts'
-import { supervisedService } from '../../src/serve/supervise-workers.ts'
+import type { OpenService } from '../../src/server/serve/service.ts'
+import { supervisedService } from '../../src/server/serve/supervise-workers.ts'
 import blog from '../models/blog.ts'
 
 const model = checkModel(blog)

@@ -1,5 +1,5 @@
 /** A set-up for a service: its database and the number of nodes. The same tests run on each. */
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { Model } from '../../src/model/model.ts'
 import type { Store } from '../../src/engine/store/store.ts'

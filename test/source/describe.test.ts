@@ -7,9 +7,9 @@ import { pathToFileURL } from 'node:url'
 import { formatSteps } from '../../src/cli/commands/migrate.ts'
 import { formatLine } from '../../src/dev/log-lines.ts'
 import { ModelError } from '../../src/model/check/faults.ts'
-import { declarationPlace } from '../../src/source/declaration-place.ts'
-import { describeCrash, describeLoadError, describeModelError } from '../../src/source/describe.ts'
-import { codeFrame } from '../../src/source/frame.ts'
+import { declarationPlace } from '../../src/server/project/source/declaration-place.ts'
+import { describeCrash, describeLoadError, describeModelError } from '../../src/server/project/source/describe.ts'
+import { codeFrame } from '../../src/server/project/source/frame.ts'
 
 let folder = ''
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { codeFrame } from '../../src/source/frame.ts'
+import { codeFrame } from '../../src/server/project/source/frame.ts'
 
 test('the mark is below the fault, also far to the right in a long line', () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-frame-'))

@@ -23,7 +23,7 @@ import type {
 } from '../../src/engine/plan/plan.ts'
 import type { CollectionUses, ProgramPlan, StepAnswer, StepOf } from '../../src/engine/plan/transaction.ts'
 import { type Principal, system } from '../../src/base/principal.ts'
-import { createRun } from '../../src/serve/store.ts'
+import { createRun } from '../../src/server/serve/store.ts'
 import type { Store } from '../../src/engine/store/store.ts'
 
 const authorOrAdmin = owner('author_id').or(role('admin'))

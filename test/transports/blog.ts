@@ -2,8 +2,8 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { GivenSettings } from '../../src/config.ts'
-import { serve } from '../../src/serve.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
+import { serve } from '../../src/server/serve/serve.ts'
 import blog from '../models/blog.ts'
 
 export const adminKey = 'pk_0123456789abcdefghij'
@@ -73,7 +73,7 @@ type Run = import('../../src/engine/plan/run.ts').Run
 /** Uses the database at the same time as the service, as the command line does. */
 export async function withStore<T>(file: string, use: (run: Run) => Promise<T>): Promise<T> {
   const { openSqlite } = await import('../../src/engine/store/sqlite/sqlite.ts')
-  const { createRun } = await import('../../src/serve/store.ts')
+  const { createRun } = await import('../../src/server/serve/store.ts')
   const { createGuard } = await import('../../src/engine/plan/guard/guard.ts')
   const { checkModel } = await import('../../src/model/check/check.ts')
   const model = checkModel(blog)

@@ -2,11 +2,11 @@
 import { hash } from 'node:crypto'
 import { type Client, createClient } from 'graphql-ws'
 import { WebSocket } from 'ws'
-import { readSettings } from '../../src/config.ts'
+import { readSettings } from '../../src/server/config/config.ts'
 import { createEvents, type EventsParts } from '../../src/api/events/events.ts'
 import { createGraphql, type Graphql, type GraphqlSettings } from '../../src/api/graphql/graphql.ts'
 import { errorReply } from '../../src/api/graphql/transports/http-reply.ts'
-import { createHttp, type Exchange } from '../../src/http.ts'
+import { createHttp, type Exchange } from '../../src/server/http/http.ts'
 import { type StubFeed, stubFeed } from '../events/stub.ts'
 import { type StubAccounts, type StubEngine, stubAccounts, stubEngine } from './stub.ts'
 

@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { newDatabase } from '../databases/postgres.ts'
 import { RedisServer } from '../databases/redis.ts'
 import { secretKey } from '../setups/postgres.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { mergeMetrics } from '../../src/workers/merge-metrics.ts'
+import { mergeMetrics } from '../../src/server/workers/merge-metrics.ts'
 
 const worker = (requests: number, lag: number, memory: number, route = 'a') => `# HELP requests How many.
 # TYPE requests counter

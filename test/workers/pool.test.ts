@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Settings } from '../../src/config.ts'
-import type { ToWorker } from '../../src/workers/messages.ts'
-import { createPool, type Pool, type PoolOptions, type WorkerCrash } from '../../src/workers/pool.ts'
-import { aliveIndex, sharedMemory, writerIndex } from '../../src/workers/shared-memory.ts'
+import type { Settings } from '../../src/server/config/config.ts'
+import type { ToWorker } from '../../src/server/workers/messages.ts'
+import { createPool, type Pool, type PoolOptions, type WorkerCrash } from '../../src/server/workers/pool.ts'
+import { aliveIndex, sharedMemory, writerIndex } from '../../src/server/workers/shared-memory.ts'
 
 interface PoolContext {
   readonly pool: Pool

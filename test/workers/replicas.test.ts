@@ -1,7 +1,7 @@
 /** Workers that read from a standby: a write of one is immediately visible at the other, however far the standby lags. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GivenSettings } from '../../src/config.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { query } from '../databases/postgres.ts'
 import { pauseReplay, resumeReplay, startStandbys, until } from '../databases/replicated.ts'
 import { secretKey } from '../setups/postgres.ts'

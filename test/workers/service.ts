@@ -2,9 +2,9 @@
 import { Agent, request } from 'node:http'
 import { fileURLToPath } from 'node:url'
 import { generateKey } from '../../src/identity/keys/key.ts'
-import type { GivenSettings } from '../../src/config.ts'
-import type { Service } from '../../src/serve/service.ts'
-import { serve } from '../../src/serve.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
+import type { Service } from '../../src/server/serve/service.ts'
+import { serve } from '../../src/server/serve/serve.ts'
 import blog from '../models/blog.ts'
 import { type Backend, sqlite } from './backends.ts'
 

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads'
-import { sharedMemory, writerIndex } from '../../src/workers/shared-memory.ts'
-import { markAlive, markDead, WriteLock } from '../../src/workers/write-lock.ts'
+import { sharedMemory, writerIndex } from '../../src/server/workers/shared-memory.ts'
+import { markAlive, markDead, WriteLock } from '../../src/server/workers/write-lock.ts'
 
 /** A message port from each of `count` threads to each other. */
 function portsBetween(count: number): [number, MessagePort][][] {

@@ -1,6 +1,6 @@
 /** A thread that takes the write lock repeatedly and checks that no other thread holds it. */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads'
-import { markAlive, WriteLock } from '../../src/workers/write-lock.ts'
+import { markAlive, WriteLock } from '../../src/server/workers/write-lock.ts'
 
 interface Task {
   readonly words: Int32Array

@@ -1,7 +1,7 @@
 /** `portico backup` and `portico restore`. */
-import { isPostgres } from '../../config/database.ts'
-import type { Settings } from '../../config.ts'
-import { shownPath } from '../../source/frame.ts'
+import { isPostgres } from '../../server/config/database.ts'
+import type { Settings } from '../../server/config/config.ts'
+import { shownPath } from '../../server/project/source/frame.ts'
 import { backUp, restore } from '../../engine/store/sqlite/file/backup.ts'
 import type { Command } from './commands.ts'
 import { Failure } from '../failure.ts'

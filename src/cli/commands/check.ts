@@ -1,4 +1,4 @@
-import { loadMailTemplates } from '../../serve/background/mailer.ts'
+import { loadMailTemplates } from '../../server/serve/background/mailer.ts'
 import type { Command } from './commands.ts'
 import { model, projectOf } from '../options.ts'
 

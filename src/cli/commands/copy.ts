@@ -1,5 +1,5 @@
 /** `portico copy`: copies a database into an empty one, and reports its progress. */
-import { isPostgres, publicName, database as setting } from '../../config/database.ts'
+import { isPostgres, publicName, database as setting } from '../../server/config/database.ts'
 import type { Model } from '../../model/model.ts'
 import { type Copied, copyDatabase, type DatabaseLocation } from '../../engine/store/copy/copy.ts'
 import type { Command, Option } from './commands.ts'

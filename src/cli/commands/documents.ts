@@ -1,6 +1,6 @@
 /** `portico documents`: manages the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
-import { documentLimits } from '../../config/document-limits.ts'
-import type { Settings } from '../../config.ts'
+import { documentLimits } from '../../server/config/document-limits.ts'
+import type { Settings } from '../../server/config/config.ts'
 import {
   type Manifest,
   parseManifest,

@@ -1,5 +1,5 @@
 /** `portico events`: the event log of a database that was restored by hand. */
-import { isPostgres } from '../../config/database.ts'
+import { isPostgres } from '../../server/config/database.ts'
 import type { Command } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { database, settingsOf } from '../options.ts'

@@ -1,10 +1,10 @@
 /** `portico explain`: why a request of a user is allowed or refused. A service may run at the same time. */
 import { existsSync } from 'node:fs'
-import { isPostgres } from '../../config/database.ts'
+import { isPostgres } from '../../server/config/database.ts'
 import type { Explanation } from '../../api/explain/explanation.ts'
 import { explanationText } from '../../api/explain/text.ts'
-import { createLog } from '../../observability/log.ts'
-import { open } from '../../serve.ts'
+import { createLog } from '../../server/observability/log.ts'
+import { open } from '../../server/serve/serve.ts'
 import type { Command, ParsedArgs } from './commands.ts'
 import { databaseOptions } from '../database.ts'
 import { failureOf } from '../error-message.ts'

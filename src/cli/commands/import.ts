@@ -1,6 +1,6 @@
 /** `portico import`: the rows of a CSV or NDJSON file as new items of a collection. */
 import { appendFileSync, statSync } from 'node:fs'
-import { isPostgres } from '../../config/database.ts'
+import { isPostgres } from '../../server/config/database.ts'
 import { ApiError } from '../../base/errors.ts'
 import { managedCollections } from '../../model/builtin/managed.ts'
 import type { Collection } from '../../model/model.ts'

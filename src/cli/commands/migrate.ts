@@ -1,7 +1,7 @@
 /** `portico migrate`: shows and applies the changes of the database that the model needs. */
-import { isPostgres } from '../../config/database.ts'
-import { refuseRowSecurity } from '../../config/row-security.ts'
-import type { Settings } from '../../config.ts'
+import { isPostgres } from '../../server/config/database.ts'
+import { refuseRowSecurity } from '../../server/config/row-security.ts'
+import type { Settings } from '../../server/config/config.ts'
 import type { Model } from '../../model/model.ts'
 import { printable } from '../../base/printable.ts'
 import type { MigrationStep } from '../../engine/store/schema/sqlite/migrate.ts'

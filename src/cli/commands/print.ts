@@ -31,10 +31,10 @@ export const sql: Command = {
 
 export const config: Command = {
   options: {},
-  run: async () => (await import('../../config/pages.ts')).configurationPage(),
+  run: async () => (await import('../../server/config/pages.ts')).configurationPage(),
 }
 
 export const errors: Command = {
   options: {},
-  run: async () => (await import('../../config/pages.ts')).errorsPage(),
+  run: async () => (await import('../../server/config/pages.ts')).errorsPage(),
 }

@@ -2,7 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { forgetSecrets, type KeyRotation, rotateSecrets } from '../../identity/encryption/open-records.ts'
 import { newKeyText } from '../../identity/encryption/record-cipher.ts'
-import type { Settings } from '../../config.ts'
+import type { Settings } from '../../server/config/config.ts'
 import type { Records } from '../../base/records.ts'
 import type { Command } from './commands.ts'
 import { counted } from '../counted.ts'

@@ -1,8 +1,8 @@
 /** `portico start`: serves until a signal arrives. */
 import type { FirstAdministrator } from '../../identity/first-administrator.ts'
-import type { Service } from '../../serve/service.ts'
-import { start } from '../../serve.ts'
-import { shownPath } from '../../source/frame.ts'
+import type { Service } from '../../server/serve/service.ts'
+import { start } from '../../server/serve/serve.ts'
+import { shownPath } from '../../server/project/source/frame.ts'
 import type { Command } from './commands.ts'
 import { database, model, type Project, port, projectOf } from '../options.ts'
 import { printSecret } from '../output.ts'

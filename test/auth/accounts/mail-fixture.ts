@@ -1,6 +1,6 @@
 /** Pages of a service with a mail server, and the links in its mails. */
 import assert from 'node:assert/strict'
-import type { GivenSettings } from '../../../src/config.ts'
+import type { GivenSettings } from '../../../src/server/config/config.ts'
 import type { Browser, Departure, Form, Page } from '../../conformance/oauth/browser.ts'
 import { type Fixture, withFixture } from '../../conformance/oauth/server.ts'
 import blog from '../../models/blog.ts'

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createKey } from '../../../src/identity/bootstrap.ts'
-import { readSettings } from '../../../src/config.ts'
+import { readSettings } from '../../../src/server/config/config.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import { createRun, openStore } from '../../../src/serve/store.ts'
+import { createRun, openStore } from '../../../src/server/serve/store.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type TestService, withService } from '../../serve/service.ts'
 

@@ -10,8 +10,8 @@ import { type DeclaredMailTemplates, defineMailTemplates } from '../../../src/id
 import { en } from '../../../src/identity/mail/en.ts'
 import { createMailer } from '../../../src/identity/mail/mailer.ts'
 import type { MailMessage } from '../../../src/identity/mail/mail.ts'
-import { type GivenSettings, readSettings } from '../../../src/config.ts'
-import { loadMailTemplates } from '../../../src/serve/background/mailer.ts'
+import { type GivenSettings, readSettings } from '../../../src/server/config/config.ts'
+import { loadMailTemplates } from '../../../src/server/serve/background/mailer.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 const values = { link: 'https://example.com/account/reset?token=a&b', minutes: 60 }

@@ -19,7 +19,7 @@ import type { CompositeShape, ItemShape, ListShape, Plan } from '../../../src/en
 import type { Run } from '../../../src/engine/plan/run.ts'
 import { type Principal, system, user } from '../../../src/base/principal.ts'
 import { createRest } from '../../../src/api/rest/rest.ts'
-import { createRun } from '../../../src/serve/store.ts'
+import { createRun } from '../../../src/server/serve/store.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'
 import rich from '../../models/rich.ts'
 import { type databaseKinds, openStore } from '../rest/databases.ts'

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GivenSettings } from '../../../src/config.ts'
+import type { GivenSettings } from '../../../src/server/config/config.ts'
 import {
   action,
   collection,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { CreateShape, UpdateShape } from '../../../src/engine/plan/plan.ts'
 import { user } from '../../../src/base/principal.ts'
-import { createRun } from '../../../src/serve/store.ts'
+import { createRun } from '../../../src/server/serve/store.ts'
 import { seededStores } from '../../databases/seeded-store.ts'
 import { equals, nobody, relatedTo, smallModel } from '../../plan/small-model.ts'
 

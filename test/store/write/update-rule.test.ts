@@ -6,7 +6,7 @@ import { checkModel } from '../../../src/model/check/check.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { UpdateShape } from '../../../src/engine/plan/plan.ts'
 import { user } from '../../../src/base/principal.ts'
-import { createRun } from '../../../src/serve/store.ts'
+import { createRun } from '../../../src/server/serve/store.ts'
 import { Client } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 

@@ -11,7 +11,7 @@ import {
 import { createUser } from '../../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
-import { createRun } from '../../../../src/serve/store.ts'
+import { createRun } from '../../../../src/server/serve/store.ts'
 import blog from '../../../models/blog.ts'
 import { databaseKinds } from '../../../store/databases.ts'
 import { cheapHash } from '../../cheap-hash.ts'

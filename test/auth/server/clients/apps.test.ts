@@ -4,7 +4,7 @@ import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import { rotateKeys } from '../../../../src/identity/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
-import { createRun } from '../../../../src/serve/store.ts'
+import { createRun } from '../../../../src/server/serve/store.ts'
 import { earlyInMinute } from '../../../cluster/window.ts'
 import {
   type App,

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
-import { createRun } from '../../../../src/serve/store.ts'
+import { createRun } from '../../../../src/server/serve/store.ts'
 import blog from '../../../models/blog.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 import {

@@ -6,7 +6,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
 import { WebSocket } from 'ws'
-import { serve } from '../../../../src/serve.ts'
+import { serve } from '../../../../src/server/serve/serve.ts'
 import blog from '../../../models/blog.ts'
 import {
   type App,

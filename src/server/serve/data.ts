@@ -1,0 +1,79 @@
+/** The `data` of a service, for programs that embed Portico. */
+import { findUser } from '../../identity/accounts/users.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import { ApiError } from '../../base/errors.ts'
+import { createData, type DataParts, executeBy } from '../../engine/logic/data/create-data.ts'
+import type { CollectionData, DataOf } from '../../engine/logic/data/data.ts'
+import type { Model } from '../../model/model.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { type Principal, service, user } from '../../base/principal.ts'
+import type { Transports } from './transports/transports.ts'
+import type { UserReference } from './typed.ts'
+
+/** The items as the service itself, to which no rule applies. */
+export type ServiceData = DataOf & {
+  /**
+   * The items as a user, with every scope and the role that the user has at the time of each call. Calls reject with
+   * NOT_FOUND if the user does not exist, and with FORBIDDEN while the account is disabled.
+   */
+  as(user: UserReference): DataOf
+}
+
+/**
+ * The principal of a user with their present role and every scope. Rejects with NOT_FOUND for an unknown user, and with
+ * FORBIDDEN for a disabled one: a program that signs users in by itself may not know that the account is disabled.
+ */
+export async function presentUser(run: Run, reference: UserReference): Promise<Principal> {
+  const id = typeof reference === 'object' ? reference?.id : reference
+  const account = Number.isSafeInteger(id) ? await findUser(run, id) : undefined
+  if (account === undefined) throw new ApiError('NOT_FOUND', `There is no user with the id ${id}.`)
+  if (account.disabled) throw new ApiError('FORBIDDEN', `The account ${id} is disabled: it cannot be used.`)
+  return user(id, account.role, 'all')
+}
+
+/**
+ * Runs each call separately, like a request of the principal. `refresh` makes commits of other nodes visible first.
+ */
+export function dataParts(
+  model: Model,
+  { run, hooks }: Pick<Transports, 'run' | 'hooks'>,
+  refresh: () => Awaitable<void>,
+): DataParts {
+  const execute = executeBy(run)
+  return { model, hooks, execute: (plan, principal) => then(refresh(), () => execute(plan, principal)) }
+}
+
+export function serviceData(parts: DataParts, run: Run): ServiceData {
+  const as = (reference: UserReference) =>
+    dataAs(parts.model, async () => createData(parts, await presentUser(run, reference)))
+  const own = createData(parts, service)
+  return new Proxy(own, {
+    get: (_, name) => (name === 'as' ? as : own[String(name)]),
+  }) as unknown as ServiceData
+}
+
+/** The collections by name. Each call uses the `data` that `open` returns at that time. */
+export function dataAs(model: Model, open: () => Promise<DataOf>): DataOf {
+  const names = [...model.collections.keys()]
+  return Object.freeze(Object.fromEntries(names.map(name => [name, openedAtCall(name, open)])))
+}
+
+function openedAtCall(name: string, open: () => Promise<DataOf>): CollectionData {
+  const opened = async () => {
+    const collection = (await open())[name]
+    if (collection === undefined) throw new TypeError(`the model has no collection ${name}`)
+    return collection
+  }
+  return Object.freeze({
+    get: async (id, options) => (await opened()).get(id, options),
+    first: async options => (await opened()).first(options),
+    list: async options => (await opened()).list(options),
+    all: async function* (options) {
+      yield* (await opened()).all(options)
+    },
+    count: async where => (await opened()).count(where),
+    create: async values => (await opened()).create(values),
+    update: async (id, values) => (await opened()).update(id, values),
+    delete: async id => (await opened()).delete(id),
+  } satisfies CollectionData)
+}
