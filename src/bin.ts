@@ -17,6 +17,6 @@ if (process.versions.node.localeCompare(minVersion, 'en', { numeric: true }) < 0
   guardNextTick()
   const { enableCompileCache } = await import('node:module')
   enableCompileCache(fileURLToPath(new URL('../.cache', import.meta.url)))
-  const { main } = await import('./cli.ts')
+  const { main } = await import('./tools/cli/cli.ts')
   process.exitCode = await main(process.argv.slice(2))
 }

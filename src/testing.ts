@@ -12,9 +12,9 @@ import { presentUser } from './server/serve/data.ts'
 import type { OpenService } from './server/serve/service.ts'
 import type { UserReference } from './server/serve/typed.ts'
 import { open } from './server/serve/serve.ts'
-import { SteppedClock } from './testing/clock.ts'
-import { fetchInMemory, isOfClient, sendInMemory, type TestResponse } from './testing/requests.ts'
-import { TestUsers } from './testing/users.ts'
+import { SteppedClock } from './tools/testing/clock.ts'
+import { fetchInMemory, isOfClient, sendInMemory, type TestResponse } from './tools/testing/requests.ts'
+import { TestUsers } from './tools/testing/users.ts'
 
 export type { TestResponse }
 

@@ -169,7 +169,7 @@ async function keysOf({ file }: TestService) {
   const { createGuard } = await import('../../src/engine/plan/guard/guard.ts')
   const { createRun, openStore } = await import('../../src/server/serve/store.ts')
   const { readSettings } = await import('../../src/server/config/config.ts')
-  const { createKeyFor } = await import('../../src/cli/commands/keys.ts')
+  const { createKeyFor } = await import('../../src/tools/cli/commands/keys.ts')
   const { default: blog } = await import('../models/blog.ts')
   const model = checkModel(blog)
   const withKeyOf = async (user: string, scopes?: string) => {

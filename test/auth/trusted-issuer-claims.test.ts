@@ -8,8 +8,8 @@ import { checkModel } from '../../src/model/check/check.ts'
 import { createLog } from '../../src/server/observability/log.ts'
 import { trustedIssuerReaders } from '../../src/server/serve/credentials/trusted-issuers.ts'
 import { open } from '../../src/server/serve/serve.ts'
-import { SteppedClock } from '../../src/testing/clock.ts'
-import { TestUsers } from '../../src/testing/users.ts'
+import { SteppedClock } from '../../src/tools/testing/clock.ts'
+import { TestUsers } from '../../src/tools/testing/users.ts'
 
 const issuer = {
   issuer: 'https://id.example.com',

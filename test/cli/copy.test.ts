@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
-import { Reporter } from '../../src/cli/progress.ts'
+import { Reporter } from '../../src/tools/cli/progress.ts'
 import { withPostgres } from '../databases/postgres.ts'
 import { type CommandResult, portico as command } from '../processes/command.ts'
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EventBursts } from '../../src/dev/event-bursts.ts'
+import { EventBursts } from '../../src/tools/dev/event-bursts.ts'
 
 interface Shown {
   readonly lines: (number | string)[]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatLine, RecentEvents } from '../../src/dev/log-lines.ts'
+import { formatLine, RecentEvents } from '../../src/tools/dev/log-lines.ts'
 
 const time = new Date(2026, 0, 2, 3, 4, 5).getTime()
 const hostile = 'a\u001b[2J\r\nGET /forged 200\u202e\u009b'

@@ -1,8 +1,8 @@
 /** Access to the mails of `portico dev`, and the number that is kept. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { type LocalRequest, refusalOf } from '../../src/dev/mail/local-request.ts'
-import { Mailbox, type NewMail } from '../../src/dev/mail/mailbox.ts'
+import { type LocalRequest, refusalOf } from '../../src/tools/dev/mail/local-request.ts'
+import { Mailbox, type NewMail } from '../../src/tools/dev/mail/mailbox.ts'
 import { withService } from '../serve/service.ts'
 
 const alone = { baseUrl: 'http://product.test:3000', isShared: false }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { ServingProcess } from '../../src/dev/serving-process.ts'
+import { ServingProcess } from '../../src/tools/dev/serving-process.ts'
 
 test('a connection sent to a process that exits before it reads the connection is returned, and can be answered', async () => {
   const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')

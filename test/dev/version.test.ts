@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { ProcessEnded, ServingProcess, type ServingReply } from '../../src/dev/serving-process.ts'
-import type { Terminal } from '../../src/dev/terminal.ts'
-import { startVersion } from '../../src/dev/version.ts'
+import { ProcessEnded, ServingProcess, type ServingReply } from '../../src/tools/dev/serving-process.ts'
+import type { Terminal } from '../../src/tools/dev/terminal.ts'
+import { startVersion } from '../../src/tools/dev/version.ts'
 
 const nothing = () => undefined
 

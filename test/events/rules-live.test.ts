@@ -19,8 +19,8 @@ import {
 import { checkModel } from '../../src/model/check/check.ts'
 import { createLog } from '../../src/server/observability/log.ts'
 import { open } from '../../src/server/serve/serve.ts'
-import { SteppedClock } from '../../src/testing/clock.ts'
-import { TestUsers } from '../../src/testing/users.ts'
+import { SteppedClock } from '../../src/tools/testing/clock.ts'
+import { TestUsers } from '../../src/tools/testing/users.ts'
 import { until } from '../databases/replicated.ts'
 import { stream } from './listener.ts'
 

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { createBySystem } from '../../src/identity/bootstrap.ts'
 import { generateKey } from '../../src/identity/keys/key.ts'
 import { readSettings } from '../../src/server/config/config.ts'
-import { isFromDeveloper } from '../../src/dev/mail/local-request.ts'
+import { isFromDeveloper } from '../../src/tools/dev/mail/local-request.ts'
 import {
   action,
   anyone,
@@ -25,7 +25,7 @@ import { createLog } from '../../src/server/observability/log.ts'
 import { user } from '../../src/base/principal.ts'
 import { requireExplainer } from '../../src/api/rest/explain.ts'
 import { open } from '../../src/server/serve/serve.ts'
-import { fetchInMemory } from '../../src/testing/requests.ts'
+import { fetchInMemory } from '../../src/tools/testing/requests.ts'
 import { testService } from '../../src/testing.ts'
 import { type Organization, organizationOf, type Service } from '../matrix/tracker.ts'
 import blog from '../models/blog.ts'

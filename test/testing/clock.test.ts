@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SteppedClock } from '../../src/testing/clock.ts'
+import { SteppedClock } from '../../src/tools/testing/clock.ts'
 
 test('a timer that an earlier due timer cancels does not run', () => {
   const clock = new SteppedClock('2026-01-01T00:00:00Z')

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { csvRow, parseCsvRow } from '../../../src/cli/transfer/csv.ts'
-import { splitRecords } from '../../../src/cli/transfer/records.ts'
+import { csvRow, parseCsvRow } from '../../../src/tools/cli/transfer/csv.ts'
+import { splitRecords } from '../../../src/tools/cli/transfer/records.ts'
 
 /** The parsed rows when the bytes arrive in chunks of this size. */
 async function rowsOf(bytes: Buffer, pieceSize: number, maxBytes = 1000) {

@@ -12,7 +12,7 @@ import {
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { backupText, restoreText } from '../../../../src/cli/commands/backup.ts'
+import { backupText, restoreText } from '../../../../src/tools/cli/commands/backup.ts'
 import { user } from '../../../../src/base/principal.ts'
 import { BackupError, backUp, restore } from '../../../../src/engine/store/sqlite/file/backup.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'

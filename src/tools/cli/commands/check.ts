@@ -1,0 +1,12 @@
+import { loadMailTemplates } from '../../../server/serve/background/mailer.ts'
+import type { Command } from './commands.ts'
+import { model, projectOf } from '../options.ts'
+
+export const command: Command = {
+  options: { model },
+  async run(args) {
+    const { model: checked, path, settings } = await projectOf(args)
+    await loadMailTemplates(settings)
+    return `${path}: the model is valid: ${[...checked.collections.keys()].join(', ')}.\n`
+  },
+}

@@ -1,0 +1,226 @@
+/** `portico export`: the items of a collection as CSV or NDJSON, in the order of their ids. */
+import { randomBytes } from 'node:crypto'
+import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
+import type { Writable } from 'node:stream'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Collection, Field } from '../../../model/model.ts'
+import type { ListShape } from '../../../engine/plan/plan.ts'
+import type { Run } from '../../../engine/plan/run.ts'
+import { type Principal, system } from '../../../base/principal.ts'
+import { CollectionView, createViews, type ListScope } from '../../../api/rest/query/collection-view.ts'
+import { listParameterNames } from '../../../api/rest/query/filter.ts'
+import { parseList } from '../../../api/rest/query/list.ts'
+import type { Command, ParsedArgs } from './commands.ts'
+import { counted } from '../counted.ts'
+import { databaseOptions, type OpenedModel, withDatabase } from '../database.ts'
+import { Failure } from '../failure.ts'
+import { Reporter } from '../progress.ts'
+import { csvRow } from '../transfer/csv.ts'
+import { collectionOf, format, formatOf, principalOf } from '../transfer/options.ts'
+import type { FileFormat } from '../transfer/records.ts'
+
+type Item = Readonly<Record<string, JsonValue>>
+
+const pageSize = 1000
+
+/** The fields that the principal may export: neither internal nor write-only ones. */
+function scopeOf({ model }: OpenedModel, collection: Collection, principal: Principal): ListScope {
+  const views = createViews(model, new Set())(principal.access)
+  const view = views.get(collection.name)
+  if (!view) throw new Failure(`The model has no collection ${collection.name}.`)
+  if (principal !== system) return view.list
+  const fields = new Map([...view.fields].filter(([, field]) => !field.internal && !field.writeOnly))
+  return new CollectionView(views, { ...view, fields }, false).list
+}
+
+function filterQuery(filters: readonly string[]): string {
+  return filters
+    .map(text => {
+      const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
+      if (name === '' || listParameterNames.includes(name)) {
+        throw new Failure(
+          `\`--filter ${text}\` is not a filter: write field=value or field[operator]=value.`,
+          2,
+        )
+      }
+      return `&${encodeURIComponent(name)}=${encodeURIComponent(value)}`
+    })
+    .join('')
+}
+
+function fieldsOf(scope: ListScope, names: string | undefined): readonly Field[] {
+  const { fields, collection } = scope.target
+  if (names === undefined) return [...fields.values()]
+  return names.split(',').map(name => {
+    const field = fields.get(name.trim())
+    if (field) return field
+    throw new Failure(`--fields: ${name} is not a field of ${collection.name} that can be exported.`, 2)
+  })
+}
+
+/** Yields pages of items, by keyset. Each page shows its items as they are when it is read. */
+async function* pages(
+  run: Run,
+  principal: Principal,
+  scope: ListScope,
+  query: string,
+): AsyncGenerator<readonly Item[]> {
+  for (let cursor = ''; ; ) {
+    const { template, args } = parseList(scope, `cursor=${cursor}&${query}`)
+    const { shape } = template
+    const { text, next } = await run.list({ shape, args: args.with(limitOf(shape), pageSize) }, principal)
+    yield JSON.parse(text ?? '[]')
+    if (!next) return
+    cursor = template.cursors.encode(next)
+  }
+}
+
+function limitOf({ window }: ListShape): number {
+  return window.limit
+}
+
+function textOf(value: JsonValue | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
+}
+
+/** In CSV, a JSON field is always JSON text, even if its value is a string. */
+function cellOf({ name, type }: Field, item: Item): string | undefined {
+  const value = item[name]
+  return type.isDocument && value !== null && value !== undefined ? JSON.stringify(value) : textOf(value)
+}
+
+function rendererOf(
+  format: FileFormat,
+  fields: readonly Field[],
+): { readonly header: string; row(item: Item): string } {
+  if (format === 'ndjson') return { header: '', row: item => `${JSON.stringify(item)}\n` }
+  return {
+    header: csvRow(fields.map(field => field.name)),
+    row: item => csvRow(fields.map(field => cellOf(field, item))),
+  }
+}
+
+interface Output {
+  readonly stream: Writable
+  finish(): Promise<void>
+  /** Removes the written part. */
+  discard(): void
+}
+
+function standardOutput(): Output {
+  const { stdout: stream } = process
+  // `write` reports errors.
+  stream.on('error', () => {})
+  return { stream, async finish() {}, discard() {} }
+}
+
+/** A file that appears when it is complete, and that only its owner can read. */
+function fileOutput(file: string, overwrite: boolean): Output {
+  if (existsSync(file) && !overwrite) throw new Failure(`${file} already exists: --overwrite replaces it.`)
+  // The name is unique and cannot be guessed: in a shared folder, a link of a predictable name could lead elsewhere.
+  const partFile = `${file}.${randomBytes(6).toString('hex')}.part`
+  const stream = createWriteStream(partFile, { flags: 'wx', mode: 0o600 })
+  stream.on('error', () => {})
+  const discard = () => {
+    stream.destroy()
+    rmSync(partFile, { force: true })
+  }
+  const onInterrupt = () => {
+    discard()
+    process.exit(1)
+  }
+  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt)
+  return {
+    stream,
+    async finish() {
+      await new Promise<void>(done => stream.end(done))
+      renameSync(partFile, file)
+    },
+    discard,
+  }
+}
+
+/** The reader of standard output has closed the pipe, as `head` does. */
+class ReaderClosed extends Error {}
+
+/** Resolves when the text is written, so that at most one page is buffered. */
+function write(stream: Writable, text: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    stream.write(text, error => {
+      if (!error) resolve()
+      else if ('code' in error && error.code === 'EPIPE') reject(new ReaderClosed())
+      else reject(new Failure(`Cannot write the export: ${error.message}.`))
+    })
+  })
+}
+
+async function exportTo(opened: OpenedModel, args: ParsedArgs): Promise<string> {
+  const [name = '', file = '-'] = args.arguments
+  const format = formatOf(args, file)
+  const collection = collectionOf(opened.model, name)
+  const principal = await principalOf(args, opened.run)
+  const scope = scopeOf(opened, collection, principal)
+  const fields = fieldsOf(scope, args.text('fields'))
+  const query = `fields=${fields.map(field => field.name)}${filterQuery(args.list('filter'))}`
+  const output = file === '-' ? standardOutput() : fileOutput(file, args.flag('overwrite'))
+  try {
+    const count = await writeItems(
+      pages(opened.run, principal, scope, query),
+      rendererOf(format, fields),
+      output,
+      name,
+    )
+    await output.finish()
+    console.error(`Exported ${counted(count, 'row')} of ${name}.`)
+    return ''
+  } catch (error) {
+    output.discard()
+    if (error instanceof ReaderClosed) return ''
+    throw error
+  }
+}
+
+async function writeItems(
+  itemPages: AsyncIterable<readonly Item[]>,
+  { header, row }: ReturnType<typeof rendererOf>,
+  { stream }: Output,
+  name: string,
+): Promise<number> {
+  const reporter =
+    process.stderr.isTTY && !(stream === process.stdout && process.stdout.isTTY)
+      ? new Reporter(process.stderr)
+      : undefined
+  let count = 0
+  await write(stream, header)
+  try {
+    for await (const page of itemPages) {
+      await write(stream, page.map(row).join(''))
+      count += page.length
+      reporter?.report({ doing: 'export', table: name, done: count, of: 0 })
+    }
+  } finally {
+    reporter?.end()
+  }
+  return count
+}
+
+export const command: Command = {
+  arguments: ['collection', 'file?'],
+  options: {
+    format,
+    fields: {
+      value: 'name,name',
+      sentence: 'Only these fields, in this order. Default: all readable fields.',
+    },
+    filter: {
+      value: 'field=value',
+      sentence: 'Only items that match, as in a REST list. Can be repeated.',
+      multiple: true,
+    },
+    as: { value: 'email', sentence: 'Only what this user may read. By default, everything.' },
+    overwrite: { value: undefined, sentence: 'Replace an existing file.' },
+    ...databaseOptions,
+  },
+  run: args => withDatabase(args, opened => exportTo(opened, args)),
+}
