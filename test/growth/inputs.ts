@@ -1,7 +1,7 @@
 /** Functions that process external input, called in this process. */
 
 import formats from 'ajv-formats/dist/formats.js'
-import { readForm } from '../../src/identity/accounts/routes/form-body.ts'
+import { readForm } from '../../src/web/account/form-body.ts'
 import { passwordFault } from '../../src/identity/accounts/sign-in/password-rules.ts'
 import { findCredential } from '../../src/identity/credentials.ts'
 import { isKey } from '../../src/identity/keys/key.ts'

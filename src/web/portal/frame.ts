@@ -1,6 +1,6 @@
 /** The frame of every page of the portal, with one header for reference, guides, GraphQL and account. */
 import { attributes, type Html, html, type Part } from '../../base/html.ts'
-import { brand } from '../../identity/pages/components/tile.ts'
+import { brand } from '../pages/components/tile.ts'
 import type { Theme } from '../../base/theme.ts'
 import { type Destination, type DestinationName, destinations, type LinkOptions } from './links.ts'
 

@@ -1,6 +1,6 @@
 /** `/` and everything under `/docs`: reference, guides and errors. Nothing is loaded from other hosts. */
 import { readFileSync } from 'node:fs'
-import { brandRules, themeVariables } from '../../identity/pages/frame/stylesheet.ts'
+import { brandRules, themeVariables } from '../pages/frame/stylesheet.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { acceptsJson, acceptsPage } from '../../base/media-ranges.ts'

@@ -1,8 +1,8 @@
 /** The consent page shows whose data a scope reaches, which scopes are new, and what an app may delete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { layout } from '../../../src/identity/pages/frame/layout.ts'
-import { consentPage, reachInWords } from '../../../src/identity/pages/oauth/consent.ts'
+import { layout } from '../../../src/web/pages/frame/layout.ts'
+import { consentPage, reachInWords } from '../../../src/web/pages/oauth/consent.ts'
 import { scopeGroups } from '../../../src/identity/server/consent/choices.ts'
 import { scopeTitle } from '../../../src/identity/server/consent/scope-title.ts'
 import { collection, model, role, signedIn, text } from '../../../src/index.ts'

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sessionsPage } from '../../../src/identity/pages/account/sessions.ts'
-import { browserName, deviceIcon } from '../../../src/identity/pages/components/device-name.ts'
-import { field, summary } from '../../../src/identity/pages/components/form.ts'
+import { sessionsPage } from '../../../src/web/pages/account/sessions.ts'
+import { browserName, deviceIcon } from '../../../src/web/pages/components/device-name.ts'
+import { field, summary } from '../../../src/web/pages/components/form.ts'
 import { attributes, drawing, html } from '../../../src/base/html.ts'
-import { layout } from '../../../src/identity/pages/frame/layout.ts'
-import { pageReply } from '../../../src/identity/pages/frame/reply.ts'
-import { consentPage } from '../../../src/identity/pages/oauth/consent.ts'
-import { createProtocolPages } from '../../../src/identity/pages/oauth/protocol.ts'
-import { signInPage } from '../../../src/identity/pages/sign-in/sign-in.ts'
+import { layout } from '../../../src/web/pages/frame/layout.ts'
+import { pageReply } from '../../../src/web/pages/frame/reply.ts'
+import { consentPage } from '../../../src/web/pages/oauth/consent.ts'
+import { createProtocolPages } from '../../../src/web/pages/oauth/protocol.ts'
+import { signInPage } from '../../../src/web/pages/sign-in/sign-in.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
 const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;`

@@ -1,6 +1,6 @@
 /** The account pages, loaded with the first request for one. */
 import type { SendRequest } from '../../../identity/accounts/providers/provider-fetch.ts'
-import type { AccountRoutes, Visit } from '../../../identity/accounts/routes/routes.ts'
+import type { AccountRoutes, Visit } from '../../../web/account/routes.ts'
 import type { BackgroundWork } from '../../../identity/background.ts'
 import type { Mailer } from '../../../identity/mail/mailer.ts'
 import type { Theme } from '../../../base/theme.ts'
@@ -71,7 +71,7 @@ export function accountPages({
 }: AccountPagesParts): AccountPages {
   const requests = providerRequests()
   const load = async (): Promise<AccountRoutes> => {
-    const { createAccountRoutes } = await import('../../../identity/accounts/routes/routes.ts')
+    const { createAccountRoutes } = await import('../../../web/account/routes.ts')
     return createAccountRoutes({
       model,
       run,

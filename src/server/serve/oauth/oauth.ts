@@ -245,7 +245,7 @@ export function createLazyOauth(parts: LazyOauthParts): LazyOauth {
 
 async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
   const { createAuthorizationServer } = await import('../../../identity/server/create.ts')
-  const { createProtocolPages } = await import('../../../identity/pages/oauth/protocol.ts')
+  const { createProtocolPages } = await import('../../../web/pages/oauth/protocol.ts')
   const { createAccountCheck, claimsReader } = await import('../../../identity/accounts/accounts.ts')
   const { model, run, records, apps, lastUses, settings, issuer, logger, onFault } = parts
   const { counters, mail, work } = parts

@@ -1,5 +1,5 @@
 /** Error replies, in the form of the request's transport. */
-import { errorPageReply } from '../../../identity/pages/frame/error-reply.ts'
+import { errorPageReply } from '../../../web/pages/frame/error-reply.ts'
 import type { Theme } from '../../../base/theme.ts'
 import { asOauthError } from '../../../identity/server/responses/error-response.ts'
 import { type Call, isHealthCheck, type Reply } from '../../../base/call.ts'

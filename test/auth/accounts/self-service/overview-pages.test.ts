@@ -195,7 +195,7 @@ test('errors under /account are HTML pages in browsers, and JSON for programs', 
 })
 
 test('internal errors and rate limits are HTML pages, and do not reveal the cause', async () => {
-  const { errorPageReply } = await import('../../../../src/identity/pages/frame/error-reply.ts')
+  const { errorPageReply } = await import('../../../../src/web/pages/frame/error-reply.ts')
   const { ApiError } = await import('../../../../src/base/errors.ts')
   const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
   const call = { requestId: 'r-1', path: '/account' }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signUpFields, valuesOf } from '../../../../src/identity/accounts/sign-up/sign-up-fields.ts'
-import { fieldOfModel, formName } from '../../../../src/identity/pages/components/model-field.ts'
+import { fieldOfModel, formName } from '../../../../src/web/pages/components/model-field.ts'
 import { json, model, nobody, relation, role, string, users } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { FieldDeclaration } from '../../../../src/model/fields/declared.ts'

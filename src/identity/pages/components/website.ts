@@ -1,7 +1,0 @@
-/** The registered website of an app, if browsers can open it. */
-import type { App } from '../../server/server.ts'
-
-export function websiteOf({ homepageUri: uri }: Pick<App, 'homepageUri'>): URL | undefined {
-  const url = uri === undefined ? null : URL.parse(uri)
-  return url && /^https?:$/.test(url.protocol) ? url : undefined
-}

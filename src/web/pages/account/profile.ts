@@ -1,0 +1,157 @@
+/** The profile: name, further fields, address, a copy of the user's data, and the deletion of the account. */
+import type { DeletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
+import { type Html, html, named, type Part } from '../../../base/html.ts'
+import { fieldOfModel, type ModelField } from '../components/model-field.ts'
+import { linkButton } from '../components/parts.ts'
+import type { Menu, Page } from '../frame/layout.ts'
+import { note } from './account.ts'
+
+const path = '/account/profile'
+
+export interface ProfilePage {
+  readonly menu: Menu
+  readonly note: string | undefined
+  readonly faults: FormFaults
+  readonly name: string
+  readonly modelFields: readonly ModelField[]
+  readonly email: string
+  readonly verified: boolean
+  /** The address that the account gets once it is confirmed. */
+  readonly waiting: string | undefined
+  /** The address that was entered. */
+  readonly newEmail: string
+  /** Whether users can delete their account. */
+  readonly deletion: boolean
+}
+
+function detailsSection({ menu, faults, name, modelFields }: ProfilePage): Html {
+  return html`<section class="card" aria-labelledby="details"><h2 id="details">About you</h2>
+${form(
+  { action: path, csrf: menu.csrf, hidden: { change: 'details' } },
+  html`${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
+${modelFields.map(modelField => fieldOfModel(modelField, faults))}
+<div class="buttons">${button('Save')}</div>`,
+)}</section>`
+}
+
+function waitingPart({ menu, waiting }: ProfilePage): Part {
+  return (
+    waiting !== undefined &&
+    html`<div class="note"><p><strong>${waiting}</strong> becomes the address of your account when you open the link that we have sent there and confirm it.</p>
+${form({ action: '/account/verify', csrf: menu.csrf, hidden: { drop: 'yes' } }, button('Keep the old address', 'plain'))}</div>`
+  )
+}
+
+function addressSection(page: ProfilePage): Html {
+  const { menu, faults, email, verified, newEmail } = page
+  const hint =
+    'We send a link there. Until you open it, the account keeps its present address, which is notified of the request.'
+  return html`<section class="card" aria-labelledby="address"><h2 id="address">E-mail address</h2>
+<p class="stated"><strong>${email}</strong> ${verified ? html`<span class="state good">Confirmed</span>` : html`<span class="state bad">Not confirmed</span>`}</p>
+${waitingPart(page)}
+${form(
+  { action: path, csrf: menu.csrf, hidden: { change: 'email' } },
+  html`${field({ name: 'email', label: 'New address', hint, type: 'email', value: newEmail, autocomplete: 'email', maxlength: 254 }, faults)}
+<div class="buttons">${button('Change the address', 'plain')}</div>`,
+)}</section>`
+}
+
+export function profilePage(page: ProfilePage): Page {
+  const { menu, faults, deletion } = page
+  const content = html`<h1>Profile</h1>
+${note(page.note)}
+${summary(faults)}
+${detailsSection(page)}
+${addressSection(page)}
+<section class="card" aria-labelledby="export"><h2 id="export">Your data</h2>
+<p>Everything that belongs to you and that you can see, as one file.</p>
+<div class="buttons">${linkButton(`${path}/export`, 'Download your data', 'plain')}</div></section>
+${
+  deletion &&
+  html`<section class="card" aria-labelledby="delete"><h2 id="delete">Delete your account</h2>
+<p>This deletes the account and everything that belongs to you alone. It cannot be undone.</p>
+<div class="buttons">${linkButton(`${path}/delete`, 'Delete your account', 'danger')}</div></section>`
+}`
+  return { title: 'Profile', content, menu, faulty: faults.size > 0 }
+}
+
+export interface ExportPage {
+  readonly menu: Menu
+  /** The titles of the collections in the file. */
+  readonly collections: readonly string[]
+}
+
+export function exportPage({ menu, collections }: ExportPage): Page {
+  const content = html`<h1>Your data</h1>
+<p>One JSON file, as of the moment at which you download it:</p>
+<ul><li>your account: name, address, and every other field that you may see</li>
+<li>the sessions in which you are signed in, your passkeys by name, and whether one-time codes are on</li>
+<li>the apps that you have connected, and what each may do</li>
+${collections.map(title => html`<li>your ${title}</li>`)}</ul>
+<p class="faint">It contains no passwords, keys or secrets, and nothing that you could not see otherwise. Keep it safe: it is a copy of your account.</p>
+${form(
+  { action: `${path}/export`, csrf: menu.csrf },
+  html`<div class="buttons">${button('Download')}${linkButton(path, 'Back', 'plain')}</div>`,
+)}`
+  return { title: 'Your data', content, menu }
+}
+
+export interface DeletePage {
+  readonly menu: Menu
+  readonly faults: FormFaults
+  readonly email: string
+  readonly plan: DeletionPlan
+  /** The titles of the collections that keep the account from being deleted now. */
+  readonly blocking: readonly string[]
+  readonly titleOf: (collection: string) => string
+  readonly service: string
+}
+
+function listed(titles: readonly string[]): Html {
+  return html`<ul>${titles.map(title => html`<li>${title}</li>`)}</ul>`
+}
+
+function blockedPart({ blocking, service }: DeletePage): Part {
+  return (
+    blocking.length > 0 &&
+    html`<div class="summary" role="alert"><h2>Your account cannot be deleted yet</h2>
+<p>Some items refer to your account and are not deleted with it. Delete them first, or give them to somebody else; if you cannot, contact the people who run ${named(service)}.</p>
+${listed(blocking)}</div>`
+  )
+}
+
+function consequences({ plan, titleOf }: DeletePage): Html {
+  const cleared = [...new Set(plan.cleared.map(({ collection }) => titleOf(collection)))]
+  return html`<p>At once, and for good:</p>
+<ul><li>you are signed out everywhere, and your password, passkeys and codes are gone</li>
+<li>apps that you have connected lose their access</li>
+<li>what is yours is deleted: ${plan.deleted.map(titleOf).join(', ')}</li>
+${cleared.length > 0 && html`<li>these stay, without your name: ${cleared.join(', ')}</li>`}</ul>
+<p>The record of past events names the account until those events expire. <a href="${path}/export">Download your data</a> first, if you want to keep it.</p>`
+}
+
+export function deletePage(page: DeletePage): Page {
+  const { menu, faults, email } = page
+  const address = field(
+    {
+      name: 'address',
+      label: 'Your e-mail address',
+      hint: `Type ${email} to confirm.`,
+      autocomplete: 'off',
+      inputmode: 'email',
+      maxlength: 254,
+    },
+    faults,
+  )
+  const content = html`<h1>Delete your account?</h1>
+${summary(faults)}
+${blockedPart(page)}
+${consequences(page)}
+${form(
+  { action: `${path}/delete`, csrf: menu.csrf },
+  html`${address}
+<div class="buttons">${button('Delete my account', 'danger')}${linkButton(path, 'Keep it', 'plain')}</div>`,
+)}`
+  return { title: 'Delete your account', content, menu, faulty: faults.size > 0 }
+}

@@ -1,0 +1,83 @@
+/** The sign-in page, with a password or a passkey, and the page for a one-time code. */
+import { maxPasswordCharacters } from '../../../identity/password.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
+import { html, named, type Part } from '../../../base/html.ts'
+import { checkbox } from '../components/parts.ts'
+import type { Page } from '../frame/layout.ts'
+import { or, type ProviderButtons, providerButtons } from './providers.ts'
+
+export interface SignInPage {
+  readonly action: string
+  readonly csrf: string
+  readonly faults: FormFaults
+  readonly email: string | undefined
+  readonly remember: boolean
+  /** The app that asks; undefined for the account's own pages. */
+  readonly app: string | undefined
+  /** The address of the sign-up page; undefined if sign-up is not offered. */
+  readonly signUp: string | undefined
+  readonly next?: string | undefined
+  readonly providers?: ProviderButtons
+  /** Shown above the form. */
+  readonly note?: string | undefined
+  /** The name of the user who is signed in, and proves it again. */
+  readonly confirms?: string | undefined
+}
+
+function passkeyForm({ action, csrf, next }: SignInPage) {
+  return html`<div hidden data-passkey="get">
+${or}
+${form(
+  { action, csrf, hidden: { next, passkey: '' } },
+  html`<div class="buttons">${button('Sign in with a passkey', 'plain', { type: 'button' })}</div>
+<p class="fault" role="alert" hidden>The passkey did not work. Try again, or use your password.</p>`,
+)}
+</div>`
+}
+
+/** The app to which the user continues. */
+export function continueTo(app: string | undefined): Part {
+  return app !== undefined && html`<p class="lead">to continue to <strong>${named(app)}</strong></p>`
+}
+
+export function signInPage(page: SignInPage): Page {
+  const { action, csrf, faults, email, remember, app, signUp, next, note, providers } = page
+  const title = page.confirms === undefined ? 'Sign in' : 'Confirm it’s you'
+  const heading = page.confirms === undefined ? title : html`${title}, ${named(page.confirms)}`
+  const content = html`<hgroup><h1>${heading}</h1>${continueTo(app)}</hgroup>
+${summary(faults)}
+${note !== undefined && html`<p class="note">${note}</p>`}
+${providerButtons(providers)}
+${form(
+  { action, csrf, hidden: { next } },
+  html`
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', maxlength: 254 }, faults)}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
+<div class="between"><div class="choice">${checkbox({ id: 'remember', label: 'Stay signed in', checked: remember })}</div>
+<a href="/account/reset">Forgotten your password?</a></div>
+<div class="buttons">${button(page.confirms === undefined ? 'Sign in' : 'Confirm')}</div>`,
+)}
+${passkeyForm(page)}
+${signUp !== undefined && html`<p class="foot">No account yet? <a href="${signUp}">Create one</a></p>`}`
+  return { title, content, faulty: faults.size > 0, script: true }
+}
+
+export interface SecondFactorPage {
+  readonly action: string
+  readonly csrf: string
+  readonly faults: FormFaults
+  readonly token: string
+  readonly next: string | undefined
+}
+
+export function secondFactorPage({ action, csrf, faults, token, next }: SecondFactorPage): Page {
+  const content = html`<h1>Your one-time code</h1>
+${summary(faults)}
+${form(
+  { action, csrf, hidden: { second_factor: token, next } },
+  html`
+${field({ name: 'code', label: 'Code', hint: 'The six digits that your authenticator app shows, or one of your recovery codes.', autocomplete: 'one-time-code', maxlength: 32, class: 'code', autofocus: faults.size === 0 }, faults)}
+<div class="buttons">${button('Continue')}</div>`,
+)}`
+  return { title: 'One-time code', content, faulty: faults.size > 0 }
+}

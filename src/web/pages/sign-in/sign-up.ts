@@ -1,0 +1,55 @@
+/** The sign-up page. */
+import { minPasswordCharacters } from '../../../identity/accounts/sign-in/password-rules.ts'
+import { maxPasswordCharacters } from '../../../identity/password.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
+import { html } from '../../../base/html.ts'
+import { fieldOfModel, type ModelField } from '../components/model-field.ts'
+import type { Page } from '../frame/layout.ts'
+import { type ProviderButtons, providerButtons } from './providers.ts'
+import { continueTo } from './sign-in.ts'
+
+export interface SignUpPage {
+  readonly action: string
+  readonly csrf: string
+  readonly faults: FormFaults
+  readonly name: string | undefined
+  readonly email: string | undefined
+  readonly app: string | undefined
+  readonly signIn: string
+  /** The fields of `users` with `signUp: true`. */
+  readonly modelFields: readonly ModelField[]
+  readonly providers?: ProviderButtons
+}
+
+export function newPassword(name: string, label: string, faults: FormFaults) {
+  return field(
+    {
+      name,
+      label,
+      type: 'password',
+      hint: `At least ${minPasswordCharacters} characters. A few words in a row are easy to remember and hard to guess.`,
+      autocomplete: 'new-password',
+      minlength: minPasswordCharacters,
+      maxlength: maxPasswordCharacters,
+    },
+    faults,
+  )
+}
+
+export function signUpPage(page: SignUpPage): Page {
+  const { action, csrf, faults, name, email, app, signIn, modelFields, providers } = page
+  const content = html`<hgroup><h1>Create an account</h1>${continueTo(app)}</hgroup>
+${summary(faults)}
+${providerButtons(providers)}
+${form(
+  { action, csrf },
+  html`
+${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', maxlength: 254 }, faults)}
+${modelFields.map(modelField => fieldOfModel(modelField, faults))}
+${newPassword('password', 'Password', faults)}
+<div class="buttons">${button('Create account')}</div>`,
+)}
+<p class="foot">Have an account already? <a href="${signIn}">Sign in</a></p>`
+  return { title: 'Create an account', content, faulty: faults.size > 0 }
+}
