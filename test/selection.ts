@@ -43,11 +43,11 @@ function filesNamed(name: string, all: readonly string[]): readonly string[] {
 }
 
 /** Tests of what `npm test` otherwise leaves to `npm run test:all`: a break of the whole is noticed at once. */
-const smokeFolder = 'test/smoke/'
+const smokeFolder = 'test/system/smoke/'
 
 const startsProcesses = /from 'node:(child_process|worker_threads|cluster)'/
 /** What starts the databases and nodes of set-ups, and looks for programs. */
-const ofSetups = ['test/databases/', 'test/setups/', 'test/nodes/', 'test/programs.ts']
+const ofSetups = ['test/setups/databases/', 'test/setups/', 'test/system/nodes/', 'test/programs.ts']
 const chosenModule = join(root, 'test', 'chosen.ts')
 /** In the path of a test of other databases alone, or of one with many cases. */
 const namesOthers =

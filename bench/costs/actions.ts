@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { PostgresServer } from '../../test/databases/postgres-server.ts'
+import { PostgresServer } from '../../test/setups/databases/postgres-server.ts'
 import { type LoadResult, type Request, sendLoad } from '../load/load.ts'
 import { startPortico } from '../servers/server.ts'
 import { median, type Sampling } from '../workloads/measure.ts'

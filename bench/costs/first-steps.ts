@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { generateKey } from '../../src/identity/keys/key.ts'
-import { cleanEnvironment, openRegistry, root } from '../../test/create/registry.ts'
-import { freePort } from '../../test/processes/port.ts'
+import { cleanEnvironment, openRegistry, root } from '../../test/system/create/registry.ts'
+import { freePort } from '../../test/system/processes/port.ts'
 import { median } from '../workloads/measure.ts'
 
 const run = promisify(execFile)

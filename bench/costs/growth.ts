@@ -1,10 +1,10 @@
 /** How long inputs of the maximum size, of half of it and of a quarter of it block the event loop. */
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as wait } from 'node:timers/promises'
-import { inputs } from '../../test/growth/inputs.ts'
-import type { GrowthInput } from '../../test/growth/measure.ts'
-import { callsOf } from '../../test/growth/requests.ts'
-import { withTarget } from '../../test/growth/target.ts'
+import { inputs } from '../../test/system/growth/inputs.ts'
+import type { GrowthInput } from '../../test/system/growth/measure.ts'
+import { callsOf } from '../../test/system/growth/requests.ts'
+import { withTarget } from '../../test/system/growth/target.ts'
 
 /** No input within the limits may block the event loop for longer. */
 const maxBlockingMs = 50

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { newDatabase } from '../../test/databases/postgres.ts'
+import { newDatabase } from '../../test/setups/databases/postgres.ts'
 import { porticoEnvironment } from '../servers/server.ts'
 
 const root = join(import.meta.dirname, '../..')

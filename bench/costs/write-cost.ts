@@ -11,8 +11,8 @@ import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../src/engine/store/store.ts'
-import { PostgresServer } from '../../test/databases/postgres-server.ts'
-import { Client } from '../../test/store/blog.ts'
+import { PostgresServer } from '../../test/setups/databases/postgres-server.ts'
+import { Client } from '../../test/engine/store/blog.ts'
 import { median, type Sampling } from '../workloads/measure.ts'
 
 const writers = 32

@@ -7,8 +7,8 @@ import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../src/engine/store/store.ts'
-import { query } from '../../test/databases/postgres.ts'
-import { PostgresServer } from '../../test/databases/postgres-server.ts'
+import { query } from '../../test/setups/databases/postgres.ts'
+import { PostgresServer } from '../../test/setups/databases/postgres-server.ts'
 
 export interface FilledDatabase {
   readonly name: 'SQLite' | 'PostgreSQL'

@@ -1,9 +1,9 @@
 /** The setups in which Portico is measured: the database, and the number of workers. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { query } from '../../test/databases/postgres.ts'
-import { PostgresServer } from '../../test/databases/postgres-server.ts'
-import { startStandbys, untilCaughtUp } from '../../test/databases/replicated.ts'
+import { query } from '../../test/setups/databases/postgres.ts'
+import { PostgresServer } from '../../test/setups/databases/postgres-server.ts'
+import { startStandbys, untilCaughtUp } from '../../test/setups/databases/replicated.ts'
 import { copyOf, type DataSet, type WorkCopy } from '../data-set/data.ts'
 import type { Workload } from '../workloads/workloads.ts'
 import { porticoEnvironment, type Running } from './server.ts'

@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import { setTimeout as wait } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { Awaitable } from '../../src/base/awaitable.ts'
-import { Browser } from '../../test/conformance/oauth/browser.ts'
-import { authorizationUrl, authorize, post } from '../../test/conformance/oauth/server.ts'
+import { Browser } from '../../test/identity/conformance/browser.ts'
+import { authorizationUrl, authorize, post } from '../../test/identity/conformance/server.ts'
 
 export interface Target {
   readonly origin: string

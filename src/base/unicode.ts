@@ -1,7 +1,7 @@
 /**
  * Unicode normalisation in linear time. `String.prototype.normalize` takes quadratic time to put a run of combining
  * marks into canonical order (UAX #15, 1.3), so long runs are split first. No other file may normalise:
- * `test/unicode/unicode.test.ts` checks that.
+ * `test/base/unicode/unicode.test.ts` checks that.
  */
 
 /** The maximum length of a run in Stream-Safe Text Format (UAX #15, D3). */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type AccountClient, ApiError, createAccountClient, type SignUpValues } from '../../src/client.ts'
 import { boolean, model, string, users } from '../../src/index.ts'
-import { sharedFixtures } from '../conformance/oauth/server.ts'
+import { sharedFixtures } from '../identity/conformance/server.ts'
 import { sqlite } from '../setups/sqlite.ts'
 
 // Without a mail server, a reset is refused. Nothing listens at this one: the answers do not depend on it.

@@ -1,7 +1,7 @@
 /** `portico/client` as one module, bundled for browsers, and the runtimes that load it. */
 import { join } from 'node:path'
 import { build, type Rolldown } from 'vite'
-import { npmPackages } from '../clients/installed.ts'
+import { npmPackages } from '../system/clients/installed.ts'
 
 const entry = join(import.meta.dirname, '..', '..', 'src', 'client.ts')
 

@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { type Process, startProcess } from '../processes/portico.ts'
+import { type Process, startProcess } from '../system/processes/portico.ts'
 
 /** Faults that a scenario sets by `POST /faults/{name}`, from any origin. */
 type Fault = (res: ServerResponse) => void | Promise<void>

@@ -1,6 +1,6 @@
 /** The steps of a reader between two commands: keeping values, and completing the part in the browser. */
-import { Browser } from '../conformance/oauth/browser.ts'
-import { authorize, type Person } from '../conformance/oauth/server.ts'
+import { Browser } from '../identity/conformance/browser.ts'
+import { authorize, type Person } from '../identity/conformance/server.ts'
 
 type Environment = Record<string, string>
 

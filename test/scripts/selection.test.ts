@@ -92,7 +92,7 @@ function select(names: readonly string[], install: string, env: NodeJS.ProcessEn
 }
 
 describe('before the first test', () => {
-  const names = ['test/browser/docs.test.ts', 'test/model/schedule.test.ts']
+  const names = ['test/system/browser/docs.test.ts', 'test/model/schedule.test.ts']
   const [browser = '', schedule = ''] = names
   const fails = 'exit 100'
   const succeeds = 'printf "#!/bin/sh\\n" > $BIN/chromium; /bin/chmod +x $BIN/chromium'
@@ -141,12 +141,12 @@ describe('the two runs', () => {
   })
 
   it('are told apart by what a test starts', () => {
-    assert.deepEqual(partsOf('test/plan/cursor.test.ts'), { quick: true, rest: false })
-    assert.deepEqual(partsOf('test/contract/rest/blog.test.ts'), { quick: true, rest: true })
-    assert.deepEqual(partsOf('test/cli/cli.test.ts'), { quick: false, rest: true })
-    assert.deepEqual(partsOf('test/browser/oauth.test.ts'), { quick: false, rest: true })
-    assert.deepEqual(partsOf('test/store/copy/postgres.test.ts'), { quick: false, rest: true })
-    assert.deepEqual(partsOf('test/smoke/consent.test.ts'), { quick: true, rest: false })
+    assert.deepEqual(partsOf('test/engine/plan/cursor.test.ts'), { quick: true, rest: false })
+    assert.deepEqual(partsOf('test/api/contract/rest/blog.test.ts'), { quick: true, rest: true })
+    assert.deepEqual(partsOf('test/tools/cli/cli.test.ts'), { quick: false, rest: true })
+    assert.deepEqual(partsOf('test/system/browser/oauth.test.ts'), { quick: false, rest: true })
+    assert.deepEqual(partsOf('test/engine/store/copy/postgres.test.ts'), { quick: false, rest: true })
+    assert.deepEqual(partsOf('test/system/smoke/consent.test.ts'), { quick: true, rest: false })
   })
 })
 
@@ -154,11 +154,11 @@ describe('what a change can reach', () => {
   const files = testFiles([])
 
   it('are the tests that import it, and those that start it as a process', () => {
-    assert.deepEqual(filesReaching(['test/plan/cursor.test.ts'], files), ['test/plan/cursor.test.ts'])
+    assert.deepEqual(filesReaching(['test/engine/plan/cursor.test.ts'], files), ['test/engine/plan/cursor.test.ts'])
     const reached = filesReaching(['src/engine/plan/cursor.ts'], files)
-    assert.ok(reached.includes('test/plan/cursor.test.ts'))
-    assert.ok(reached.includes('test/cli/cli.test.ts'), 'it starts src/bin.ts')
-    assert.ok(!reached.includes('test/unicode/unicode.test.ts'))
+    assert.ok(reached.includes('test/engine/plan/cursor.test.ts'))
+    assert.ok(reached.includes('test/tools/cli/cli.test.ts'), 'it starts src/bin.ts')
+    assert.ok(!reached.includes('test/base/unicode/unicode.test.ts'))
   })
 
   it('are the tests of the pages, and all tests if packages change', () => {

@@ -6,7 +6,7 @@ import { cpSync, existsSync, lstatSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os'
 import { basename, delimiter, dirname, join, resolve } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { untilListening } from '../processes/listening.ts'
+import { untilListening } from '../system/processes/listening.ts'
 import { fetchOldestNpm } from './oldest-npm.ts'
 
 const root = resolve(import.meta.dirname, '..', '..')

@@ -1,9 +1,9 @@
 /** PostgreSQL: with Redis, served by three processes; with row security, served by this process as well. */
 import type { GivenSettings } from '../../src/server/config/config.ts'
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
-import { newOrdinaryDatabase } from '../databases/ordinary.ts'
-import { newDatabase, query } from '../databases/postgres.ts'
-import { RedisServer } from '../databases/redis.ts'
+import { newOrdinaryDatabase } from './databases/ordinary.ts'
+import { newDatabase, query } from './databases/postgres.ts'
+import { RedisServer } from './databases/redis.ts'
 import { serveInProcess, serveNodes } from './serve.ts'
 import type { Deployment, Setup } from './setup.ts'
 

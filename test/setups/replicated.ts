@@ -1,6 +1,6 @@
 /** A primary and a hot standby, served by three processes without Redis. */
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
-import { startStandbys } from '../databases/replicated.ts'
+import { startStandbys } from './databases/replicated.ts'
 import { dump, secretKey } from './postgres.ts'
 import { serveNodes } from './serve.ts'
 import type { Setup } from './setup.ts'

@@ -10,7 +10,7 @@ import embargo from '../models/embargo.ts'
 import notes from '../models/notes.ts'
 import rich from '../models/rich.ts'
 import tasks from '../models/tasks.ts'
-import { blogModel, startCluster } from '../nodes/cluster.ts'
+import { blogModel, startCluster } from '../system/nodes/cluster.ts'
 import type { ServiceUnderTest } from './setup.ts'
 
 const nodeCount = 3

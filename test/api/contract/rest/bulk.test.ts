@@ -1,0 +1,12 @@
+import { suite } from 'node:test'
+import { chosen } from '../../../chosen.ts'
+import { bulkContract } from './bulk.ts'
+import { databaseKinds, openStore, rowSecurityPostgres, sqlite } from './databases.ts'
+import { openHarness } from './harness.ts'
+import { openHttpHarness } from './http-harness.ts'
+
+for (const kind of chosen([...databaseKinds, rowSecurityPostgres])) {
+  suite(`bulk creates on ${kind.name}`, () =>
+    bulkContract(model => openHarness(model, model => openStore(kind, model))))
+}
+suite('bulk creates over HTTP', () => bulkContract(model => openHttpHarness(model, sqlite)))

@@ -1,0 +1,30 @@
+/** Random rules in the form that the builders of a model file accept. */
+import type { AccessRule } from '../../../src/model/access.ts'
+import type { CollectionAccess, Field } from '../../../src/model/model.ts'
+import type { Rule } from '../../../src/model/rule/rule.ts'
+
+const open: Rule = { kind: 'anyone' }
+const wrapped = (rule: Rule) => ({ rule }) as AccessRule
+
+/** The access rules of a collection; operations without a choice are open. */
+export function operations({
+  read = open,
+  create = open,
+  update = open,
+  delete: remove = open,
+}: Partial<CollectionAccess> = {}) {
+  return { read: wrapped(read), create: wrapped(create), update: wrapped(update), delete: wrapped(remove) }
+}
+
+/** The read and write rules of a field. */
+export function rules(choice: Partial<Field> | undefined) {
+  const access = choice?.access
+  return access ? { access: { read: wrapped(access.read), write: wrapped(access.write) } } : {}
+}
+
+/** Replaces the write rule nobody of a required field, which a model may not have. */
+export function writable(choice: Partial<Field> | undefined): Partial<Field> | undefined {
+  if (choice?.access?.write.kind !== 'nobody') return choice
+  const write: Rule = { kind: 'not', rule: open }
+  return { ...choice, access: { ...choice.access, write } }
+}

@@ -1,0 +1,386 @@
+/** Data that a new model does not allow is reported before anything is changed: field, count, example and remedy. */
+import assert from 'node:assert/strict'
+import { describe, test } from 'node:test'
+import {
+  boolean,
+  choice,
+  collection,
+  date,
+  datetime,
+  email,
+  type FieldDeclaration,
+  integer,
+  json,
+  model,
+  number,
+  relation,
+  string,
+  text,
+  unique,
+  url,
+  uuid,
+} from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
+import type { Model } from '../../../../src/model/model.ts'
+import { type MigrationDatabase, migrationDatabases } from '../../../setups/databases/migrations.ts'
+import { Client } from '../blog.ts'
+import { access } from './migration-cases.ts'
+
+interface MigrationCase {
+  readonly name: string
+  readonly from: FieldDeclaration | undefined
+  /** The values of items 1, 2 and so on. */
+  readonly values: readonly JsonValue[]
+  readonly to: FieldDeclaration
+  /** The number of items that do not fit, and the id of the first. */
+  readonly misfits: readonly [count: number, example: number]
+  readonly message: RegExp
+  /** Values that fit. */
+  readonly mended: readonly JsonValue[]
+}
+
+const optional = { optional: true } as const
+const many = /(\d+) items?.* e\.g\. items? (\d+)/
+
+const cases: readonly MigrationCase[] = [
+  {
+    name: 'an option of a choice is removed while in use',
+    from: choice(['a', 'b', 'c']),
+    values: ['a', 'c', 'b', 'c'],
+    to: choice(['a', 'b']),
+    misfits: [2, 2],
+    message: /which must be a or b\. Change or delete them/,
+    mended: ['a', 'b', 'b', 'a'],
+  },
+  {
+    name: 'a text becomes a choice',
+    from: text(optional),
+    values: ['a', null, 'x'],
+    to: choice(['a', 'b'], optional),
+    misfits: [1, 3],
+    message: /which must be a or b/,
+    mended: ['a', null, 'b'],
+  },
+  {
+    name: 'an optional field becomes required',
+    from: text(optional),
+    values: ['a', null, null],
+    to: text(),
+    misfits: [2, 2],
+    message: /2 items without a value.*Give them one, or give the field a default/,
+    mended: ['a', 'b', 'c'],
+  },
+  {
+    name: 'the maximal length of a text decreases',
+    from: string({ max: 20 }),
+    values: ['short', 'this is too long', 'so is this one'],
+    to: string({ max: 10 }),
+    misfits: [2, 2],
+    message: /at most 10 characters/,
+    mended: ['short', 'x', 'y'],
+  },
+  {
+    name: 'the bounds of a number narrow',
+    from: integer(),
+    values: [1, 5, 10],
+    to: integer({ min: 2, max: 9 }),
+    misfits: [2, 1],
+    message: /2/,
+    mended: [2, 5, 9],
+  },
+  {
+    name: 'a text gets a pattern',
+    from: string(),
+    values: ['ab', '12', 'cd'],
+    to: string({ pattern: '^[a-z]+$' }),
+    misfits: [1, 2],
+    message: /item 2/,
+    mended: ['ab', 'x', 'cd'],
+  },
+  {
+    name: 'a text becomes a single line',
+    from: text(),
+    values: ['one', 'one\ntwo'],
+    to: string(),
+    misfits: [1, 2],
+    message: /item 2/,
+    mended: ['one', 'two'],
+  },
+  {
+    name: 'a text becomes a date',
+    from: text(optional),
+    values: ['2026-01-31', '2026-02-31', 'tomorrow', null],
+    to: date(optional),
+    misfits: [2, 2],
+    message: /date/,
+    mended: ['2026-01-31', '2026-02-28', '2026-03-01', null],
+  },
+  {
+    name: 'a text becomes a time',
+    from: text(),
+    values: ['2026-01-31T12:00:00.000Z', '2026-01-31T12:00:00+01:00'],
+    to: datetime(),
+    misfits: [1, 2],
+    message: /be written as "2026-01-31T11:00:00\.000Z"/,
+    mended: ['2026-01-31T12:00:00.000Z', '2026-01-31T11:00:00.000Z'],
+  },
+  {
+    name: 'a text becomes an email address',
+    from: string(),
+    values: ['a@b.example', 'nobody'],
+    to: email(),
+    misfits: [1, 2],
+    message: /e-mail address/,
+    mended: ['a@b.example', 'c@d.example'],
+  },
+  {
+    name: 'a text becomes a URL',
+    from: string(),
+    values: ['https://a.example/', 'javascript:alert(1)'],
+    to: url(),
+    misfits: [1, 2],
+    message: /URL|http/,
+    mended: ['https://a.example/', 'http://b.example/'],
+  },
+  {
+    name: 'a text becomes a UUID',
+    from: string(),
+    values: ['0B1C9C1E-6F5D-4C39-9A53-2F6F3B8E4D10', '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'],
+    to: uuid(),
+    misfits: [1, 1],
+    message: /be written as "0b1c9c1e/,
+    mended: ['0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d11', '0b1c9c1e-6f5d-4c39-9a53-2f6f3b8e4d10'],
+  },
+  {
+    name: 'a text becomes an integer',
+    from: text(),
+    values: ['1', 'two', '3.5', '99999999999999999999'],
+    to: integer(),
+    misfits: [3, 2],
+    message: /which must be convertible to integer\./,
+    mended: ['1', '2', '3', '4'],
+  },
+  {
+    name: 'a text becomes a number with bounds',
+    from: text(),
+    values: ['1', '20'],
+    to: number({ max: 10 }),
+    misfits: [1, 2],
+    message: /item 2/,
+    mended: ['1', '2.5'],
+  },
+  {
+    name: 'an integer becomes a boolean',
+    from: integer(),
+    values: [0, 1, 2],
+    to: boolean(),
+    misfits: [1, 3],
+    message: /which must be convertible to boolean\./,
+    mended: [0, 1, 1],
+  },
+  {
+    name: 'a text becomes JSON',
+    from: text(),
+    values: ['{"a":1}', 'words', '12'],
+    to: json({ schema: { type: 'object' } }),
+    misfits: [2, 2],
+    message: /which must be convertible to json\./,
+    mended: ['{"a":1}', '{}', '{"b":2}'],
+  },
+  {
+    name: 'JSON gets another schema',
+    from: json(optional),
+    values: [{ a: 1 }, [1], null],
+    to: json({ ...optional, schema: { type: 'object' } }),
+    misfits: [1, 2],
+    message: /object/,
+    mended: [{ a: 1 }, {}, null],
+  },
+  {
+    name: 'a field becomes unique',
+    from: string(optional),
+    values: ['a', 'b', 'a', null, null],
+    to: string({ ...optional, unique: true }),
+    misfits: [2, 1],
+    message: /unique.*items 1 and 3.*all but one/,
+    mended: ['a', 'b', 'c', null, null],
+  },
+  {
+    name: 'an integer becomes a reference',
+    from: integer(optional),
+    values: [1, 7, null],
+    to: relation('others', optional),
+    misfits: [1, 2],
+    message: /refer to items of others that do not exist/,
+    mended: [1, 2, null],
+  },
+  {
+    name: 'a reference changes its collection',
+    from: relation('others'),
+    values: [1, 2],
+    to: relation('places'),
+    misfits: [1, 2],
+    message: /refer to items of places that do not exist/,
+    mended: [1, 1],
+  },
+  {
+    name: 'a text becomes a reference',
+    from: text(),
+    values: ['1', '7'],
+    to: relation('others'),
+    misfits: [1, 2],
+    message: /refer to items of others that do not exist/,
+    mended: ['1', '2'],
+  },
+]
+
+function modelOf(field: FieldDeclaration | undefined): Model {
+  return checkModel(
+    model({
+      others: collection({ access, fields: { name: string() } }),
+      places: collection({ access, fields: { name: string() } }),
+      things: collection({ access, fields: { note: text(optional), ...(field && { value_id: field }) } }),
+    }),
+  )
+}
+
+async function fill(
+  database: MigrationDatabase,
+  location: string,
+  { from, values }: MigrationCase,
+): Promise<void> {
+  const model = modelOf(from)
+  const store = await database.open(location, model)
+  const client = new Client(store, model)
+  for (const name of ['first', 'second']) await client.create('others', { name })
+  await client.create('places', { name: 'first' })
+  for (const value of values) await client.create('things', { value_id: value })
+  await store.close()
+}
+
+async function mend(
+  database: MigrationDatabase,
+  location: string,
+  { from, mended }: MigrationCase,
+): Promise<void> {
+  const model = modelOf(from)
+  const store = await database.open(location, model, false)
+  const client = new Client(store, model)
+  for (const [n, value] of mended.entries()) await client.update('things', n + 1, { value_id: value })
+  await store.close()
+}
+
+async function assertRefused(
+  database: MigrationDatabase,
+  location: string,
+  testCase: MigrationCase,
+): Promise<void> {
+  await fill(database, location, testCase)
+  const to = modelOf(testCase.to)
+  const before = await database.dump(location)
+  const steps = await database.plan(location, to)
+  const [fault = ''] = steps.flatMap(step => step.faults ?? [])
+  assert.match(fault, /^things\.value_id: /)
+  const [, count, example] = many.exec(fault) ?? []
+  assert.deepEqual([Number(count), Number(example)], testCase.misfits, fault)
+  assert.match(fault, testCase.message)
+  const isRefusal = (error: Error) => {
+    assert.equal(error.name, 'MigrationError')
+    assert.ok(error.message.includes(fault), error.message)
+    assert.match(error.message, /Nothing was changed/)
+    return true
+  }
+  await assert.rejects(database.apply(location, to, { allowDestructive: true }), isRefusal)
+  if (steps.every(step => step.additive)) await assert.rejects(database.open(location, to), isRefusal)
+  assert.equal(await database.dump(location), before)
+  await mend(database, location, testCase)
+  assert.deepEqual(
+    (await database.plan(location, to)).flatMap(step => step.faults ?? []),
+    [],
+  )
+  await database.apply(location, to, { allowDestructive: true })
+  assert.deepEqual(await database.plan(location, to), [])
+  await database.assertConsistent(location)
+  const store = await database.open(location, to, false)
+  for (const n of testCase.mended.keys()) await new Client(store, to).item('things', n + 1)
+  await store.close()
+}
+
+for (const database of migrationDatabases) {
+  describe(database.name, () => {
+    for (const testCase of cases) {
+      test(`${testCase.name}: values that do not fit are reported, and nothing is changed`, () =>
+        database.withEmpty(location => assertRefused(database, location, testCase)))
+    }
+
+    test('a reference with a default can be added only if the referenced item exists', () =>
+      database.withEmpty(async location => {
+        await fill(database, location, {
+          ...cases[0],
+          from: undefined,
+          values: [],
+        } as unknown as MigrationCase)
+        const store = await database.open(location, modelOf(undefined), false)
+        await new Client(store, modelOf(undefined)).create('things', { note: 'x' })
+        await store.close()
+        const to = modelOf(relation('others', { default: 7 }))
+        await assert.rejects(
+          database.open(location, to),
+          /things\.value_id: 1 item would refer to items of others/,
+        )
+        await (await database.open(location, modelOf(relation('others', { default: 2 })))).close()
+      }))
+
+    test('a new unique index over several fields names the first two items with equal values', () =>
+      database.withEmpty(async location => {
+        const pairs = (indexes: readonly ReturnType<typeof unique>[]) =>
+          checkModel(
+            model({
+              things: collection({
+                access,
+                fields: { a: integer(), b: string(optional), c: integer({ default: 1 }) },
+                indexes,
+              }),
+            }),
+          )
+        const before = pairs([])
+        const store = await database.open(location, before)
+        const client = new Client(store, before)
+        for (const [a, b] of [
+          [1, 'x'],
+          [1, null],
+          [1, null],
+          [2, 'x'],
+          [1, 'x'],
+        ] as const)
+          await client.create('things', { a, b })
+        await store.close()
+        const [step] = await database.plan(location, pairs([unique('a', 'b')]))
+        assert.match(step?.faults?.[0] ?? '', /^things\.a, b: 2 items .*, e\.g\. items 1 and 5\./)
+      }))
+
+    test('a start is not refused for bounds that widen or that every item satisfies', () =>
+      database.withEmpty(async location => {
+        const testCase = {
+          ...cases[0],
+          from: string({ max: 20 }),
+          values: ['short'],
+        } as unknown as MigrationCase
+        await fill(database, location, testCase)
+        for (const max of [30, 10, 5]) {
+          const to = modelOf(string({ max }))
+          // Also without autoMigrate, as in production.
+          await (await database.open(location, to, false)).close()
+          const steps = await database.plan(location, to)
+          assert.deepEqual(
+            steps.map(step => [step.sentence, step.additive, step.destructive]),
+            [[`Allow ${max === 30 ? 'more' : 'fewer'} values in things.value_id.`, true, false]],
+          )
+          await (await database.open(location, to)).close()
+          assert.deepEqual(await database.plan(location, to), [])
+        }
+        await assert.rejects(database.open(location, modelOf(string({ max: 4 }))), /at most 4 characters/)
+      }))
+  })
+}

@@ -1,8 +1,0 @@
-/** The blog's contract on PostgreSQL. */
-import { suite } from 'node:test'
-import { blogContract } from '../contract/rest/blog.ts'
-import { openStore, postgres } from '../contract/rest/databases.ts'
-import { openHarness } from '../contract/rest/harness.ts'
-
-suite('REST on PostgreSQL', () =>
-  blogContract(model => openHarness(model, model => openStore(postgres, model))))
