@@ -70,7 +70,7 @@ async function bundleAssets(target) {
   for (const [name, file, as] of files) {
     compressInto(target, as, readFileSync(join(root, 'node_modules', name, file)))
   }
-  const { renderer } = await import(pathToFileURL(join(target, 'portal', 'renderer.js')).href)
+  const { renderer } = await import(pathToFileURL(join(target, 'web', 'portal', 'renderer.js')).href)
   const module = readFileSync(join(root, 'node_modules', renderer.packageName, renderer.file), 'utf8')
   compressInto(target, renderer.name, Buffer.from(renderer.extract(module)))
   const licences = [

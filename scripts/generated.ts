@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { checkModel, type Declaration, serve } from 'portico'
-import { configurationPage, errorsPage } from '../src/server/config/pages.ts'
 import { sdlOf } from '../src/api/graphql/schema/sdl.ts'
 import { openapi } from '../src/api/rest/openapi/document.ts'
 import { schemaSql } from '../src/engine/store/schema/sqlite/migrate.ts'
+import { configurationPage, errorsPage } from '../src/server/config/pages.ts'
 
 const root = join(import.meta.dirname, '..')
 

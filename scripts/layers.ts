@@ -1,9 +1,9 @@
-/** Checks the imports of `src/` against `src/layers.ts`: modules, packages, no cycles. */
+/** Checks the imports of `src/` against `src/layers.ts`: rooms, floors, packages, no cycles. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { isBuiltin } from 'node:module'
 import { dirname, join, normalize, relative, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { type Module, modules, shared } from '../src/layers.ts'
+import { floors, type Room, rooms, shared } from '../src/layers.ts'
 
 export interface Source {
   /** Relative to `src/`, with `/`, e.g. `plan/guard.ts`. */
@@ -17,7 +17,8 @@ export interface Import {
 }
 
 interface Rules {
-  readonly modules: Readonly<Record<string, Module>>
+  readonly floors: readonly string[]
+  readonly rooms: Readonly<Record<string, Room>>
   readonly shared: readonly string[]
 }
 
@@ -37,8 +38,16 @@ export function importsOf(text: string): readonly Import[] {
   )
 }
 
-export function moduleOf(file: string): string {
-  return (file.split('/')[0] ?? '').replace(/\.ts$/, '')
+/** The room of a file: `engine/plan`, a floor without rooms, or an entry such as `index`. */
+export function roomOf(file: string, known: Rules['rooms'] = rooms): string {
+  const [floor = '', name = ''] = file.split('/')
+  return known[floor] !== undefined || !file.includes('/') ? floor.replace(/\.ts$/, '') : `${floor}/${name}`
+}
+
+/** The height of a room's floor. Entries of the package are above all. */
+function heightOf(room: string, { floors }: Rules): number {
+  const height = floors.indexOf(room.split('/')[0] ?? '')
+  return height < 0 ? floors.length : height
 }
 
 /** `@scope/name/sub` and `name/sub` → the package; `node:x` stays. */
@@ -54,34 +63,44 @@ function targetOf(file: string, specifier: string): string {
     .join('/')
 }
 
-function moduleFault(from: string, to: string, rules: Rules): string | undefined {
+function importFault(from: string, to: string, rules: Rules): string | undefined {
   if (from === to || rules.shared.includes(to)) return undefined
-  const allowed = rules.modules[from]?.imports ?? []
-  if (allowed === 'all' || allowed.includes(to)) return undefined
-  const may = [...rules.shared, ...allowed].join(', ')
+  const allowed = rules.rooms[from]?.imports ?? []
+  const isAllowed = allowed === 'all' ? heightOf(to, rules) <= heightOf(from, rules) : allowed.includes(to)
+  if (isAllowed) return undefined
+  const may = allowed === 'all' ? 'its own floor and those below' : [...rules.shared, ...allowed].join(', ')
   return `${from} may not import ${to}; it may import ${may}. Pass what it needs in as an argument.`
 }
 
 function packageFault(from: string, specifier: string, rules: Rules): string | undefined {
   const name = packageOf(specifier)
   if (isBuiltin(name) && !name.startsWith('node:')) return `write node:${name}`
-  const owners = Object.keys(rules.modules).filter(module => rules.modules[module]?.packages?.includes(name))
+  const owners = Object.keys(rules.rooms).filter(room => rules.rooms[room]?.packages?.includes(name))
   if (owners.includes(from) || (owners.length === 0 && isBuiltin(name))) return undefined
   if (owners.length > 0) return `only ${owners.join(', ')} may import ${name}.`
-  return `${name} belongs to no module; add it to the packages of ${from} in src/layers.ts if it is wanted there.`
+  return `${name} belongs to no room; add it to the packages of ${from} in src/layers.ts if it is wanted there.`
 }
 
 function faultsOf(source: Source, rules: Rules): string[] {
-  const module = moduleOf(source.file)
-  if (rules.modules[module] === undefined) {
-    return [`src/${source.file}:1 ${module} is no known module; add it to src/layers.ts or move the file.`]
+  const room = roomOf(source.file, rules.rooms)
+  if (rules.rooms[room] === undefined) {
+    return [`src/${source.file}:1 ${room} is no known room; add it to src/layers.ts or move the file.`]
   }
   return importsOf(source.text).flatMap(({ specifier, line }) => {
     const fault = specifier.startsWith('.')
-      ? moduleFault(module, moduleOf(targetOf(source.file, specifier)), rules)
-      : packageFault(module, specifier, rules)
+      ? importFault(room, roomOf(targetOf(source.file, specifier), rules.rooms), rules)
+      : packageFault(room, specifier, rules)
     return fault === undefined ? [] : [`src/${source.file}:${line} ${fault}`]
   })
+}
+
+/** What a room may import must not be above it. */
+function tableFaults(rules: Rules): readonly string[] {
+  return Object.entries(rules.rooms).flatMap(([room, { imports }]) =>
+    (imports === 'all' ? [] : imports)
+      .filter(other => heightOf(other, rules) > heightOf(room, rules))
+      .map(other => `src/layers.ts:1 ${room} must not import ${other}, which is on a higher floor.`),
+  )
 }
 
 /** The files of a source and all that it imports, directly and indirectly. */
@@ -125,9 +144,13 @@ function cycleFaults(sources: readonly Source[]): readonly string[] {
 
 export function layerFaults(
   sources: readonly Source[],
-  rules: Rules = { modules, shared },
+  rules: Rules = { floors, rooms, shared },
 ): readonly string[] {
-  return [...sources.flatMap(source => faultsOf(source, rules)), ...cycleFaults(sources)]
+  return [
+    ...tableFaults(rules),
+    ...sources.flatMap(source => faultsOf(source, rules)),
+    ...cycleFaults(sources),
+  ]
 }
 
 /** Every TypeScript file below a folder. */

@@ -38,13 +38,12 @@ function read(args) {
  * most of these files.
  */
 const together = [
-  ['auth'],
-  ['conformance/oauth'],
-  ['events', 'transports', 'graphql', 'portal', 'rest', 'contract', 'http'],
-  ['logic', 'serve', 'observability', 'idempotency'],
-  ['store', 'databases'],
-  ['model', 'plan', 'unicode', 'computed', 'config', 'testing', 'outgoing', 'cluster', 'layers', 'source'],
-  ['cli', 'bench', 'client', 'explain'],
+  ['identity/conformance'],
+  ['identity'],
+  ['api', 'web', 'server/http', 'delivery/webhooks'],
+  ['delivery', 'server', 'engine/idempotency'],
+  ['engine/store', 'setups'],
+  ['base', 'model', 'engine', 'layers', 'bench', 'client', 'tools'],
 ]
 /** More files in one process would run for longer than the rest of the tests. */
 const maxFilesPerProcess = 24

@@ -1,8 +1,8 @@
 /** The package's exports: for model files, and for programs that embed Portico. */
 export { defineMailTemplates } from './identity/mail/define.ts'
 
-import type { GivenSettings } from './server/config/config.ts'
 import type { Declaration } from './model/declaration.ts'
+import type { GivenSettings } from './server/config/config.ts'
 import type { ServeOptions, Service } from './server/serve/typed.ts'
 
 export {
@@ -66,8 +66,8 @@ export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
 export { action, every, job, on, query } from './model/logic/builders.ts'
-export { type RefusalCode, type RefusalOptions, refuse } from './model/logic/refuse.ts'
 export { atMost, item } from './model/logic/logic.ts'
+export { type RefusalCode, type RefusalOptions, refuse } from './model/logic/refuse.ts'
 export type { Model } from './model/model.ts'
 export type {
   CollectionData,

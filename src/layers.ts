@@ -1,89 +1,88 @@
 /**
- * Which module may import which, as data. `npm run check` enforces it.
- * A module is a folder of `src/` together with the file of the same name.
+ * Which room may import which, as data. `npm run check` enforces it.
+ *
+ * `src/` has floors. A floor may import those below it. Its folders are rooms, which import what they name here. What has no
+ * room, `src/index.ts` and the like, is an entry of the package.
  */
 
-export interface Module {
-  /** The modules that it may import besides itself and the shared ones; `'all'`: every module. */
+export interface Room {
+  /** The rooms that it may import besides itself and `base`; `'all'`: every room of its floor and below. */
   readonly imports: readonly string[] | 'all'
-  /** The packages that only the modules which list them may import. */
+  /** The packages that only the rooms which list them may import. */
   readonly packages?: readonly string[]
 }
 
-/** The modules that every module may import. */
-export const shared: readonly string[] = [
-  'errors',
-  'principal',
-  'call',
-  'records',
-  'private-files',
-  'unicode',
-  'conditional',
-  'static-assets',
-  'cache',
-  'time-limit',
-  'forced-termination',
-  'printable',
-  'json',
-  'media-ranges',
-  'pause',
-  'epoch-ms',
-  'text-file',
-  'base-path',
-  'awaitable',
+/** From the bottom to the top. */
+export const floors: readonly string[] = [
+  'base',
+  'model',
+  'engine',
+  'delivery',
+  'api',
+  'identity',
+  'web',
+  'server',
+  'tools',
 ]
 
-export const modules: Readonly<Record<string, Module>> = {
-  errors: { imports: [] },
-  principal: { imports: [] },
-  call: { imports: [] },
-  records: { imports: [] },
-  'private-files': { imports: [] },
-  unicode: { imports: [] },
-  conditional: { imports: [] },
-  'static-assets': { imports: [] },
-  cache: { imports: [] },
-  'time-limit': { imports: [] },
-  'forced-termination': { imports: [] },
-  printable: { imports: [] },
-  json: { imports: [] },
-  'media-ranges': { imports: [] },
-  pause: { imports: [] },
-  'epoch-ms': { imports: [] },
-  'text-file': { imports: [] },
-  'base-path': { imports: [] },
-  awaitable: { imports: [] },
+/** What every room may import. */
+export const shared: readonly string[] = ['base']
+
+export const rooms: Readonly<Record<string, Room>> = {
+  base: { imports: [] },
+
   model: { imports: [], packages: ['ajv', 'ajv-formats', 'croner'] },
-  plan: { imports: ['model'] },
-  store: { imports: ['plan', 'model'], packages: ['node:sqlite', 'pg'] },
-  cluster: { imports: [], packages: ['ioredis'] },
-  outgoing: { imports: [], packages: ['ipaddr.js', 'undici'] },
-  idempotency: { imports: ['plan', 'cluster'] },
-  rest: { imports: ['plan', 'model', 'events', 'idempotency', 'logic'] },
-  events: { imports: ['plan', 'model', 'outgoing'] },
-  logic: { imports: ['plan', 'model', 'events', 'outgoing'] },
-  explain: { imports: ['plan', 'model', 'events', 'rest', 'store'] },
-  graphql: {
-    imports: ['plan', 'model', 'events', 'idempotency', 'logic'],
-    packages: ['graphql', 'graphql-ws', 'ws'],
+
+  'engine/plan': { imports: ['model'] },
+  'engine/store': { imports: ['engine/plan', 'model'], packages: ['node:sqlite', 'pg'] },
+  'engine/log': { imports: ['engine/plan', 'model'] },
+  'engine/logic': { imports: ['engine/plan', 'model'] },
+  'engine/cluster': { imports: [], packages: ['ioredis'] },
+  'engine/idempotency': { imports: ['engine/plan', 'engine/cluster'] },
+
+  'delivery/outgoing': { imports: [], packages: ['ipaddr.js', 'undici'] },
+  'delivery/consumer': { imports: ['engine/plan', 'engine/log'] },
+  'delivery/runs': {
+    imports: ['delivery/consumer', 'delivery/outgoing', 'engine/plan', 'engine/log', 'engine/logic', 'model'],
   },
-  auth: {
-    imports: ['plan', 'model', 'cluster', 'outgoing'],
-    packages: [
-      'oidc-provider',
-      'jose',
-      'nodemailer',
-      'openid-client',
-      '@simplewebauthn/server',
-      'otpauth',
-      'qr',
+  'delivery/webhooks': {
+    imports: ['delivery/consumer', 'delivery/outgoing', 'engine/plan', 'engine/log', 'model'],
+  },
+
+  'api/events': { imports: ['engine/plan', 'engine/log', 'model'] },
+  'api/rest': {
+    imports: [
+      'api/events',
+      'delivery/runs',
+      'engine/plan',
+      'engine/log',
+      'engine/logic',
+      'engine/idempotency',
+      'model',
     ],
   },
-  config: { imports: [] },
-  http: { imports: ['config'] },
-  portal: { imports: ['plan', 'model', 'auth'], packages: ['marked'] },
-  observability: {
-    imports: ['config'],
+  'api/graphql': {
+    imports: ['api/events', 'engine/plan', 'engine/log', 'engine/logic', 'engine/idempotency', 'model'],
+    packages: ['graphql', 'graphql-ws', 'ws'],
+  },
+
+  'api/explain': {
+    imports: ['api/events', 'api/rest', 'engine/plan', 'engine/log', 'engine/store', 'model'],
+  },
+
+  identity: {
+    imports: ['engine/plan', 'engine/cluster', 'delivery/outgoing', 'model'],
+    packages: ['oidc-provider', 'jose', 'nodemailer', 'openid-client', '@simplewebauthn/server', 'otpauth'],
+  },
+
+  'web/pages': { imports: ['identity', 'model'] },
+  'web/account': { imports: ['web/pages', 'identity', 'engine/plan', 'model'], packages: ['qr'] },
+  'web/portal': { imports: ['web/pages', 'identity', 'engine/plan', 'model'], packages: ['marked'] },
+
+  'server/config': { imports: [] },
+  'server/http': { imports: ['server/config'] },
+  'server/observability': {
+    imports: ['server/config'],
     packages: [
       'pino',
       'prom-client',
@@ -94,19 +93,20 @@ export const modules: Readonly<Record<string, Module>> = {
       '@opentelemetry/sdk-trace-base',
     ],
   },
-  generate: { imports: ['model', 'rest', 'outgoing'] },
+  'server/project': { imports: ['server/config', 'model'] },
+  'server/serve': { imports: 'all' },
+  'server/workers': { imports: 'all' },
+
+  'tools/generate': { imports: ['api/rest', 'delivery/outgoing', 'model'] },
+  'tools/dev': { imports: 'all' },
+  'tools/testing': { imports: 'all' },
+  'tools/cli': { imports: 'all' },
+
   // Types only: at run time it imports nothing, since browsers load it.
   client: { imports: ['model'] },
-  'env-file': { imports: [] },
-  source: { imports: ['model'] },
-  project: { imports: ['config', 'model', 'source'] },
-  dev: { imports: 'all' },
+  // Of `identity`, only what a project's own mail templates import.
+  index: { imports: ['model', 'server/serve', 'server/config', 'identity'] },
   testing: { imports: 'all' },
-  serve: { imports: 'all' },
-  workers: { imports: 'all' },
-  cli: { imports: 'all' },
   bin: { imports: 'all' },
-  // Of `auth`, only `define.ts`, which a project's own mail templates import.
-  index: { imports: ['model', 'serve', 'config', 'auth'] },
   layers: { imports: [] },
 }

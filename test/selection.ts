@@ -47,7 +47,7 @@ const smokeFolder = 'test/system/smoke/'
 
 const startsProcesses = /from 'node:(child_process|worker_threads|cluster)'/
 /** What starts the databases and nodes of set-ups, and looks for programs. */
-const ofSetups = ['test/setups/databases/', 'test/setups/', 'test/system/nodes/', 'test/programs.ts']
+const ofSetups = ['test/setups/', 'test/system/nodes/', 'test/programs.ts']
 const chosenModule = join(root, 'test', 'chosen.ts')
 /** In the path of a test of other databases alone, or of one with many cases. */
 const namesOthers =

@@ -1,11 +1,12 @@
 /** The duration of an aggregate over many rows, grouped by a choice with an index and without one. */
+
+import { user } from '../../src/base/principal.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import type { AggregateShape, Measure } from '../../src/engine/plan/plan.ts'
+import type { Store } from '../../src/engine/store/store.ts'
 import { anyone, choice, collection, index, integer, model } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Model } from '../../src/model/model.ts'
-import { createGuard } from '../../src/engine/plan/guard/guard.ts'
-import type { AggregateShape, Measure } from '../../src/engine/plan/plan.ts'
-import { user } from '../../src/base/principal.ts'
-import type { Store } from '../../src/engine/store/store.ts'
 import { onBothDatabases } from '../data-set/filled-databases.ts'
 import { median } from '../workloads/measure.ts'
 

@@ -1,11 +1,12 @@
 /** The cost of a computed count in a list of 20: the list with it, without it, and sorted by it. */
-import { anyone, boolean, collection, count, field, index, model, relation, text } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check/check.ts'
+
+import { user } from '../../src/base/principal.ts'
 import { createGuard } from '../../src/engine/plan/guard/guard.ts'
 import { orderById } from '../../src/engine/plan/order.ts'
 import type { ListShape } from '../../src/engine/plan/plan.ts'
-import { user } from '../../src/base/principal.ts'
 import type { Store } from '../../src/engine/store/store.ts'
+import { anyone, boolean, collection, count, field, index, model, relation, text } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import { onBothDatabases } from '../data-set/filled-databases.ts'
 import { median } from '../workloads/measure.ts'
 

@@ -5,14 +5,14 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { anyone, atMost, collection, field, index, model, text } from '../../src/index.ts'
-import { checkModel } from '../../src/model/check/check.ts'
-import type { Model } from '../../src/model/model.ts'
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
 import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../src/engine/store/store.ts'
-import { PostgresServer } from '../../test/setups/databases/postgres-server.ts'
+import { anyone, atMost, collection, field, index, model, text } from '../../src/index.ts'
+import { checkModel } from '../../src/model/check/check.ts'
+import type { Model } from '../../src/model/model.ts'
 import { Client } from '../../test/engine/store/blog.ts'
+import { PostgresServer } from '../../test/setups/databases/postgres-server.ts'
 import { median, type Sampling } from '../workloads/measure.ts'
 
 const writers = 32

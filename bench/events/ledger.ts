@@ -1,5 +1,10 @@
 /** The ledger test of `test/system/ledger/`, with more events and for longer. */
-import { type LedgerOptions, type LedgerReport, runLedger, type Transport } from '../../test/system/ledger/ledger.ts'
+import {
+  type LedgerOptions,
+  type LedgerReport,
+  runLedger,
+  type Transport,
+} from '../../test/system/ledger/ledger.ts'
 
 type LedgerSize = Pick<LedgerOptions, 'events' | 'listeners' | 'cuts' | 'kills'>
 

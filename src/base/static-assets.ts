@@ -183,7 +183,7 @@ export interface PackageFile {
  */
 export function packageFile({ name, packageName, file = name, extract }: PackageFile): () => Content {
   return () => {
-    const bundled = new URL(`./assets/${name}.br`, import.meta.url)
+    const bundled = new URL(`../assets/${name}.br`, import.meta.url)
     if (existsSync(bundled)) return { brotli: readFileSync(bundled) }
     // `resolve` would not find it: packages may export nothing but their code.
     const source = readFileSync(join(folderOf(packageName), file))

@@ -1,8 +1,8 @@
 /** What ends with an OAuth grant: the API keys that descend from it, and the webhooks that were created with it. */
 
+import { forwarding, type Records } from '../base/records.ts'
 import type { Run } from '../engine/plan/run.ts'
 import { deleteShape, listShape, readAll, readAllStored, where } from '../engine/plan/system-plans.ts'
-import { forwarding, type Records } from '../base/records.ts'
 import { removeItem } from './keys/user-keys.ts'
 import { grantHash } from './server/tokens/deny-list.ts'
 import { endWebhooks } from './webhooks/grants.ts'

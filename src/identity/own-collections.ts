@@ -1,8 +1,9 @@
 /** Writes of the built-in collections (users, API keys, apps and their secrets, webhooks) beyond the rules of the model. */
+
+import type { Records } from '../base/records.ts'
 import type { Plan, WriteShape } from '../engine/plan/plan.ts'
 import { recentSignInRule, requireRecentSignIn } from '../engine/plan/recent-sign-in.ts'
 import type { CreateHooks, Run, WriteRule } from '../engine/plan/run.ts'
-import type { Records } from '../base/records.ts'
 import type { CredentialNotices } from './accounts/credential-notices.ts'
 import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './keys/key-bounds.ts'

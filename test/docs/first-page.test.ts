@@ -4,9 +4,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { findProgram } from '../programs.ts'
 import { type RunningService, shell, startServing } from '../system/create/project.ts'
 import { cleanEnvironment, root } from '../system/create/registry.ts'
-import { findProgram } from '../programs.ts'
 import { examplesOf, fillIn } from './blocks.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-first-page-'))

@@ -1,11 +1,11 @@
 /** The metrics in the documentation and those of a service are the same. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { replicaMetrics } from '../../src/server/serve/monitoring/metrics.ts'
 import type { Store } from '../../src/engine/store/store.ts'
+import { replicaMetrics } from '../../src/server/serve/monitoring/metrics.ts'
+import { withFile } from '../engine/store/blog.ts'
 import { withRedis } from '../setups/databases/redis.ts'
 import { startProcess } from '../system/processes/portico.ts'
-import { withFile } from '../engine/store/blog.ts'
 import { pages, read } from './pages.ts'
 
 const prose = pages.map(read).join('\n')

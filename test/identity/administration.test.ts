@@ -1,14 +1,14 @@
 /** Administration of accounts through the API, and the credentials that must not allow it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { user } from '../../src/base/principal.ts'
 import { action, anyone, collection, type ModelError, model, relation } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { user } from '../../src/base/principal.ts'
 import { administrationActions } from '../../src/server/serve/transports/administration.ts'
-import { type Fixture, newTokens, type Person, sharedFixtures } from './conformance/server.ts'
 import blog from '../models/blog.ts'
 import { withService } from '../server/serve/service.ts'
 import { sqlite } from '../setups/sqlite.ts'
+import { type Fixture, newTokens, type Person, sharedFixtures } from './conformance/server.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 import { withSmtp } from './smtp.ts'
 

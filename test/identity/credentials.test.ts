@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Credential, type CredentialSource, findCredential } from '../../src/identity/credentials.ts'
 import { ApiError } from '../../src/base/errors.ts'
+import { type Credential, type CredentialSource, findCredential } from '../../src/identity/credentials.ts'
 
 interface Sent {
   readonly authorization?: string

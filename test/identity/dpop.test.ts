@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto'
 import { test } from 'node:test'
 import { calculateJwkThumbprint, exportJWK, type JWK, SignJWT } from 'jose'
-import { Proofs } from '../../src/identity/dpop.ts'
 import type { NewRecord, Records } from '../../src/base/records.ts'
+import { Proofs } from '../../src/identity/dpop.ts'
 
 const start = Date.parse('2026-01-01T00:00:00Z')
 const token = 'a-token'

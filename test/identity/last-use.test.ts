@@ -1,11 +1,11 @@
 /** The last use of keys, sessions and apps is written once an hour, whatever the number of requests and nodes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Records } from '../../src/base/records.ts'
 import { LastUses, lastUsesOf, type Used } from '../../src/identity/last-use.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import type { Records } from '../../src/base/records.ts'
-import blog from '../models/blog.ts'
 import { databaseKinds } from '../engine/store/databases.ts'
+import blog from '../models/blog.ts'
 
 const model = checkModel(blog)
 const hourMs = 60 * 60_000

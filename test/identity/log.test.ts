@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../../src/identity/keys/key.ts'
+import { call } from '../server/serve/service.ts'
+import { startProcess } from '../system/processes/portico.ts'
 import { Browser } from './conformance/browser.ts'
 import {
   type App,
@@ -15,8 +17,6 @@ import {
   post,
   redirectUri,
 } from './conformance/server.ts'
-import { startProcess } from '../system/processes/portico.ts'
-import { call } from '../server/serve/service.ts'
 
 const password = 'the password of the administrator'
 const registrationToken = 'an-initial-access-token-that-is-long'

@@ -1,8 +1,8 @@
 /** With row security: sign-up, the account’s pages, keys, apps and introspection. */
 import { describe } from 'node:test'
-import { shareSetup } from './conformance/server.ts'
-import { isWhole } from '../system/matrix/service.ts'
 import { postgresRowSecurity } from '../setups/postgres.ts'
+import { isWhole } from '../system/matrix/service.ts'
+import { shareSetup } from './conformance/server.ts'
 
 shareSetup(postgresRowSecurity)
 

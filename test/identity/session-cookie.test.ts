@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { generateKey } from '../../src/identity/keys/key.ts'
-import { type Fixture, formWith, newTokens, sharedFixtures } from './conformance/server.ts'
 import { stream as openStream } from '../api/events/listener.ts'
-import { sqlite } from '../setups/sqlite.ts'
 import { openWebSocket, until } from '../api/transports/service.ts'
+import { sqlite } from '../setups/sqlite.ts'
 import { advance } from './accounts/self-service/own-pages.ts'
+import { type Fixture, formWith, newTokens, sharedFixtures } from './conformance/server.ts'
 import { sameOrigin, signedInCookie } from './own-page.ts'
 
 const withFixture = sharedFixtures(sqlite)

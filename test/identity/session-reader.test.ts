@@ -1,16 +1,16 @@
 /** The session cookie: its name, and how a session is cached and expires. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Records } from '../../src/base/records.ts'
+import { createGuard } from '../../src/engine/plan/guard/guard.ts'
+import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
 import { createUser } from '../../src/identity/bootstrap.ts'
 import { secretHash } from '../../src/identity/server/secret.ts'
 import { sessionCookieReader } from '../../src/identity/session-cookie.ts'
 import { checkModel } from '../../src/model/check/check.ts'
-import { createGuard } from '../../src/engine/plan/guard/guard.ts'
-import type { Records } from '../../src/base/records.ts'
 import { createRun } from '../../src/server/serve/store.ts'
-import { openSqlite } from '../../src/engine/store/sqlite/sqlite.ts'
-import { withFixture } from './conformance/server.ts'
 import blog from '../models/blog.ts'
+import { withFixture } from './conformance/server.ts'
 
 test('a session is read once while nothing changes, and expires by the clock', async () => {
   let time = Date.UTC(2026, 0, 1)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { describe, it } from 'node:test'
 import { cyclesIn, importsOf, layerFaults, readSources } from '../../scripts/layers.ts'
-import { modules, shared } from '../../src/layers.ts'
+import { floors, rooms, shared } from '../../src/layers.ts'
 
 describe('the import scan', () => {
   const cases: readonly [string, string][] = [
@@ -49,60 +49,81 @@ describe('the import scan', () => {
 })
 
 describe('the layer check', () => {
-  const faults = (file: string, text: string) => layerFaults([{ file, text }], { modules, shared })
+  const faults = (file: string, text: string) => layerFaults([{ file, text }], { floors, rooms, shared })
 
-  it('refuses a module that must not be imported, with the place and a remedy', () => {
-    const [fault] = faults('rest/list.ts', `\nimport { openSqlite } from '../store/sqlite.ts'\n`)
-    assert.match(fault ?? '', /^src\/rest\/list\.ts:2 rest may not import store; it may import .*plan, model/)
+  it('refuses a room that must not be imported, with the place and a remedy', () => {
+    const [fault] = faults(
+      'api/rest/list.ts',
+      `\nimport { openSqlite } from '../../engine/store/sqlite.ts'\n`,
+    )
+    assert.match(
+      fault ?? '',
+      /^src\/api\/rest\/list\.ts:2 api\/rest may not import engine\/store; it may import base, .*engine\/plan/,
+    )
   })
 
   it('includes type imports', () => {
-    assert.equal(faults('rest/a.ts', `import type { Store } from '../store/store.ts'`).length, 1)
-    assert.equal(faults('model/a.ts', `import type { Plan } from '../plan/plan.ts'`).length, 1)
+    const store = `import type { Store } from '../../engine/store/store.ts'`
+    assert.equal(faults('api/rest/a.ts', store).length, 1)
+    assert.equal(faults('model/a.ts', `import type { Plan } from '../engine/plan/plan.ts'`).length, 1)
   })
 
-  it('accepts imports of the module itself, of permitted modules and of shared ones', () => {
-    const text = `import '../plan/plan.ts'\nimport '../model/model.ts'\nimport './b.ts'\nimport '../errors.ts'`
-    assert.deepEqual(faults('rest/a.ts', text), [])
-    assert.deepEqual(faults('serve.ts', `import './store/sqlite.ts'\nimport './rest/rest.ts'`), [])
+  it('accepts imports of the room itself, of permitted rooms and of shared ones', () => {
+    const text = `import '../../engine/plan/plan.ts'\nimport '../../model/model.ts'\nimport './b.ts'\nimport '../../base/errors.ts'`
+    assert.deepEqual(faults('api/rest/a.ts', text), [])
+    const below = `import '../../engine/store/sqlite.ts'\nimport '../../api/rest/rest.ts'\nimport '../http/http.ts'`
+    assert.deepEqual(faults('server/serve/serve.ts', below), [])
   })
 
-  it('treats a folder and the file of the same name as one module', () => {
-    assert.deepEqual(faults('http/send.ts', `import type { X } from '../http.ts'`), [])
+  it('refuses a higher floor, even to a room that may import everything', () => {
+    const [fault] = faults('server/serve/a.ts', `import '../../tools/cli/cli.ts'`)
+    assert.match(fault ?? '', /may import its own floor and those below/)
+    const upward = { ...rooms, 'engine/plan': { imports: ['api/rest'] } }
+    assert.match(layerFaults([], { floors, rooms: upward, shared })[0] ?? '', /is on a higher floor/)
   })
 
-  it('restricts packages to their modules', () => {
+  it('restricts packages to their rooms', () => {
     assert.match(
-      faults('rest/a.ts', `import pino from 'pino'`)[0] ?? '',
-      /only observability may import pino/,
+      faults('api/rest/a.ts', `import pino from 'pino'`)[0] ?? '',
+      /only server\/observability may import pino/,
     )
-    assert.match(faults('plan/a.ts', `import { DatabaseSync } from 'node:sqlite'`)[0] ?? '', /only store/)
-    assert.match(faults('rest/a.ts', `import _ from 'lodash/fp'`)[0] ?? '', /lodash belongs to no module/)
-    assert.match(faults('rest/a.ts', `import fs from 'fs'`)[0] ?? '', /write node:fs/)
-    assert.deepEqual(faults('rest/a.ts', `import fs from 'node:fs'`), [])
+    const sqlite = `import { DatabaseSync } from 'node:sqlite'`
+    assert.match(faults('engine/plan/a.ts', sqlite)[0] ?? '', /only engine\/store/)
+    assert.match(faults('api/rest/a.ts', `import _ from 'lodash/fp'`)[0] ?? '', /lodash belongs to no room/)
+    assert.match(faults('api/rest/a.ts', `import fs from 'fs'`)[0] ?? '', /write node:fs/)
+    assert.deepEqual(faults('api/rest/a.ts', `import fs from 'node:fs'`), [])
   })
 
-  it('refuses undeclared modules', () => {
-    assert.match(faults('utils/a.ts', '')[0] ?? '', /^src\/utils\/a\.ts:1 utils is no known module/)
+  it('refuses undeclared rooms', () => {
+    assert.match(
+      faults('engine/utils/a.ts', '')[0] ?? '',
+      /^src\/engine\/utils\/a\.ts:1 engine\/utils is no known room/,
+    )
+    assert.match(faults('utils.ts', '')[0] ?? '', /^src\/utils\.ts:1 utils is no known room/)
   })
 
   const cycle = [
-    { file: 'plan/a.ts', text: `import { b } from './b.ts'` },
-    { file: 'plan/b.ts', text: `import type { C } from './c.ts'` },
-    { file: 'plan/c.ts', text: `import { a } from './a.ts'\nimport './d.ts'` },
-    { file: 'plan/d.ts', text: '' },
+    { file: 'engine/plan/a.ts', text: `import { b } from './b.ts'` },
+    { file: 'engine/plan/b.ts', text: `import type { C } from './c.ts'` },
+    { file: 'engine/plan/c.ts', text: `import { a } from './a.ts'\nimport './d.ts'` },
+    { file: 'engine/plan/d.ts', text: '' },
   ]
-  const files = ['plan/a.ts', 'plan/b.ts', 'plan/c.ts']
+  const files = ['engine/plan/a.ts', 'engine/plan/b.ts', 'engine/plan/c.ts']
 
   it('finds cycles, including type imports', () => {
     assert.deepEqual(cyclesIn(cycle), [files])
-    assert.deepEqual(cyclesIn([{ file: 'plan/a.ts', text: `import './a.ts'` }]), [['plan/a.ts']])
+    assert.deepEqual(cyclesIn([{ file: 'engine/plan/a.ts', text: `import './a.ts'` }]), [
+      ['engine/plan/a.ts'],
+    ])
     assert.deepEqual(cyclesIn(cycle.slice(1)), [])
   })
 
   it('refuses cycles', () => {
     const [fault] = layerFaults(cycle)
-    assert.match(fault ?? '', /^src\/plan\/a\.ts:1 and plan\/b\.ts, plan\/c\.ts import each other/)
+    assert.match(
+      fault ?? '',
+      /^src\/engine\/plan\/a\.ts:1 and engine\/plan\/b\.ts, engine\/plan\/c\.ts import each other/,
+    )
     assert.deepEqual(layerFaults(cycle.slice(1)), [])
   })
 
@@ -112,10 +133,10 @@ describe('the layer check', () => {
     assert.deepEqual(layerFaults(sources), [])
   })
 
-  it('names existing modules only', () => {
-    for (const [name, module] of Object.entries(modules)) {
-      if (module.imports === 'all') continue
-      for (const other of module.imports) assert.ok(modules[other], `${name} imports ${other}`)
+  it('names existing rooms only', () => {
+    for (const [name, { imports }] of Object.entries(rooms)) {
+      for (const other of imports === 'all' ? [] : imports)
+        assert.ok(rooms[other], `${name} imports ${other}`)
     }
   })
 })
@@ -141,11 +162,11 @@ describe('a command', () => {
   const texts = new Map(
     readSources(new URL('../../src', import.meta.url).pathname).map(({ file, text }) => [file, text]),
   )
-  const commands = [...texts.keys()].filter(file => file.startsWith('cli/commands/'))
+  const commands = [...texts.keys()].filter(file => file.startsWith('tools/cli/commands/'))
 
   it('loads the store, but not oidc-provider, which takes longer than most commands do', () => {
-    assert.ok(loadedWith('cli/commands/users.ts', texts).has('store/sqlite.ts'))
-    assert.ok(loadedWith('auth/server/provider/load.ts', texts).has('oidc-provider'))
+    assert.ok(loadedWith('tools/cli/commands/users.ts', texts).has('engine/store/sqlite/sqlite.ts'))
+    assert.ok(loadedWith('identity/server/provider/load.ts', texts).has('oidc-provider'))
     assert.deepEqual(
       commands.filter(file => loadedWith(file, texts).has('oidc-provider')),
       [],

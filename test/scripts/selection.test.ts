@@ -43,7 +43,12 @@ describe('the files that lack a program', () => {
     assert.deepEqual(lackingOn(), [])
     const withoutPostgres = lackingOn('initdb').map(({ file }) => file)
     // Starts a server; uses the one of the run; imports a fixture that does.
-    for (const file of ['faults/migrate', 'databases/databases', 'store/counts', 'matrix/rest']) {
+    for (const file of [
+      'system/faults/migrate',
+      'setups/databases',
+      'engine/store/counts',
+      'system/matrix/rest',
+    ]) {
       const named = withoutPostgres.filter(name => name.startsWith(`test/${file}`))
       assert.ok(named.length > 0, file)
     }
@@ -154,7 +159,9 @@ describe('what a change can reach', () => {
   const files = testFiles([])
 
   it('are the tests that import it, and those that start it as a process', () => {
-    assert.deepEqual(filesReaching(['test/engine/plan/cursor.test.ts'], files), ['test/engine/plan/cursor.test.ts'])
+    assert.deepEqual(filesReaching(['test/engine/plan/cursor.test.ts'], files), [
+      'test/engine/plan/cursor.test.ts',
+    ])
     const reached = filesReaching(['src/engine/plan/cursor.ts'], files)
     assert.ok(reached.includes('test/engine/plan/cursor.test.ts'))
     assert.ok(reached.includes('test/tools/cli/cli.test.ts'), 'it starts src/bin.ts')

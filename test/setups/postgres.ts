@@ -1,6 +1,7 @@
 /** PostgreSQL: with Redis, served by three processes; with row security, served by this process as well. */
-import type { GivenSettings } from '../../src/server/config/config.ts'
+
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { newOrdinaryDatabase } from './databases/ordinary.ts'
 import { newDatabase, query } from './databases/postgres.ts'
 import { RedisServer } from './databases/redis.ts'

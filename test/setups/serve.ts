@@ -1,9 +1,9 @@
 /** A service of one node in this process, or of three processes behind one address. */
 import { resolve } from 'node:path'
-import type { GivenSettings } from '../../src/server/config/config.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
-import type { Service } from '../../src/server/serve/service.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 import { serve } from '../../src/server/serve/serve.ts'
+import type { Service } from '../../src/server/serve/service.ts'
 import blog from '../models/blog.ts'
 import drafts from '../models/drafts.ts'
 import embargo from '../models/embargo.ts'

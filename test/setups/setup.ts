@@ -1,8 +1,9 @@
 /** A set-up for a service: its database and the number of nodes. The same tests run on each. */
-import type { GivenSettings } from '../../src/server/config/config.ts'
+
+import type { Store } from '../../src/engine/store/store.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
 import type { Model } from '../../src/model/model.ts'
-import type { Store } from '../../src/engine/store/store.ts'
+import type { GivenSettings } from '../../src/server/config/config.ts'
 
 export interface Setup {
   readonly name: string

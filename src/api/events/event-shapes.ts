@@ -1,13 +1,13 @@
 /** The shapes of plans that read a logged change as one listener may see it. */
 import { Cache, CacheBound } from '../../base/cache.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
-import type { Collection, Model } from '../../model/model.ts'
-import type { Rule } from '../../model/rule/rule.ts'
+import type { AccessClass } from '../../base/principal.ts'
 import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import { namesFor } from '../../engine/plan/guard/guard.ts'
 import type { CompositeShape, Filter, ItemRoot, LoggedRow } from '../../engine/plan/plan.ts'
 import { selected } from '../../engine/plan/system-plans.ts'
-import type { AccessClass } from '../../base/principal.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Collection, Model } from '../../model/model.ts'
+import type { Rule } from '../../model/rule/rule.ts'
 
 /** A listener's own condition on the items. */
 export interface EventFilter {

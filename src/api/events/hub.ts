@@ -4,13 +4,13 @@
  * resume replay what they missed in parallel, and then join the live groups.
  */
 import { ApiError, stoppingRefusal } from '../../base/errors.ts'
-import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Principal } from '../../base/principal.ts'
+import { Outage } from '../../engine/log/outage.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import { SendPacer } from './event-reply.ts'
 import { FanOut } from './fan-out.ts'
 import { SubscriberGroups } from './groups.ts'
 import { LogReader, type LogReaderParts } from './log-reader.ts'
-import { Outage } from '../../engine/log/outage.ts'
 import { GroupQuota } from './quota.ts'
 import { Rendering } from './rendering.ts'
 import { Replays } from './replays.ts'

@@ -5,11 +5,11 @@
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { ApiError } from '../../base/errors.ts'
-import type { JsonObject } from '../../model/fields/type.ts'
 import type { CompositeAnswer } from '../../engine/plan/answer.ts'
 import { isTooLarge } from '../../engine/plan/answer-bound.ts'
 import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { CompositeShape } from '../../engine/plan/plan.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 import type { EventShapes } from './event-shapes.ts'
 
 /** An item as a listener may read it; null if it may not. */

@@ -1,7 +1,7 @@
 /** A page of the log, as one listener may see it. */
 
-import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import { isLogEnd, maxBatchBytes } from '../../engine/log/log-batch.ts'
+import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import { checkResumable } from './resume.ts'
 import { type ChangeRenderer, hasTopicFor } from './subscriber.ts'
 

@@ -1,8 +1,8 @@
 /** Reads every event of the log once, in commit order, while there are subscribers. */
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import { maxBatchBytes } from '../../engine/log/log-batch.ts'
 import { isTemporary, type Outage } from '../../engine/log/outage.ts'
+import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import { checkResumable } from './resume.ts'
 
 /**

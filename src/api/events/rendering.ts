@@ -1,7 +1,7 @@
 /** Renders the replies of a group. An outage of the database delays them. */
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import { isTemporary, type Outage } from '../../engine/log/outage.ts'
+import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { SubscriberGroup } from './subscriber.ts'
 
 const defaultRetryLimitMs = 10_000

@@ -3,10 +3,10 @@
  * that the live reader has delivered. Then the subscriber joins the live groups at exactly that event.
  */
 
-import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
-import { EventReply, type SendPacer } from './event-reply.ts'
 import { maxBatchBytes } from '../../engine/log/log-batch.ts'
 import { isTemporary, type Outage } from '../../engine/log/outage.ts'
+import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
+import { EventReply, type SendPacer } from './event-reply.ts'
 import type { Rendering } from './rendering.ts'
 import { type Replay, ReplayQueue } from './replay-queue.ts'
 import { checkResumable } from './resume.ts'

@@ -5,14 +5,15 @@
  */
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
-import type { Collection, EmittedEvent, Model } from '../../model/model.ts'
-import type { Rule } from '../../model/rule/rule.ts'
+import type { Principal } from '../../base/principal.ts'
+import { eventType, typeOf } from '../../engine/log/event-types.ts'
 import type { CompositeAnswer, RenderedAnswer } from '../../engine/plan/answer.ts'
 import { defaultAnswerLimits, isLarger } from '../../engine/plan/answer-bound.ts'
 import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { CompositeShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
-import type { Principal } from '../../base/principal.ts'
+import type { Collection, EmittedEvent, Model } from '../../model/model.ts'
+import type { Rule } from '../../model/rule/rule.ts'
 import {
   actorShape,
   argumentsFor,
@@ -20,7 +21,6 @@ import {
   type EventFilter,
   type EventShapes,
 } from './event-shapes.ts'
-import { eventType, typeOf } from '../../engine/log/event-types.ts'
 import { type Difference, readLargeDifference, unlessTooLarge, type Views } from './large-event.ts'
 
 /** An event as it is sent. */

@@ -1,7 +1,7 @@
 /** A subscriber: its request, where its replies go, and which replies it already has. */
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { ChangeKind, LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { Principal } from '../../base/principal.ts'
+import type { ChangeKind, LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { EventReply } from './event-reply.ts'
 
 /** A request for changes, made by a transport. */

@@ -1,6 +1,7 @@
 /** Why a request is allowed, and which fields its answer omits. */
-import type { Collection } from '../../model/model.ts'
+
 import { namesFor } from '../../engine/plan/guard/guard.ts'
+import type { Collection } from '../../model/model.ts'
 import { isWrite, itemOf, type ReasonParts, treeAt } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'

@@ -1,9 +1,9 @@
 /** Which events a listener receives, and which not, by REST and by GraphQL subscriptions. */
 import { ApiError } from '../../base/errors.ts'
-import { offersEvents } from '../events/event-request.ts'
 import { collectionOfPattern, coversType, typesOf } from '../../engine/log/event-types.ts'
-import type { Collection, Model } from '../../model/model.ts'
 import { admit } from '../../engine/plan/guard/guard.ts'
+import type { Collection, Model } from '../../model/model.ts'
+import { offersEvents } from '../events/event-request.ts'
 import { type ReasonParts, treeAt } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
 import { refusalReasons } from './refusals.ts'

@@ -6,6 +6,7 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { Plan } from '../../engine/plan/plan.ts'
 import { type Run, writeStep } from '../../engine/plan/run.ts'
 import type {
@@ -17,7 +18,6 @@ import type {
   ProgramStep,
   StepAnswer,
 } from '../../engine/plan/transaction.ts'
-import type { Principal } from '../../base/principal.ts'
 
 /** A plan of the request, and its result. */
 export interface Attempt {

@@ -3,15 +3,15 @@
  * enforces, so the explanation cannot differ from it.
  */
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import { hasScope, isAnonymous, type Principal } from '../../base/principal.ts'
+import type { ReadAnswer } from '../../engine/plan/answer.ts'
+import type { Guard } from '../../engine/plan/guard/guard.ts'
+import { maxRelated, type RuleProbes } from '../../engine/plan/guard/probe.ts'
+import type { GuardedRead } from '../../engine/plan/guarded.ts'
+import { itemShape } from '../../engine/plan/system-plans.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { followPath, pathsOf } from '../../model/rule/paths.ts'
 import { anyoneRule, type Rule } from '../../model/rule/rule.ts'
-import type { ReadAnswer } from '../../engine/plan/answer.ts'
-import { maxRelated, type RuleProbes } from '../../engine/plan/guard/probe.ts'
-import type { Guard } from '../../engine/plan/guard/guard.ts'
-import type { GuardedRead } from '../../engine/plan/guarded.ts'
-import { itemShape } from '../../engine/plan/system-plans.ts'
-import { hasScope, isAnonymous, type Principal } from '../../base/principal.ts'
 import type { RulePart } from './explanation.ts'
 import { ruleSource } from './rule-source.ts'
 

@@ -2,12 +2,12 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import { ApiError, type FieldFault } from '../../base/errors.ts'
-import { canonicalEmail } from '../../model/fields/email.ts'
-import type { Model } from '../../model/model.ts'
+import { allowedScopes, anonymous, type Principal, system, user } from '../../base/principal.ts'
 import type { ItemShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, listShape, readItem, where } from '../../engine/plan/system-plans.ts'
-import { allowedScopes, anonymous, type Principal, system, user } from '../../base/principal.ts'
+import { canonicalEmail } from '../../model/fields/email.ts'
+import type { Model } from '../../model/model.ts'
 import type { ExplainRequest } from './request.ts'
 
 interface SubjectUser {

@@ -6,9 +6,9 @@
 import type { GraphQLFormattedError, GraphQLSchema } from 'graphql'
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { Reply } from '../../base/call.ts'
-import type { ChangeRenderer } from '../events/subscriber.ts'
-import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
 import type { Principal } from '../../base/principal.ts'
+import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
+import type { ChangeRenderer } from '../events/subscriber.ts'
 
 export interface Engine {
   readonly schema: GraphQLSchema

@@ -2,10 +2,10 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
+import type { Principal } from '../../base/principal.ts'
+import type { Idempotency } from '../../engine/idempotency/idempotency.ts'
 import type { CredentialHeaders, Identify } from '../events/credential-monitor.ts'
 import type { Events } from '../events/events.ts'
-import type { Idempotency } from '../../engine/idempotency/idempotency.ts'
-import type { Principal } from '../../base/principal.ts'
 import { type DocumentSettings, Documents } from './documents/stored-documents.ts'
 import type { Engine } from './engine.ts'
 import { SubscriptionQuota } from './limits/subscription-quota.ts'

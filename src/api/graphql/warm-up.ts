@@ -3,12 +3,12 @@
  * tokens took up to 25 ms of CPU; after this it takes a third of that.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Run } from '../../engine/plan/run.ts'
 import { anyone } from '../../model/access.ts'
 import { checkModel } from '../../model/check/check.ts'
 import { collection, model } from '../../model/declaration.ts'
 import { relation } from '../../model/fields/relation.ts'
 import { string } from '../../model/fields/string.ts'
-import type { Run } from '../../engine/plan/run.ts'
 import { createEngine } from './execute/create-engine.ts'
 
 /** How often each document repeats its parts. The first document is the slowest, so it is short. */

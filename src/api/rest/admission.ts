@@ -1,8 +1,8 @@
 /** Who may use a route at all, and with which methods. Checked before any other fault of a request is reported. */
 import { ApiError } from '../../base/errors.ts'
-import type { CrudOperation, Model, Relation } from '../../model/model.ts'
-import { admit } from '../../engine/plan/guard/guard.ts'
 import { isAnonymous, type Principal } from '../../base/principal.ts'
+import { admit } from '../../engine/plan/guard/guard.ts'
+import type { CrudOperation, Model, Relation } from '../../model/model.ts'
 import { admitAction, admitNested, admitSubresource } from './actions/admission.ts'
 import { allowedMethods } from './methods.ts'
 import { collectionsAlong } from './operations.ts'

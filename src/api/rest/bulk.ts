@@ -3,12 +3,17 @@
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError, type FieldFault } from '../../base/errors.ts'
-import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../engine/idempotency/idempotency.ts'
-import { bodyValidator } from '../../model/validate.ts'
+import type { Principal } from '../../base/principal.ts'
+import {
+  type KeyedAttempt,
+  KeyTaken,
+  type Replayable,
+  type ShownItem,
+} from '../../engine/idempotency/idempotency.ts'
 import type { WriteAnswer } from '../../engine/plan/answer.ts'
 import { requirePlain } from '../../engine/plan/plain-writes.ts'
 import type { ProgramSteps } from '../../engine/plan/transaction.ts'
-import type { Principal } from '../../base/principal.ts'
+import { bodyValidator } from '../../model/validate.ts'
 import { memberNames } from './body.ts'
 import { faultAt } from './place.ts'
 import type { CollectionView, ItemTemplate } from './query/collection-view.ts'

@@ -2,11 +2,11 @@
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
-import { bodyValidator } from '../../model/validate.ts'
 import { admit } from '../../engine/plan/guard/guard.ts'
 import { emptyCreation } from '../../engine/plan/run.ts'
-import type { Principal } from '../../base/principal.ts'
+import { bodyValidator } from '../../model/validate.ts'
 import { readBody } from './body.ts'
 import { answerBulk } from './bulk.ts'
 import type { CollectionView } from './query/collection-view.ts'

@@ -1,9 +1,9 @@
 /** `GET /api/v1/events/runs`, and `/retry` and `/skip` below it: the runs of reactions and jobs, for administrators. */
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError, type FieldFault } from '../../base/errors.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { RunState, RunView } from '../../delivery/runs/view.ts'
 import { maxQuotedLength } from '../../engine/plan/names.ts'
-import type { Principal } from '../../base/principal.ts'
 import { requireJson } from './accept.ts'
 import { requireAdministrator } from './administrators.ts'
 import { memberNames, readBody } from './body.ts'

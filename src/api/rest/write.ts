@@ -4,10 +4,8 @@ import type { Awaitable } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { entityTag, readIfMatch } from '../../base/conditional.ts'
 import { ApiError } from '../../base/errors.ts'
+import type { Principal } from '../../base/principal.ts'
 import { type KeyedAttempt, type Replayable, writeOnce } from '../../engine/idempotency/idempotency.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
-import type { Model } from '../../model/model.ts'
-import { bodyValidator } from '../../model/validate.ts'
 import type { WriteAnswer } from '../../engine/plan/answer.ts'
 import { admit } from '../../engine/plan/guard/guard.ts'
 import {
@@ -28,7 +26,9 @@ import {
   writeStep,
   writeWith,
 } from '../../engine/plan/run.ts'
-import type { Principal } from '../../base/principal.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
+import type { Model } from '../../model/model.ts'
+import { bodyValidator } from '../../model/validate.ts'
 import { readBody } from './body.ts'
 import type { CollectionView, CreateForm, ItemTemplate } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'

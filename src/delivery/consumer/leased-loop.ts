@@ -1,8 +1,8 @@
 /** Work that one node does for all: the node with the lease. The others check whether it still has it. */
 import { randomUUID } from 'node:crypto'
-import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { RecordKey } from '../../base/records.ts'
 import { Outage } from '../../engine/log/outage.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import { Lease, type LeaseParts, renewIntervalMs } from './lease.ts'
 import { LeaseLost } from './position.ts'
 import type { Clock } from './timetable.ts'

@@ -3,11 +3,11 @@
  * and succeeds only while no other node has taken the lease: a former holder can store nothing twice.
  */
 import { ApiError } from '../../base/errors.ts'
+import { system } from '../../base/principal.ts'
+import type { RecordKey, Records } from '../../base/records.ts'
 import type { Plan, WriteShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import type { Program, ProgramStep, RecordChange, StepAnswer } from '../../engine/plan/transaction.ts'
-import { system } from '../../base/principal.ts'
-import type { RecordKey, Records } from '../../base/records.ts'
 
 /** The record's payload. */
 type Stored<P> = P & { readonly term: number }

@@ -1,21 +1,21 @@
 /** One attempt to run a reaction or a job, with a time limit. Once the attempt has ended, its code has no further effects. */
 
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { Clock } from '../consumer/timetable.ts'
-import type { Model } from '../../model/model.ts'
-import type { LogicLog, LogicMail } from '../../model/types/run.ts'
-import type { Outgoing } from '../outgoing/outgoing.ts'
-import type { Run as PlanRun } from '../../engine/plan/run.ts'
-import type { RecordChange } from '../../engine/plan/transaction.ts'
 import { service } from '../../base/principal.ts'
 import type { TimeLimit } from '../../base/time-limit.ts'
 import type { DataParts } from '../../engine/logic/data/create-data.ts'
 import { createData, executeBy } from '../../engine/logic/data/create-data.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
 import { TrackedCalls } from '../../engine/logic/operations/tracked-calls.ts'
-import { logicEventOf } from './reactions/event.ts'
-import { fetchBy, type RunContext } from './context.ts'
 import { idempotencyKeyOf, type LogicRun } from '../../engine/logic/run.ts'
+import type { Run as PlanRun } from '../../engine/plan/run.ts'
+import type { RecordChange } from '../../engine/plan/transaction.ts'
+import type { Model } from '../../model/model.ts'
+import type { LogicLog, LogicMail } from '../../model/types/run.ts'
+import type { Clock } from '../consumer/timetable.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
+import { fetchBy, type RunContext } from './context.ts'
+import { logicEventOf } from './reactions/event.ts'
 
 export interface RunAttemptParts {
   readonly model: Model

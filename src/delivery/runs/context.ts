@@ -1,9 +1,9 @@
 /** The context of reactions and jobs, besides their event or input. */
 
+import type { ActionData } from '../../engine/logic/data/data.ts'
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../outgoing/errors.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
-import type { ActionData } from '../../engine/logic/data/data.ts'
 
 /** Common to reactions and jobs. */
 export interface RunContext extends RunTools {

@@ -1,7 +1,7 @@
 /** The records of the lease and of all positions. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { RecordKey } from '../../base/records.ts'
+import type { RecordChange } from '../../engine/plan/transaction.ts'
 
 const kind = 'Logic'
 export const leaseKey: RecordKey = { kind, id: 'lease' }

@@ -1,9 +1,7 @@
 /** Operators' requests to retry a run now or to skip it. The node that holds the lease reads them from the database. */
-import type { Clock } from '../consumer/timetable.ts'
+
 import { Pause } from '../../base/pause.ts'
 import { type NewRecord, type Records, recordsOf } from '../../base/records.ts'
-import type { ReactionProgress } from './reactions/progress.ts'
-import type { PushArguments } from './position.ts'
 import {
   deadKind,
   type JobRun,
@@ -19,6 +17,9 @@ import {
   waitingId,
   waitingKind,
 } from '../../engine/logic/run.ts'
+import type { Clock } from '../consumer/timetable.ts'
+import type { PushArguments } from './position.ts'
+import type { ReactionProgress } from './reactions/progress.ts'
 
 export type RunAction = 'retry' | 'skip'
 

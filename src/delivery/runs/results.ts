@@ -1,11 +1,18 @@
 /** Handles the outcome of an attempt: the run is done, retried or given up. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import {
+  deadLetterStep,
+  type LogicRun,
+  removeSteps,
+  rescheduled,
+  storedRun,
+  storeStep,
+} from '../../engine/logic/run.ts'
 import { maxAttempts, retryDelayMs } from '../consumer/back-off.ts'
 import type { Verdict } from '../consumer/scheduler.ts'
-import type { ReactionProgress } from './reactions/progress.ts'
 import type { RunOutcome } from './attempt.ts'
 import type { PushArguments } from './position.ts'
-import { deadLetterStep, type LogicRun, removeSteps, rescheduled, storedRun, storeStep } from '../../engine/logic/run.ts'
+import type { ReactionProgress } from './reactions/progress.ts'
 
 /** Attempts by result. */
 export interface RunCounts {

@@ -1,10 +1,10 @@
 /** Runs reactions and jobs on one node at a time. The others take over when it fails. */
 
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
-import type { Model } from '../../model/model.ts'
-import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Records } from '../../base/records.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
+import type { Model } from '../../model/model.ts'
+import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
 import { leaseKey, positionKey, type RunnerPosition } from './position.ts'
 import type { RunCounts } from './results.ts'
 import { RunnerSession } from './session.ts'

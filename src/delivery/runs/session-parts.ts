@@ -1,10 +1,10 @@
 /** The dependencies of a session. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Records } from '../../base/records.ts'
+import type { LogicRun } from '../../engine/logic/run.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { RunAttemptParts } from './attempt.ts'
 import type { RunCounts } from './results.ts'
-import type { LogicRun } from '../../engine/logic/run.ts'
 
 export interface RunnerSessionParts extends RunAttemptParts {
   readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after'>

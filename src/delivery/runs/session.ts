@@ -1,17 +1,17 @@
 /** Runs reactions and jobs while this node holds the lease. */
 
+import { Pause } from '../../base/pause.ts'
+import { recordsOf } from '../../base/records.ts'
+import { maxBatchBytes } from '../../engine/log/log-batch.ts'
+import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from '../../engine/logic/run.ts'
+import type { LoggedChange } from '../../engine/plan/change-feed.ts'
+import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
 import { StoredPosition } from '../consumer/position.ts'
 import { Scheduler, type Verdict } from '../consumer/scheduler.ts'
-import { maxBatchBytes } from '../../engine/log/log-batch.ts'
-import { Pause } from '../../base/pause.ts'
-import type { LoggedChange } from '../../engine/plan/change-feed.ts'
-import type { RecordChange } from '../../engine/plan/transaction.ts'
-import { recordsOf } from '../../base/records.ts'
+import { attemptRun } from './attempt.ts'
 import { Planner } from './jobs/planner.ts'
 import { JobQueue } from './jobs/queue.ts'
-import { ReactionProgress } from './reactions/progress.ts'
-import { attemptRun } from './attempt.ts'
 import {
   nextPosition,
   type PushArguments,
@@ -20,9 +20,9 @@ import {
   reactionPosition,
   withoutNames,
 } from './position.ts'
+import { ReactionProgress } from './reactions/progress.ts'
 import { RunRequests } from './requests.ts'
 import { RunResults } from './results.ts'
-import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from '../../engine/logic/run.ts'
 import type { RunnerSessionParts } from './session-parts.ts'
 
 const batchSize = 200

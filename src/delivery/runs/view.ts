@@ -1,9 +1,9 @@
 /** Waiting runs and dead letters as operators see them, and the requests to retry or skip them. */
 import { ApiError } from '../../base/errors.ts'
-import type { JsonObject } from '../../model/fields/type.ts'
 import { type Records, recordsOf } from '../../base/records.ts'
-import { type RunAction, requestRecord } from './requests.ts'
 import { deadKind, jobKind, type LogicRun, runOf, waitingId, waitingKind } from '../../engine/logic/run.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
+import { type RunAction, requestRecord } from './requests.ts'
 
 export type RunState = 'waiting' | 'dead'
 

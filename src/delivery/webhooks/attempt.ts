@@ -2,10 +2,10 @@
 
 import { Cache, CacheBound } from '../../base/cache.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import type { Principal } from '../../base/principal.ts'
+import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import { OutgoingError } from '../outgoing/errors.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
-import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
-import type { Principal } from '../../base/principal.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { isSubscribed } from './directory.ts'
 import { excerptOf, maxExcerptBytes } from './excerpt.ts'

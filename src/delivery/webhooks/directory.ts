@@ -1,6 +1,7 @@
 /** All webhooks as the sender last read them, with the changes that it has made since. */
-import type { LoggedChange } from '../../engine/plan/change-feed.ts'
+
 import { coversType } from '../../engine/log/event-types.ts'
+import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { Webhook } from './delivery.ts'
 import type { PossibleTypes } from './owners.ts'
 

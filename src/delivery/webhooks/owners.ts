@@ -1,7 +1,7 @@
 /** The interfaces through which the sender gets principals, secrets and rendered events. */
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { Principal } from '../../base/principal.ts'
+import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { Webhook } from './delivery.ts'
 
 /** Why a webhook was paused. */

@@ -1,5 +1,6 @@
 /** The plans that read and write webhooks and deliveries. */
-import type { JsonValue } from '../../model/fields/type.ts'
+
+import { system } from '../../base/principal.ts'
 import { totalOrder } from '../../engine/plan/order.ts'
 import type { CreateShape, ListShape, Plan, UpdateShape, WriteShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
@@ -12,7 +13,7 @@ import {
   selected,
   updateShape,
 } from '../../engine/plan/system-plans.ts'
-import { system } from '../../base/principal.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 
 const webhookFields = [

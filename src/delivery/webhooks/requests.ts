@@ -1,10 +1,10 @@
 /** Deliveries that an owner requests. The node that sends finds the request in the database. */
 import { ApiError } from '../../base/errors.ts'
+import { system } from '../../base/principal.ts'
+import type { NewRecord, Records } from '../../base/records.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, readItemStep } from '../../engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../engine/plan/transaction.ts'
-import { system } from '../../base/principal.ts'
-import type { NewRecord, Records } from '../../base/records.ts'
 import type { Delivery } from './delivery.ts'
 import { newMessageId } from './enqueuer.ts'
 import { changeDelivery, newDelivery, readPendingDelivery } from './plans.ts'

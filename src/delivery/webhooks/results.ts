@@ -1,9 +1,9 @@
 /** Records the outcome of attempts, and decides what is retried and which webhooks are paused. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import { ApiError } from '../../base/errors.ts'
+import { system } from '../../base/principal.ts'
 import type { Plan, WriteShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
-import { system } from '../../base/principal.ts'
 import type { Verdict } from '../consumer/scheduler.ts'
 import type { DeliveryOutcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'

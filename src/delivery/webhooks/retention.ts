@@ -1,11 +1,11 @@
 /** Deletes old completed deliveries, and the oldest ones of a webhook that has very many, a few at a time. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import { Pause } from '../../base/pause.ts'
+import { system } from '../../base/principal.ts'
 import { totalOrder } from '../../engine/plan/order.ts'
 import type { ListShape, Plan, WriteShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { listShape, selected } from '../../engine/plan/system-plans.ts'
-import { system } from '../../base/principal.ts'
 import { removeDelivery } from './plans.ts'
 
 const dayMs = 86_400_000

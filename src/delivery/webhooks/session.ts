@@ -1,14 +1,15 @@
 /** The work of the node that sends webhooks. */
-import type { Outgoing } from '../outgoing/outgoing.ts'
+
 import { Pause } from '../../base/pause.ts'
+import type { Records } from '../../base/records.ts'
+import { isTemporary } from '../../engine/log/outage.ts'
 import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Run } from '../../engine/plan/run.ts'
-import type { Records } from '../../base/records.ts'
 import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
 import { StoredPosition } from '../consumer/position.ts'
 import { Scheduler, type Verdict } from '../consumer/scheduler.ts'
 import type { Clock } from '../consumer/timetable.ts'
-import { isTemporary } from '../../engine/log/outage.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
 import { createAttempt, type DeliveryOutcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
 import { WebhookDirectory } from './directory.ts'

@@ -1,8 +1,8 @@
 /** Limits what one caller may store with idempotency keys in a day (UTC). */
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
-import type { Budget, RateCounters } from '../cluster/cluster.ts'
 import { ApiError } from '../../base/errors.ts'
+import type { Budget, RateCounters } from '../cluster/cluster.ts'
 import { smallPayloadCharacters } from './transaction.ts'
 
 const daySeconds = 24 * 60 * 60

@@ -5,9 +5,12 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
-import type { RateCounters } from '../cluster/cluster.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import { ApiError } from '../../base/errors.ts'
+import type { Principal } from '../../base/principal.ts'
+import type { Records } from '../../base/records.ts'
+import type { RateCounters } from '../cluster/cluster.ts'
+import type { Run } from '../plan/run.ts'
 import { createAllowance } from './allowance.ts'
 import { findUnreadable } from './readable.ts'
 import { type KeyedRequest, keyedRequest } from './request.ts'
@@ -21,9 +24,6 @@ import {
   stillRunningError,
   waitMs,
 } from './transaction.ts'
-import type { Run } from '../plan/run.ts'
-import type { Principal } from '../../base/principal.ts'
-import type { Records } from '../../base/records.ts'
 
 export { keyHeader } from './key.ts'
 export { KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from './transaction.ts'

@@ -1,9 +1,9 @@
 /** Which items a caller may read with its present rights. */
 import { ApiError, type ErrorCode } from '../../base/errors.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { ListShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import { listShape, where } from '../plan/system-plans.ts'
-import type { Principal } from '../../base/principal.ts'
 import type { ShownItem } from './transaction.ts'
 
 /** Refusals of the guard: the caller may read no item of the collection, or not its id. */

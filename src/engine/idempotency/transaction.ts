@@ -2,8 +2,8 @@
 import { hash, randomUUID } from 'node:crypto'
 import type { Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { ProgramSteps } from '../plan/transaction.ts'
 import type { Principal } from '../../base/principal.ts'
+import type { ProgramSteps } from '../plan/transaction.ts'
 import type { KeyedRequest } from './request.ts'
 
 export const idempotencyKind = 'IdempotencyKey'

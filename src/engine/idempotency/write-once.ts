@@ -1,10 +1,10 @@
 /** One write with an `Idempotency-Key`. */
 import type { Reply } from '../../base/call.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { WriteAnswer } from '../plan/answer.ts'
 import type { Plan, WriteShape } from '../plan/plan.ts'
 import type { Run } from '../plan/run.ts'
 import type { ProgramSteps } from '../plan/transaction.ts'
-import type { Principal } from '../../base/principal.ts'
 import type { KeyedAttempt, Replayable } from './transaction.ts'
 
 /** Yields the plan and its further steps; returns its answer and the reply to store. */

@@ -2,10 +2,10 @@
 
 import { createHash, randomUUID } from 'node:crypto'
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import type { NewRecord, RecordKey, StoredRecord } from '../../base/records.ts'
 import type { JsonObject } from '../../model/fields/type.ts'
 import type { LoggedChange } from '../plan/change-feed.ts'
 import type { RecordChange } from '../plan/transaction.ts'
-import type { NewRecord, RecordKey, StoredRecord } from '../../base/records.ts'
 
 /** Runs of reactions that wait for a retry, or for an earlier event of their item. */
 export const waitingKind = 'ReactionRun'

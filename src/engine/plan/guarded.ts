@@ -3,10 +3,10 @@
  * included as a `Condition`. The brand ensures that only `guard.ts` creates them.
  */
 import type { ApiError } from '../../base/errors.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { DatePrefix } from '../../model/fields/date-parts.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, FieldDefault } from '../../model/model.ts'
-import type { Principal } from '../../base/principal.ts'
 import type { Condition, GuardedSort, RelationPath, Value, VisibleField } from './guarded-conditions.ts'
 import type {
   FieldForm,

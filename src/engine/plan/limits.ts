@@ -1,6 +1,7 @@
 /** A collection's limits, which are the same for all callers. */
-import type { Collection, Model } from '../../model/model.ts'
+
 import { anonymous } from '../../base/principal.ts'
+import type { Collection, Model } from '../../model/model.ts'
 import { addCondition, noDependencies } from './condition.ts'
 import { viewOf } from './guard/model-view.ts'
 import type { GuardedAssignment, GuardedLimit } from './guarded.ts'

@@ -1,7 +1,7 @@
 /** Which writes may share a transaction with others. */
 import { ApiError } from '../../base/errors.ts'
-import type { Collection } from '../../model/model.ts'
 import { isAdministrator, type Principal } from '../../base/principal.ts'
+import type { Collection } from '../../model/model.ts'
 import type { WriteShape } from './plan.ts'
 import { requireRecentSignIn } from './recent-sign-in.ts'
 import type { CreateHooks } from './run.ts'

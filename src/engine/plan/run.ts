@@ -1,8 +1,8 @@
 /** The interface of the transports: they create plans, and see neither the guard nor the store. */
 
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { JsonObject } from '../../model/fields/type.ts'
 import type { Principal } from '../../base/principal.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 import type { CompositeAnswer, ItemAnswer, ListAnswer, WriteAnswer } from './answer.ts'
 import type { Refusal } from './guarded.ts'
 import type {

@@ -1,8 +1,8 @@
 /** Portico's own plans, mostly for its built-in collections, run as `system`. */
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
-import type { FilterOperator, JsonObject, JsonValue } from '../../model/fields/type.ts'
 import { type Principal, system } from '../../base/principal.ts'
+import type { FilterOperator, JsonObject, JsonValue } from '../../model/fields/type.ts'
 import type { ReadAnswer } from './answer.ts'
 import { orderById } from './order.ts'
 import type {

@@ -4,9 +4,9 @@
  */
 
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { JsonObject } from '../../model/fields/type.ts'
 import type { Principal } from '../../base/principal.ts'
 import type { NewRecord, RecordKey } from '../../base/records.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from './answer.ts'
 import type { AnyGuardedRead, GuardedWrite } from './guarded.ts'
 import type { CompositeShape, Plan, ReadShape, WriteShape } from './plan.ts'

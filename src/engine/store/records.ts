@@ -1,7 +1,7 @@
 /** Records on every database: their rows, their statements, and their changes. */
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import type { NewRecord, RecordKey, StoredRecord } from '../../base/records.ts'
+import type { RecordChange as RecordStep } from '../plan/transaction.ts'
 import { type Sql, slot, sql } from './sql/writer.ts'
 import { type Inputs, type ResultRow, type SqlValue, slotInputs } from './values.ts'
 import type { QuerySteps, StepQuery } from './write/steps.ts'

@@ -1,10 +1,10 @@
 /** The interface of every database. Every store passes the same contract suite. */
 import type { Awaitable } from '../../base/awaitable.ts'
+import type { Records } from '../../base/records.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../plan/answer.ts'
 import type { ChangeFeed } from '../plan/change-feed.ts'
 import type { AnyGuardedRead, GuardedCompositeRead, GuardedRead, GuardedWrite } from '../plan/guarded.ts'
 import type { GuardedProgram } from '../plan/transaction.ts'
-import type { Records } from '../../base/records.ts'
 import type { SlowRuns } from './advice/slow-lists.ts'
 
 export interface StoreCounts {

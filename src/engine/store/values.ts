@@ -2,11 +2,11 @@
 
 import type { SQLInputValue } from 'node:sqlite'
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import type { Claims } from '../../base/principal.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { claimTypeOf } from '../../model/rule/rule.ts'
 import type { AnswerBound } from '../plan/answer-bound.ts'
-import type { Claims } from '../../base/principal.ts'
 import type { Bind, Conversion } from './sql/writer.ts'
 
 export type SqlValue = SQLInputValue

@@ -1,11 +1,11 @@
 /** The parts that all operations on accounts share. The pages are in `auth/pages/`. */
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
+import type { Records } from '../../base/records.ts'
 import type { RateCounters } from '../../engine/cluster/cluster.ts'
-import type { Model } from '../../model/model.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
-import type { Records } from '../../base/records.ts'
+import type { Model } from '../../model/model.ts'
 import type { BackgroundWork } from '../background.ts'
 import type { Mailer } from '../mail/mailer.ts'
 import type { AccountClaims } from '../server/server.ts'

@@ -1,10 +1,10 @@
 /** Operations of administrators and operators on the accounts of users, also while a service runs. */
 import { ApiError } from '../../base/errors.ts'
+import { system } from '../../base/principal.ts'
+import type { Records } from '../../base/records.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { updateShape } from '../../engine/plan/system-plans.ts'
 import type { CollectionUses, ProgramSteps, RecordChange } from '../../engine/plan/transaction.ts'
-import { system } from '../../base/principal.ts'
-import type { Records } from '../../base/records.ts'
 import { hashPassword } from '../password.ts'
 import { type Consent, Consents } from '../server/consent/consents.ts'
 import type { SessionInfo } from '../server/server.ts'

@@ -3,13 +3,13 @@
  * outlives a new password. Notices are sent by mail, in the background, and only a few a day, because programs may create many keys.
  */
 
+import { allowedScopes } from '../../base/principal.ts'
+import type { Records } from '../../base/records.ts'
 import type { RateCounters } from '../../engine/cluster/cluster.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
 import type { Plan, WriteShape } from '../../engine/plan/plan.ts'
 import type { Run, WriteRule } from '../../engine/plan/run.ts'
 import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
-import { allowedScopes } from '../../base/principal.ts'
-import type { Records } from '../../base/records.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { Background } from '../background.ts'
 import type { Mailer } from '../mail/mailer.ts'
 import type { MailValues } from '../mail/values.ts'

@@ -1,5 +1,7 @@
 /** Items of `users` as Portico's own code reads and writes them. */
-import { canonicalEmail } from '../../model/fields/email.ts'
+
+import { system } from '../../base/principal.ts'
+import type { NewRecord } from '../../base/records.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import {
   itemShape,
@@ -12,8 +14,7 @@ import {
   where,
 } from '../../engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../engine/plan/transaction.ts'
-import { system } from '../../base/principal.ts'
-import type { NewRecord } from '../../base/records.ts'
+import { canonicalEmail } from '../../model/fields/email.ts'
 
 export interface UserRow {
   readonly id: number

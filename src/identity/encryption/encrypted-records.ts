@@ -1,7 +1,7 @@
 /** Records whose secrets are encrypted at rest. */
 import { type Awaitable, then } from '../../base/awaitable.ts'
-import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { NewRecord, RecordKey, Records, StoredRecord } from '../../base/records.ts'
+import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { RecordCipher } from './record-cipher.ts'
 
 /** The kinds whose payloads contain a secret, or lead to one. */

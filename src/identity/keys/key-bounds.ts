@@ -2,11 +2,11 @@
 
 import { then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { JsonValue } from '../../model/fields/type.ts'
+import { hasScope, type Principal } from '../../base/principal.ts'
 import type { Plan, WriteShape } from '../../engine/plan/plan.ts'
 import type { Run, WriteRule } from '../../engine/plan/run.ts'
 import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
-import { hasScope, type Principal } from '../../base/principal.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 import type { KeyExpiry } from './user-keys.ts'
 
 interface KeyRights {

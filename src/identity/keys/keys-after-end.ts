@@ -1,8 +1,8 @@
 /** Deletes API keys and webhooks that are created while their user recovers the account. */
 import { ApiError } from '../../base/errors.ts'
+import type { Records } from '../../base/records.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { deleteShape } from '../../engine/plan/system-plans.ts'
-import type { Records } from '../../base/records.ts'
 import { msSinceAccountEnd } from '../server/sessions/session-ends.ts'
 import { removeItem } from './user-keys.ts'
 

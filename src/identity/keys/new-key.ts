@@ -2,10 +2,10 @@
 
 import { then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
+import { type AccessClass, hasScope, type Principal } from '../../base/principal.ts'
+import type { CreateHook, Creation, Run } from '../../engine/plan/run.ts'
 import { openidScopes } from '../../model/builtin/builtin.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
-import type { CreateHook, Creation, Run } from '../../engine/plan/run.ts'
-import { type AccessClass, hasScope, type Principal } from '../../base/principal.ts'
 import { generateKey, keyHash, keyPrefix } from './key.ts'
 import { originOf } from './origin.ts'
 

@@ -5,10 +5,17 @@
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { JsonObject } from '../../model/fields/type.ts'
-import type { Run } from '../../engine/plan/run.ts'
-import { itemShape, listShape, readAllStored, readItem, selected, where } from '../../engine/plan/system-plans.ts'
 import type { Principal } from '../../base/principal.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import {
+  itemShape,
+  listShape,
+  readAllStored,
+  readItem,
+  selected,
+  where,
+} from '../../engine/plan/system-plans.ts'
+import type { JsonObject } from '../../model/fields/type.ts'
 
 /** The internal fields of a key that say where it comes from. */
 export interface KeyOrigin {

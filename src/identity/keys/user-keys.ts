@@ -1,11 +1,11 @@
 /** The API keys of a user. */
 import { ApiError } from '../../base/errors.ts'
+import { system } from '../../base/principal.ts'
 import type { ReadAnswer } from '../../engine/plan/answer.ts'
 import type { DeleteShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { deleteShape, listShape, readAllStored, where } from '../../engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../engine/plan/transaction.ts'
-import { system } from '../../base/principal.ts'
 
 const keysOfUser = listShape('api_keys', ['id'], where('user_id'))
 const removal = deleteShape('api_keys')

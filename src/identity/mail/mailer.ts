@@ -1,10 +1,10 @@
 /** Sends the mails of the templates, each in the language of its recipient. */
 import type { Records } from '../../base/records.ts'
-import type { Mail, MailLog } from './mail.ts'
 import type { Theme } from '../../base/theme.ts'
 import type { MailCatalogue } from './catalogue.ts'
 import type { ComposedMail } from './compose.ts'
 import { acceptedLanguage, lookup } from './languages.ts'
+import type { Mail, MailLog } from './mail.ts'
 import type { MailName, MailRequest, MailValues } from './values.ts'
 
 /** The browser that has caused a mail. */

@@ -1,5 +1,6 @@
 /** Pauses webhooks when the credential that created them ends: an API key, or the grant of an access token. */
 import { type Awaitable, then } from '../../base/awaitable.ts'
+import { intersectScopes, type Scopes, system } from '../../base/principal.ts'
 import type { UpdateShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import {
@@ -13,7 +14,6 @@ import {
   where,
 } from '../../engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../engine/plan/transaction.ts'
-import { intersectScopes, type Scopes, system } from '../../base/principal.ts'
 import type { KeyOrigin } from '../keys/origin.ts'
 import type { KeyExpiry } from '../keys/user-keys.ts'
 import type { RightsOfGrant } from '../server/consent/live-grants.ts'

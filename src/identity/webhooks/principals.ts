@@ -1,8 +1,5 @@
 /** The principals whose events are sent to a webhook: its owner, or the users of its app, with their current rights. */
 
-import { openidScopes } from '../../model/builtin/builtin.ts'
-import type { Run } from '../../engine/plan/run.ts'
-import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
 import {
   commonScopes,
   type Delegate,
@@ -12,6 +9,9 @@ import {
   user,
 } from '../../base/principal.ts'
 import type { Records } from '../../base/records.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../engine/plan/system-plans.ts'
+import { openidScopes } from '../../model/builtin/builtin.ts'
 import { type CredentialOwner, credentialOwnerById } from '../accounts/users.ts'
 import { storedGrant } from '../server/consent/stored-grant.ts'
 import { disabledReason, pauseEnded, pauseWebhook, type WebhookGrants } from './grants.ts'

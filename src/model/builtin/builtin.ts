@@ -1,15 +1,9 @@
 /** The built-in collections and fields. */
 import { nobody, owner, related, role, signedIn } from '../access.ts'
-import {
-  administrators,
-  apiKeyFields,
-  oauthAppFields,
-  oauthAppSecretFields,
-  userFields,
-} from './fields.ts'
 import { collection, index } from '../declaration.ts'
 import type { CollectionDeclaration, CollectionOptions } from '../declared-model.ts'
 import type { FieldDeclarations } from '../fields/declared.ts'
+import { administrators, apiKeyFields, oauthAppFields, oauthAppSecretFields, userFields } from './fields.ts'
 
 export { idField, timeFields, userFields } from './fields.ts'
 

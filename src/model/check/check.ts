@@ -1,5 +1,8 @@
 /** Checks a declaration: returns a frozen `Model`, or reports all faults at once. */
 
+import type { Declaration } from '../declaration.ts'
+import type { Collection, CollectionAccess, CrudOperation, Logic, Model } from '../model.ts'
+import { administratorRule } from '../rule/rule.ts'
 import { computedOf } from './computed.ts'
 import { Faults, ModelError } from './faults.ts'
 import { checkedField, checkRenames, deprecationOf } from './fields.ts'
@@ -12,9 +15,6 @@ import { findRelations } from './relations.ts'
 import { type RuleCheck, ruleCheck } from './rules.ts'
 import { scopesOf } from './scopes.ts'
 import { checkedWriteLogic } from './write-logic.ts'
-import type { Declaration } from '../declaration.ts'
-import type { Collection, CollectionAccess, CrudOperation, Logic, Model } from '../model.ts'
-import { administratorRule } from '../rule/rule.ts'
 
 export { ModelError, type ModelFault } from './faults.ts'
 export { dependsOnRow } from './rules.ts'

@@ -1,7 +1,6 @@
 /** The first pass over a declaration: finds collections and fields. */
 
 import { isObject } from '../../base/json.ts'
-import { webhookDeliveries, webhooks } from '../builtin/webhooks.ts'
 import {
   apiKeys,
   idField,
@@ -11,6 +10,7 @@ import {
   userFields,
   usersWith,
 } from '../builtin/builtin.ts'
+import { webhookDeliveries, webhooks } from '../builtin/webhooks.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { LogicDeclaration } from '../logic/logic.ts'

@@ -2,8 +2,8 @@
 
 import { isObject } from '../../base/json.ts'
 import { webhookTypes } from '../builtin/webhooks.ts'
-import { scheduleOf } from '../logic/schedule.ts'
 import type { JobDeclaration, LogicDeclaration, ReactionDeclaration } from '../logic/logic.ts'
+import { scheduleOf } from '../logic/schedule.ts'
 import type { Field, Job, Reaction } from '../model.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'

@@ -1,12 +1,5 @@
 /** Builders of computed fields. `checkModel` checks what they return. */
 
-import type {
-  AggregateFunction,
-  ComputedDeclaration,
-  ComputedOptions,
-  DatePart,
-  Expression,
-} from './computed.ts'
 import type { Rule, Scalar } from '../rule/rule.ts'
 import type {
   CoalescedValue,
@@ -22,6 +15,13 @@ import type {
   TimeUse,
 } from '../types/computed.ts'
 import type { AccessRule, FieldRules, RelationNeeds } from '../types/rule.ts'
+import type {
+  AggregateFunction,
+  ComputedDeclaration,
+  ComputedOptions,
+  DatePart,
+  Expression,
+} from './computed.ts'
 
 function declare<Value>(expression: Expression, options: ComputedOptions = {}): ComputedDeclaration<Value> {
   return Object.freeze({ kind: 'computed', expression: Object.freeze(expression), options })

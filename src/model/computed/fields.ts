@@ -1,8 +1,9 @@
 /** The computed fields of a checked model. */
-import type { CheckedExpression } from './computed.ts'
+
 import type { Collection, ComputedField, Field, Model } from '../model.ts'
 import { pathsOf } from '../rule/paths.ts'
 import type { Rule } from '../rule/rule.ts'
+import type { CheckedExpression } from './computed.ts'
 
 /** Whether the field of a model is a computed one. */
 export function isComputed(field: Field): field is ComputedField {

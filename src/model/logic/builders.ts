@@ -8,15 +8,6 @@ import type { Awaitable } from '../../base/awaitable.ts'
 import type { AnyCollections } from '../declared-model.ts'
 import type { FieldDeclarations } from '../fields/declared.ts'
 import type {
-  ActionDeclaration,
-  ActionOptions,
-  ItemDeclaration,
-  JobDeclaration,
-  QueryDeclaration,
-  QueryOptions,
-  ReactionDeclaration,
-} from './logic.ts'
-import type {
   ActionContext,
   EventDeclarations,
   EventPattern,
@@ -30,6 +21,15 @@ import type {
 import type { NameIn } from '../types/model.ts'
 import type { AccessRule } from '../types/rule.ts'
 import type { AnyJobs } from '../types/run.ts'
+import type {
+  ActionDeclaration,
+  ActionOptions,
+  ItemDeclaration,
+  JobDeclaration,
+  QueryDeclaration,
+  QueryOptions,
+  ReactionDeclaration,
+} from './logic.ts'
 
 type None = Record<never, never>
 type Output<C> = ValuesIn<C> | ItemDeclaration<NameIn<C>> | undefined

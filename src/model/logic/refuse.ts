@@ -1,7 +1,7 @@
 /** Refusals by the model's own actions and queries. */
 import { ApiError, type FieldFault } from '../../base/errors.ts'
-import type { WriteFault } from './logic.ts'
 import { validationError } from '../validate.ts'
+import type { WriteFault } from './logic.ts'
 
 const refusalCodes = ['CONFLICT', 'FORBIDDEN', 'NOT_FOUND', 'VALIDATION_FAILED'] as const
 

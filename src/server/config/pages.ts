@@ -1,6 +1,7 @@
 /** The generated references of settings and of errors. */
-import { settingsTable } from './config.ts'
+
 import { catalogue } from '../../base/errors.ts'
+import { settingsTable } from './config.ts'
 
 const settingsIntro = `# Settings
 

@@ -1,8 +1,8 @@
 /** Node's HTTP server with Portico's bounds and timeouts, and what it does with upgrades, malformed requests and CONNECT. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
-import type { Settings } from '../config/config.ts'
 import type { ApiError } from '../../base/errors.ts'
+import type { Settings } from '../config/config.ts'
 import { socketOptions } from './listeners.ts'
 import { oneAtATime } from './pipelining.ts'
 import { parserError, unknownMethod } from './raw-response.ts'

@@ -3,13 +3,13 @@ import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { readSettings, type Settings, type SettingsSources } from '../config/config.ts'
+import { readTextFile, TextEncodingError } from '../../base/text-file.ts'
 import { checkModel, ModelError } from '../../model/check/check.ts'
 import type { Declaration } from '../../model/declaration.ts'
 import type { Model } from '../../model/model.ts'
+import { readSettings, type Settings, type SettingsSources } from '../config/config.ts'
 import { describeLoadError, describeModelError } from './source/describe.ts'
 import { shownPath } from './source/frame.ts'
-import { readTextFile, TextEncodingError } from '../../base/text-file.ts'
 
 /** A fault of a project file, in one sentence. */
 export class ProjectError extends Error {

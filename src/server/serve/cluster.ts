@@ -1,9 +1,9 @@
 /** Opens the cluster that the settings describe. */
 import type { Cluster } from '../../engine/cluster/cluster.ts'
 import { type MemoryCounters, singleNode } from '../../engine/cluster/memory-counters.ts'
+import type { Store } from '../../engine/store/store.ts'
 import type { Settings } from '../config/config.ts'
 import type { Logger } from '../observability/log.ts'
-import type { Store } from '../../engine/store/store.ts'
 
 /** The cluster of the threads of a process. */
 type ThreadCluster = Cluster & { readonly counters: MemoryCounters }

@@ -1,12 +1,13 @@
 /** The `data` of a service, for programs that embed Portico. */
-import { findUser } from '../../identity/accounts/users.ts'
+
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
+import { type Principal, service, user } from '../../base/principal.ts'
 import { createData, type DataParts, executeBy } from '../../engine/logic/data/create-data.ts'
 import type { CollectionData, DataOf } from '../../engine/logic/data/data.ts'
-import type { Model } from '../../model/model.ts'
 import type { Run } from '../../engine/plan/run.ts'
-import { type Principal, service, user } from '../../base/principal.ts'
+import { findUser } from '../../identity/accounts/users.ts'
+import type { Model } from '../../model/model.ts'
 import type { Transports } from './transports/transports.ts'
 import type { UserReference } from './typed.ts'
 

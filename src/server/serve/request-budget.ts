@@ -2,13 +2,14 @@
  * From which budget a request draws. Pages have one of their own, so that requests to the API from behind the same address do
  * not prevent a sign-in. Static assets draw nothing: a page may need several, and none costs more than sending it.
  */
-import { isAccountPath, isBrowserPath } from '../../identity/accounts/paths.ts'
-import type { Call } from '../../base/call.ts'
-import type { RateLimits } from '../../engine/cluster/rate-limits.ts'
+
 import { path as graphqlPath } from '../../api/graphql/transports/http-reply.ts'
-import type { Exchange } from '../http/http.ts'
+import type { Call } from '../../base/call.ts'
 import { acceptsPage } from '../../base/media-ranges.ts'
 import type { Principal } from '../../base/principal.ts'
+import type { RateLimits } from '../../engine/cluster/rate-limits.ts'
+import { isAccountPath, isBrowserPath } from '../../identity/accounts/paths.ts'
+import type { Exchange } from '../http/http.ts'
 
 const assets = /^\/(?:account|docs|graphql)\/assets\//
 

@@ -1,10 +1,10 @@
 /** The shutdown of a service. */
 import { setTimeout as wait } from 'node:timers/promises'
 import type { Cluster } from '../../engine/cluster/cluster.ts'
+import type { Store } from '../../engine/store/store.ts'
 import type { HttpServer } from '../http/http.ts'
 import type { Log } from '../observability/log.ts'
 import type { Traces } from '../observability/traces.ts'
-import type { Store } from '../../engine/store/store.ts'
 import type { RunningReactions } from './background/reactions.ts'
 import type { RunningSender } from './background/webhook-sender.ts'
 import type { LazyOauth } from './oauth/oauth.ts'

@@ -1,6 +1,7 @@
 /** A service of several threads, as the thread that started them sees it. That thread answers no requests. */
-import { type Settings, SettingsError } from '../config/config.ts'
+
 import type { Model } from '../../model/model.ts'
+import { type Settings, SettingsError } from '../config/config.ts'
 import type { Log } from '../observability/log.ts'
 import { startWorkers, type WorkerService } from '../workers/workers.ts'
 import { dataAs, type ServiceData } from './data.ts'

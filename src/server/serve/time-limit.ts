@@ -1,6 +1,7 @@
 /** The time limit of a service for the model's own code. Slow code is logged, at most once a minute per place. */
-import type { Logger } from '../observability/log.ts'
+
 import { createTimeLimit, type TimeLimit } from '../../base/time-limit.ts'
+import type { Logger } from '../observability/log.ts'
 
 const intervalMs = 60_000
 

@@ -12,9 +12,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 /** @ts-ignore */
 import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../../identity/first-administrator.ts'
-import type { GivenSettings } from '../config/config.ts'
 import type { Declaration } from '../../model/declaration.ts'
 import type { Data, SystemData } from '../../model/types/types.ts'
+import type { GivenSettings } from '../config/config.ts'
 
 /** A user, by id or by item. */
 export type UserReference = number | { readonly id: number }

@@ -1,12 +1,13 @@
 /** Worker threads that serve one model on one port: see `decisions/threads.md`. */
+
+import { openapi } from '../../api/rest/openapi/document.ts'
 import type { FirstAdministrator } from '../../identity/first-administrator.ts'
-import { publicName } from '../config/database.ts'
-import { type Settings, SettingsError } from '../config/config.ts'
-import { type ListenAddress, requireFree, requireSharing, withPortLock } from '../http/listeners.ts'
 import type { Model } from '../../model/model.ts'
+import { type Settings, SettingsError } from '../config/config.ts'
+import { publicName } from '../config/database.ts'
+import { type ListenAddress, requireFree, requireSharing, withPortLock } from '../http/listeners.ts'
 import type { Log } from '../observability/log.ts'
 import { loadModel, modelFingerprint } from '../project/project.ts'
-import { openapi } from '../../api/rest/openapi/document.ts'
 import type { WorkerStart } from './messages.ts'
 import { createPool, type Pool, type WorkerCrash, WorkerError } from './pool.ts'
 import { sharedMemory } from './shared-memory.ts'
@@ -41,10 +42,7 @@ export async function startWorkers({ model, settings, log, prepare }: WorkersPar
   })
   const pool = createPool({
     memory,
-    thread: new URL(
-      import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js',
-      import.meta.url,
-    ),
+    thread: new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url),
     startData,
     log: text => log.write(text),
     onCrash: crash => logCrash(log, crash),

@@ -1,11 +1,12 @@
 /** Opens the database for a command. A service may use it at the same time. */
-import { openRecords } from '../../identity/encryption/open-records.ts'
+
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { Settings } from '../../server/config/config.ts'
-import type { Model } from '../../model/model.ts'
+import type { Records } from '../../base/records.ts'
 import { createGuard } from '../../engine/plan/guard/guard.ts'
 import type { Run } from '../../engine/plan/run.ts'
-import type { Records } from '../../base/records.ts'
+import { openRecords } from '../../identity/encryption/open-records.ts'
+import type { Model } from '../../model/model.ts'
+import type { Settings } from '../../server/config/config.ts'
 import { createRun, openStore } from '../../server/serve/store.ts'
 import type { Option, ParsedArgs } from './commands/commands.ts'
 import { database, model, projectOf } from './options.ts'

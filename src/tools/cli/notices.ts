@@ -1,10 +1,11 @@
 /** Mails that notify users of changes that a command has made to their account. */
+
+import { printable } from '../../base/printable.ts'
+import type { Records } from '../../base/records.ts'
 import { createAddresses } from '../../identity/accounts/addresses/addresses.ts'
 import type { NoticeParts } from '../../identity/accounts/notifications.ts'
 import { createBackground } from '../../identity/background.ts'
 import type { Settings } from '../../server/config/config.ts'
-import { printable } from '../../base/printable.ts'
-import type { Records } from '../../base/records.ts'
 import { loadMailTemplates, openMailer } from '../../server/serve/background/mailer.ts'
 
 export interface Notices {

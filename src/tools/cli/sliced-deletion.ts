@@ -1,10 +1,10 @@
 /** Deletions in slices: see `portico delete`. */
 import { ApiError } from '../../base/errors.ts'
-import type { Model } from '../../model/model.ts'
+import { service } from '../../base/principal.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { deleteShape, listShape, updateShape, where } from '../../engine/plan/system-plans.ts'
-import { service } from '../../base/principal.ts'
 import { CascadeTooLarge } from '../../engine/store/write/removal/cascades.ts'
+import type { Model } from '../../model/model.ts'
 import type { OpenedModel } from './database.ts'
 
 /** How many items are deleted or changed at once. Each is a transaction of its own, so other writes come in between. */

@@ -1,6 +1,7 @@
 /** Formats the lists that commands print as text tables. */
-import type { JsonValue } from '../../model/fields/type.ts'
+
 import { printable } from '../../base/printable.ts'
+import type { JsonValue } from '../../model/fields/type.ts'
 
 /** The values of one row, by column. */
 export type TableRow = Readonly<Record<string, JsonValue>>

@@ -1,6 +1,7 @@
 /** The user whom an e-mail address on the command line names. */
-import { findByEmail, type UserRow } from '../../identity/accounts/users.ts'
+
 import type { Run } from '../../engine/plan/run.ts'
+import { findByEmail, type UserRow } from '../../identity/accounts/users.ts'
 import { Failure } from './failure.ts'
 
 /** Throws a `Failure` if no user has the address. */

@@ -1,11 +1,11 @@
 /** The log lines of `portico dev` for committed events and for mails. */
 
-import { typeOf } from '../../engine/log/event-types.ts'
 import { LogReader } from '../../api/events/log-reader.ts'
+import { typeOf } from '../../engine/log/event-types.ts'
 import { Outage } from '../../engine/log/outage.ts'
+import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { Model } from '../../model/model.ts'
 import type { Logger } from '../../server/observability/log.ts'
-import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import { EventBursts, type ShownEvent } from './event-bursts.ts'
 import type { StoredMail } from './mail/mailbox.ts'
 import { mailPath } from './mail/pages.ts'

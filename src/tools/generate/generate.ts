@@ -1,11 +1,11 @@
 /** Generates the types of the client from a model or an address: model → OpenAPI → types. */
 import { readFileSync } from 'node:fs'
+import { openapi } from '../../api/rest/openapi/document.ts'
+import type { UncheckedObject } from '../../base/json.ts'
+import type { Model } from '../../model/model.ts'
 import { clientTypes, type Origin } from './client-types.ts'
 import { fetchDocument } from './fetch-document.ts'
 import { standaloneFolder } from './standalone.ts'
-import type { UncheckedObject } from '../../base/json.ts'
-import type { Model } from '../../model/model.ts'
-import { openapi } from '../../api/rest/openapi/document.ts'
 
 export { standaloneFiles, standaloneFolder } from './standalone.ts'
 

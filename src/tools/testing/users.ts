@@ -1,11 +1,11 @@
 /** Users for tests. They have no passwords, because hashing one is slow on purpose. */
 
+import type { Records } from '../../base/records.ts'
+import type { CollectionData } from '../../engine/logic/data/data.ts'
+import type { Run } from '../../engine/plan/run.ts'
 import { type Addresses, createAddresses } from '../../identity/accounts/addresses/addresses.ts'
 import { createKey } from '../../identity/bootstrap.ts'
-import type { CollectionData } from '../../engine/logic/data/data.ts'
 import type { LogicItem } from '../../model/logic/logic.ts'
-import type { Run } from '../../engine/plan/run.ts'
-import type { Records } from '../../base/records.ts'
 import type { ServiceData } from '../../server/serve/data.ts'
 
 export class TestUsers {

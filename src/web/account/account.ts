@@ -1,11 +1,11 @@
 /** `/account`, `/account/apps`, `/account/sessions`. */
 import type { Reply } from '../../base/call.ts'
+import { scopeGroups } from '../../identity/server/consent/choices.ts'
+import type { SessionInfo } from '../../identity/server/server.ts'
 import { accountPage } from '../pages/account/account.ts'
 import { appsPage } from '../pages/account/apps.ts'
 import { sessionsPage } from '../pages/account/sessions.ts'
 import { pageReply } from '../pages/frame/reply.ts'
-import { scopeGroups } from '../../identity/server/consent/choices.ts'
-import type { SessionInfo } from '../../identity/server/server.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
 import { readQuery } from './form-body.ts'
 import { accountState, createdAt } from './overview.ts'

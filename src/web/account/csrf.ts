@@ -3,9 +3,9 @@ import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Call } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
+import { cookieOf, hostCookieName, setHostCookie } from '../../identity/cookie.ts'
 import { cameFrom } from '../../identity/same-origin.ts'
 import { isRandomSecret, isSame, randomSecret } from '../../identity/server/secret.ts'
-import { cookieOf, hostCookieName, setHostCookie } from '../../identity/cookie.ts'
 
 const cookie = 'portico_form'
 

@@ -2,9 +2,14 @@
 import type { Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
 import { requestReset, reset } from '../../identity/accounts/recovery/reset.ts'
-import { type SignInAnswer, signInByCode, signInByPasskey, signInByPassword } from '../../identity/accounts/sign-in/sign-in.ts'
-import { signUpFields } from '../../identity/accounts/sign-up/sign-up-fields.ts'
+import {
+  type SignInAnswer,
+  signInByCode,
+  signInByPasskey,
+  signInByPassword,
+} from '../../identity/accounts/sign-in/sign-in.ts'
 import { signUp } from '../../identity/accounts/sign-up/sign-up.ts'
+import { signUpFields } from '../../identity/accounts/sign-up/sign-up-fields.ts'
 import { findUser, type UserRow } from '../../identity/accounts/users.ts'
 import { findViewer, noMail, type RouteParts, rateLimited, type Visit } from './context.ts'
 import { invalid, JsonBody } from './json-body.ts'

@@ -2,17 +2,21 @@
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
 import { type StaticAsset, serveStatic } from '../../base/static-assets.ts'
+import type { Theme } from '../../base/theme.ts'
+import { type AccountParts, createAccountBase } from '../../identity/accounts/accounts.ts'
+import { interactionPrefix, isJsonCall } from '../../identity/accounts/paths.ts'
+import {
+  createProviders,
+  type ProviderSettings,
+  type SignInProviderParts,
+} from '../../identity/accounts/providers/create.ts'
+import { createShownOnce } from '../../identity/accounts/self-service/shown-once.ts'
+import { createPasskeys } from '../../identity/accounts/sign-in/passkeys.ts'
+import type { AuthorizationServer } from '../../identity/server/server.ts'
 import { errorPageReply } from '../pages/frame/error-reply.ts'
 import { scriptPath, stylesheetPath } from '../pages/frame/layout.ts'
 import { script } from '../pages/frame/script.ts'
 import { stylesheet } from '../pages/frame/stylesheet.ts'
-import type { Theme } from '../../base/theme.ts'
-import type { AuthorizationServer } from '../../identity/server/server.ts'
-import { type AccountParts, createAccountBase } from '../../identity/accounts/accounts.ts'
-import { interactionPrefix, isJsonCall } from '../../identity/accounts/paths.ts'
-import { createProviders, type ProviderSettings, type SignInProviderParts } from '../../identity/accounts/providers/create.ts'
-import { createShownOnce } from '../../identity/accounts/self-service/shown-once.ts'
-import { createPasskeys } from '../../identity/accounts/sign-in/passkeys.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
   findViewer,

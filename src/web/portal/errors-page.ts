@@ -1,6 +1,7 @@
 /** `/docs/errors`: the catalogue of errors. The `type` of every error (RFC 9457) links to its row. */
-import { html, type Part } from '../../base/html.ts'
+
 import { catalogue } from '../../base/errors.ts'
+import { html, type Part } from '../../base/html.ts'
 import type { FramedPage, Visitor } from './frame.ts'
 import type { Guide } from './guides/catalogue.ts'
 import { guideMenu } from './guides/pages.ts'

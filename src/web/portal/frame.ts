@@ -1,7 +1,7 @@
 /** The frame of every page of the portal, with one header for reference, guides, GraphQL and account. */
 import { attributes, type Html, html, type Part } from '../../base/html.ts'
-import { brand } from '../pages/components/tile.ts'
 import type { Theme } from '../../base/theme.ts'
+import { brand } from '../pages/components/tile.ts'
 import { type Destination, type DestinationName, destinations, type LinkOptions } from './links.ts'
 
 /** Whether the browser is signed in, and whether as an administrator. */

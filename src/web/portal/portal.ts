@@ -1,11 +1,8 @@
 /** `/` and everything under `/docs`: reference, guides and errors. Nothing is loaded from other hosts. */
 import { readFileSync } from 'node:fs'
-import { brandRules, themeVariables } from '../pages/frame/stylesheet.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { acceptsJson, acceptsPage } from '../../base/media-ranges.ts'
-import type { JsonSchema } from '../../model/fields/type.ts'
-import type { Model } from '../../model/model.ts'
 import {
   consolePolicy,
   packageFile,
@@ -13,6 +10,9 @@ import {
   type StaticAssetsOptions,
   serveStatic,
 } from '../../base/static-assets.ts'
+import type { JsonSchema } from '../../model/fields/type.ts'
+import type { Model } from '../../model/model.ts'
+import { brandRules, themeVariables } from '../pages/frame/stylesheet.ts'
 import { errorsPage } from './errors-page.ts'
 import { assetsPath, type FramedPage, type FrameOptions, renderFrame, type Visitor } from './frame.ts'
 import type { ShownGuides } from './guides/catalogue.ts'

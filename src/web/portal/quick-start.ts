@@ -1,9 +1,10 @@
 /** The first request in several languages: a list that any caller can read, or the caller's own user; the first GraphQL query. */
+
+import { anonymous } from '../../base/principal.ts'
+import { staticRule } from '../../engine/plan/guard/guard.ts'
 import { builtIn } from '../../identity/accounts/self-service/scope-choices.ts'
 import { camelCase } from '../../model/check/names.ts'
 import type { Collection, Field, Model } from '../../model/model.ts'
-import { staticRule } from '../../engine/plan/guard/guard.ts'
-import { anonymous } from '../../base/principal.ts'
 
 export interface Sample {
   readonly label: string

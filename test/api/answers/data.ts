@@ -1,8 +1,9 @@
 /** Rows with the largest texts that the limits of request bodies allow, and many rows with long ones. */
+
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import { createBySystem, createKey } from '../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
 import blog from '../../models/blog.ts'
 import tracker from '../../models/tracker.ts'

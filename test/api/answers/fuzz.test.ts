@@ -5,8 +5,8 @@
 
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { defaultAnswerLimits } from '../../../src/engine/plan/answer-bound.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { chosen } from '../../chosen.ts'
 import { postgres } from '../../setups/postgres.ts'
 import type { Setup } from '../../setups/setup.ts'

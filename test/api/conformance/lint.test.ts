@@ -5,12 +5,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { openapi } from '../../../src/api/rest/openapi/document.ts'
-import { npmPackages } from '../../system/clients/installed.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 import rich from '../../models/rich.ts'
 import values from '../../models/values.ts'
+import { npmPackages } from '../../system/clients/installed.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-lint-'))
 const models = { blog, rich, values }

@@ -8,7 +8,6 @@ import type { AddressInfo } from 'node:net'
 import { text as textOf } from 'node:stream/consumers'
 import { after, before, describe, it } from 'node:test'
 import { createClient } from 'graphql-sse'
-import { readSettings } from '../../../src/server/config/config.ts'
 import {
   anyone,
   boolean,
@@ -26,6 +25,7 @@ import {
   users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { readSettings } from '../../../src/server/config/config.ts'
 import { createLog } from '../../../src/server/observability/log.ts'
 import { open } from '../../../src/server/serve/serve.ts'
 import { SteppedClock } from '../../../src/tools/testing/clock.ts'

@@ -1,8 +1,8 @@
 /** The credentials of connected clients are checked periodically, one check after another. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../src/base/errors.ts'
 import { type ConnectedClient, CredentialMonitor } from '../../../src/api/events/credential-monitor.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { type Principal, user } from '../../../src/base/principal.ts'
 
 const ann = user(1, 'user', 'all')

@@ -1,10 +1,10 @@
 /** The limit of distinct requests for each caller: every event is rendered once for each group of subscribers. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError } from '../../../src/base/errors.ts'
 import { Hub, type Resume } from '../../../src/api/events/hub.ts'
 import { GroupQuota } from '../../../src/api/events/quota.ts'
 import type { SubscriptionRequest } from '../../../src/api/events/subscriber.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { anonymous, app, type Principal, user } from '../../../src/base/principal.ts'
 import { until } from '../transports/service.ts'
 import { type StubFeed, stubFeed } from './stub.ts'

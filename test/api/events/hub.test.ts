@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as pause } from 'node:timers/promises'
-import { ApiError } from '../../../src/base/errors.ts'
 import { Hub } from '../../../src/api/events/hub.ts'
 import type { SubscriptionRequest } from '../../../src/api/events/subscriber.ts'
-import type { ChangeFeed } from '../../../src/engine/plan/change-feed.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { user } from '../../../src/base/principal.ts'
+import type { ChangeFeed } from '../../../src/engine/plan/change-feed.ts'
 import { until } from '../transports/service.ts'
 import { loggedChange, stubFeed, stubRequest } from './stub.ts'
 

@@ -1,7 +1,8 @@
 /** The parts of events that REST needs without a server. */
-import type { Call } from '../../../src/base/call.ts'
+
 import { createEvents } from '../../../src/api/events/events.ts'
 import type { EventRouteParts } from '../../../src/api/rest/events/parts.ts'
+import type { Call } from '../../../src/base/call.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 
 /** Credentials never expire, and clients never disconnect. */

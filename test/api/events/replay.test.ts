@@ -1,12 +1,12 @@
 /** Resuming from an event: missed events come before live ones; none is lost, repeated or out of order. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { ApiError } from '../../../src/base/errors.ts'
 import type { EventReply } from '../../../src/api/events/event-reply.ts'
 import { Hub } from '../../../src/api/events/hub.ts'
 import type { ReplySink, SubscriptionRequest } from '../../../src/api/events/subscriber.ts'
-import type { ChangeFeed } from '../../../src/engine/plan/change-feed.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { type Principal, user } from '../../../src/base/principal.ts'
+import type { ChangeFeed } from '../../../src/engine/plan/change-feed.ts'
 import { until } from '../transports/service.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from 'graphql-sse'
-import { readSettings } from '../../../src/server/config/config.ts'
 import {
   anyone,
   collection,
@@ -17,6 +16,7 @@ import {
   text,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { readSettings } from '../../../src/server/config/config.ts'
 import { createLog } from '../../../src/server/observability/log.ts'
 import { open } from '../../../src/server/serve/serve.ts'
 import { SteppedClock } from '../../../src/tools/testing/clock.ts'

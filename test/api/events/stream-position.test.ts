@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { mock, test } from 'node:test'
 import { createEvents } from '../../../src/api/events/events.ts'
-import { anonymous } from '../../../src/base/principal.ts'
 import { streamEvents } from '../../../src/api/rest/events/stream.ts'
+import { anonymous } from '../../../src/base/principal.ts'
 import { stubFeed, stubRequest } from './stub.ts'
 
 test('a stream without visible events sends its position, so that it does not fall behind retention', async () => {

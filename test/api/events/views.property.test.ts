@@ -6,7 +6,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { createRest, type Rest } from '../../../src/api/rest/rest.ts'
 import type { Reply } from '../../../src/base/call.ts'
+import { anonymous, type Principal, system, user } from '../../../src/base/principal.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import type { Run } from '../../../src/engine/plan/run.ts'
+import { updateShape } from '../../../src/engine/plan/system-plans.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import {
   type AccessRule,
   anyone,
@@ -24,13 +30,8 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import type { Run } from '../../../src/engine/plan/run.ts'
-import { updateShape } from '../../../src/engine/plan/system-plans.ts'
-import { anonymous, type Principal, system, user } from '../../../src/base/principal.ts'
-import { createRest, type Rest } from '../../../src/api/rest/rest.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
-import type { Store } from '../../../src/engine/store/store.ts'
+import { idempotencyOf } from '../../engine/idempotency/of-store.ts'
 import {
   type DatabaseKind,
   openStore,
@@ -39,7 +40,6 @@ import {
   sqlite,
 } from '../contract/rest/databases.ts'
 import { seedItem, toCall } from '../contract/rest/harness.ts'
-import { idempotencyOf } from '../../engine/idempotency/of-store.ts'
 import { until } from '../transports/service.ts'
 import { eventsOf } from './parts.ts'
 

@@ -1,10 +1,10 @@
 /** The contents of explanations and who may request them. `random.test.ts` compares them with real responses. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { requireExplainer } from '../../../src/api/rest/explain.ts'
+import { user } from '../../../src/base/principal.ts'
 import { createBySystem } from '../../../src/identity/bootstrap.ts'
 import { generateKey } from '../../../src/identity/keys/key.ts'
-import { readSettings } from '../../../src/server/config/config.ts'
-import { isFromDeveloper } from '../../../src/tools/dev/mail/local-request.ts'
 import {
   action,
   anyone,
@@ -21,15 +21,15 @@ import {
   users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { readSettings } from '../../../src/server/config/config.ts'
 import { createLog } from '../../../src/server/observability/log.ts'
-import { user } from '../../../src/base/principal.ts'
-import { requireExplainer } from '../../../src/api/rest/explain.ts'
 import { open } from '../../../src/server/serve/serve.ts'
-import { fetchInMemory } from '../../../src/tools/testing/requests.ts'
 import { testService } from '../../../src/testing.ts'
-import { type Organization, organizationOf, type Service } from '../../system/matrix/tracker.ts'
+import { isFromDeveloper } from '../../../src/tools/dev/mail/local-request.ts'
+import { fetchInMemory } from '../../../src/tools/testing/requests.ts'
 import blog from '../../models/blog.ts'
 import tracker from '../../models/tracker.ts'
+import { type Organization, organizationOf, type Service } from '../../system/matrix/tracker.ts'
 
 interface Context {
   readonly service: Service

@@ -1,13 +1,13 @@
 /** Random requests by random callers: an explanation predicts the response, and stores nothing. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { openapi } from '../../../src/api/rest/openapi/document.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
+import tracker from '../../models/tracker.ts'
+import { type Organization, organizationOf } from '../../system/matrix/tracker.ts'
 import { type Document, Generator, operationsOf, seeded } from '../conformance/generate.ts'
 import { databaseKinds, sqlite } from '../contract/rest/databases.ts'
-import { type Organization, organizationOf } from '../../system/matrix/tracker.ts'
-import tracker from '../../models/tracker.ts'
 import { openDump } from './dump.ts'
 
 type Service = TestService<typeof tracker>

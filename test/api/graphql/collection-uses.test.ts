@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { usesOf } from '../../../src/api/graphql/execute/collection-uses.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
 import type { Selected } from '../../../src/engine/plan/plan.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 
 test('a mutation writes or deletes in the collections of its fields, and reads what they select', () => {

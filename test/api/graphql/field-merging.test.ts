@@ -13,8 +13,8 @@ import {
 import { checkMerging } from '../../../src/api/graphql/documents/field-merging.ts'
 import { fragmentsOf } from '../../../src/api/graphql/documents/fragments.ts'
 import { createEngine } from '../../../src/api/graphql/execute/create-engine.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
 import type { Run } from '../../../src/engine/plan/run.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 
 const { schema } = createEngine({ model: checkModel(blog), run: {} as Run, hooks: new Map() })

@@ -11,14 +11,21 @@ import {
   parse,
 } from 'graphql'
 import { ApiError } from '../../../src/base/errors.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Collection, Model, Relation } from '../../../src/model/model.ts'
-import { suggest } from '../../../src/model/suggest.ts'
+import type { Principal } from '../../../src/base/principal.ts'
 import { cursorsOf } from '../../../src/engine/plan/cursor.ts'
 import { type TotalOrder, totalOrder } from '../../../src/engine/plan/order.ts'
 import type { Filter, Plan, Sort, WriteShape } from '../../../src/engine/plan/plan.ts'
-import type { Principal } from '../../../src/base/principal.ts'
-import { canRead, compareKeys, type Data, Evaluation, type Row, writeReference } from '../../engine/plan/reference.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Collection, Model, Relation } from '../../../src/model/model.ts'
+import { suggest } from '../../../src/model/suggest.ts'
+import {
+  canRead,
+  compareKeys,
+  type Data,
+  Evaluation,
+  type Row,
+  writeReference,
+} from '../../engine/plan/reference.ts'
 import type { GeneratedOperation } from './random-document.ts'
 
 interface RootArguments extends ListArguments {

@@ -19,10 +19,10 @@ import {
   isListType,
   isNonNullType,
 } from 'graphql'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Collection, Model } from '../../../src/model/model.ts'
 import { cursorsOf } from '../../../src/engine/plan/cursor.ts'
 import { totalOrder } from '../../../src/engine/plan/order.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Collection, Model } from '../../../src/model/model.ts'
 
 export interface GeneratedOperation {
   readonly source: string

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scanCost } from '../../../src/api/graphql/limits/scan-cost.ts'
-import { anyone, collection, index, integer, model, relation, string } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { totalOrder } from '../../../src/engine/plan/order.ts'
 import type { Filter } from '../../../src/engine/plan/plan.ts'
+import { anyone, collection, index, integer, model, relation, string } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 const checked = checkModel(

@@ -7,6 +7,7 @@ import tracker from '../../../examples/tracker/model.ts'
 import { typeName } from '../../../src/api/graphql/schema/names.ts'
 import { createSchema } from '../../../src/api/graphql/schema/schema.ts'
 import { sdlOf } from '../../../src/api/graphql/schema/sdl.ts'
+import { openapi } from '../../../src/api/rest/openapi/document.ts'
 import {
   anyone,
   checkModel,
@@ -19,7 +20,6 @@ import {
   string,
 } from '../../../src/index.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
-import { openapi } from '../../../src/api/rest/openapi/document.ts'
 import blog from '../../models/blog.ts'
 import rich from '../../models/rich.ts'
 

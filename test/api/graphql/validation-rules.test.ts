@@ -5,8 +5,8 @@ import fc from 'fast-check'
 import { OverlappingFieldsCanBeMergedRule, parse, specifiedRules, validate } from 'graphql'
 import { rulesFor } from '../../../src/api/graphql/documents/validation-rules.ts'
 import { createEngine } from '../../../src/api/graphql/execute/create-engine.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
 import type { Run } from '../../../src/engine/plan/run.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 
 const { schema } = createEngine({ model: checkModel(blog), run: {} as Run, hooks: new Map() })

@@ -1,6 +1,7 @@
 /** Aggregates over HTTP: results, permissions and error messages. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { app, type Principal, user } from '../../../src/base/principal.ts'
 import {
   anyone,
   boolean,
@@ -20,7 +21,6 @@ import {
   users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { app, type Principal, user } from '../../../src/base/principal.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
 

@@ -2,16 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../../src/base/errors.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { addCollections } from '../../../src/api/rest/batch/collections.ts'
 import { Results, referencesIn, resolveBody, resolvePath } from '../../../src/api/rest/batch/references.ts'
 import { faultAt } from '../../../src/api/rest/place.ts'
 import { findRoute } from '../../../src/api/rest/routes.ts'
+import { ApiError } from '../../../src/base/errors.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import blog from '../../models/blog.ts'
 import { admin, ann, seedBlog } from '../contract/rest/blog.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
-import blog from '../../models/blog.ts'
 
 async function withHarness(use: (harness: Harness) => Promise<void>): Promise<void> {
   const harness = await openHarness(checkModel(blog), model => openStore(sqlite, model))

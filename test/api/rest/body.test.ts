@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../../src/base/errors.ts'
 import { readBody } from '../../../src/api/rest/body.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { toCall } from '../contract/rest/harness.ts'
 
 function read(body: unknown, headers = {}): unknown {

@@ -3,6 +3,11 @@
 import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { user } from '../../../src/base/principal.ts'
+import { copyDatabase } from '../../../src/engine/store/copy/copy.ts'
+import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import {
   type AccessRule,
   anyone,
@@ -18,19 +23,14 @@ import {
 } from '../../../src/index.ts'
 import { checkModel, ModelError, type ModelFault } from '../../../src/model/check/check.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { user } from '../../../src/base/principal.ts'
-import { copyDatabase } from '../../../src/engine/store/copy/copy.ts'
-import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
-import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
-import type { Store } from '../../../src/engine/store/store.ts'
 import { chosen, testOfOthers } from '../../chosen.ts'
-import { openStore, postgres, rowSecurityPostgres, sqlite } from '../contract/rest/databases.ts'
-import { type Harness, openHarness } from '../contract/rest/harness.ts'
-import { migrationDatabases } from '../../setups/databases/migrations.ts'
-import { withPostgres } from '../../setups/databases/postgres.ts'
-import { databaseWords } from '../../models/database-words.ts'
 import { Client, withFile } from '../../engine/store/blog.ts'
 import { postgresLocation, sqliteLocation } from '../../engine/store/copy/locations.ts'
+import { databaseWords } from '../../models/database-words.ts'
+import { migrationDatabases } from '../../setups/databases/migrations.ts'
+import { withPostgres } from '../../setups/databases/postgres.ts'
+import { openStore, postgres, rowSecurityPostgres, sqlite } from '../contract/rest/databases.ts'
+import { type Harness, openHarness } from '../contract/rest/harness.ts'
 
 const wholeRun = process.env.PORTICO_MATRIX === 'whole'
 const caller = user(1, 'user', 'all')

@@ -1,9 +1,9 @@
 /** Deprecation and Sunset name what the request uses and nothing else (RFC 9745, RFC 8594). */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { user } from '../../../src/base/principal.ts'
 import { anyone, collection, model, relation, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { user } from '../../../src/base/principal.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness, type Request } from '../contract/rest/harness.ts'
 

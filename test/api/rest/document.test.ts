@@ -4,7 +4,10 @@ import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import tracker from '../../../examples/tracker/model.ts'
+import { openapi } from '../../../src/api/rest/openapi/document.ts'
+import { referenceDocument } from '../../../src/api/rest/openapi/reference/reference.ts'
 import type { Reply } from '../../../src/base/call.ts'
+import { anonymous, app, type Principal, user } from '../../../src/base/principal.ts'
 import {
   anyone,
   choice,
@@ -20,9 +23,8 @@ import {
   users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { anonymous, app, type Principal, user } from '../../../src/base/principal.ts'
-import { openapi } from '../../../src/api/rest/openapi/document.ts'
-import { referenceDocument } from '../../../src/api/rest/openapi/reference/reference.ts'
+import rich from '../../models/rich.ts'
+import values from '../../models/values.ts'
 import {
   answerOf,
   type Document,
@@ -33,8 +35,6 @@ import {
 } from '../conformance/generate.ts'
 import { databaseKinds, openStore } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
-import rich from '../../models/rich.ts'
-import values from '../../models/values.ts'
 
 const [sqlite] = databaseKinds
 assert.ok(sqlite)

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ApiError, catalogue, type ErrorCode } from '../../../src/base/errors.ts'
 import { errorReply } from '../../../src/api/rest/reply/error-reply.ts'
+import { ApiError, catalogue, type ErrorCode } from '../../../src/base/errors.ts'
 import { toCall } from '../contract/rest/harness.ts'
 
 function reply(error: unknown, headers = {}, keyInQuery = false) {

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { parseSearch } from '../../../src/api/rest/query/filter.ts'
+import { user } from '../../../src/base/principal.ts'
 import { anyone, collection, integer, model, relation, role, text, url, users } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { user } from '../../../src/base/principal.ts'
-import { parseSearch } from '../../../src/api/rest/query/filter.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
 

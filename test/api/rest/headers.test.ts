@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { matchesNone, readIfMatch } from '../../../src/base/conditional.ts'
 import { readAccept, requireJson } from '../../../src/api/rest/accept.ts'
 import { makePresentation } from '../../../src/api/rest/reply/headers.ts'
+import { matchesNone, readIfMatch } from '../../../src/base/conditional.ts'
 
 test('the most specific media range applies', () => {
   assert.equal(readAccept('application/json;q=0, */*').json, false)

@@ -1,8 +1,8 @@
 /** The `Link` header of lists: which pages it names. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ListAnswer } from '../../../src/engine/plan/answer.ts'
 import { pageLinks } from '../../../src/api/rest/reply/links.ts'
+import type { ListAnswer } from '../../../src/engine/plan/answer.ts'
 
 /** The pages that the header names, by relation. */
 function pages(page: number, answer: Partial<ListAnswer>): Readonly<Record<string, number>> {

@@ -1,11 +1,11 @@
 /** Error messages for invalid queries: the fault, its place, and the correct form. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { user } from '../../../src/base/principal.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import rich from '../../models/rich.ts'
 import { openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
-import rich from '../../models/rich.ts'
 
 let harness: Harness
 

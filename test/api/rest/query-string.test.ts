@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { ApiError } from '../../../src/base/errors.ts'
 import { parameterFault, parseQuery } from '../../../src/api/rest/query/query-string.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 
 test('parameters are decoded in order', () => {
   assert.deepEqual(parseQuery('a=1&b%5Bgte%5D=x+y%20z&c='), [

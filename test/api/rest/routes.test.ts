@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { parseId } from '../../../src/api/rest/path-id.ts'
 import { findRoute } from '../../../src/api/rest/routes.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import rich from '../../models/rich.ts'
 
 const model = checkModel(rich)

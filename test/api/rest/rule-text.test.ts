@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Rule } from '../../../src/model/rule/rule.ts'
 import { inWords } from '../../../src/api/rest/openapi/rule-text.ts'
+import type { Rule } from '../../../src/model/rule/rule.ts'
 
 const mine: Rule = { kind: 'compare', field: 'author_id', comparison: 'eq', operand: { kind: 'userId' } }
 const literal = (value: string | readonly string[]): Rule => ({

@@ -1,8 +1,8 @@
 /** Committed changes reach subscribers, whichever way they were made. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { createUser } from '../../../src/identity/bootstrap.ts'
 import { system } from '../../../src/base/principal.ts'
+import { createUser } from '../../../src/identity/bootstrap.ts'
 import { endWithinSecond } from '../../within-second.ts'
 import { admin, type Blog, openBlog, withStore } from './blog.ts'
 import { client, json, openWebSocket, post, type RawWebSocket, until } from './service.ts'

@@ -8,7 +8,6 @@ import {
   parse,
   validate,
 } from 'graphql'
-import { ApiError } from '../../../src/base/errors.ts'
 import type { CredentialHeaders } from '../../../src/api/events/credential-monitor.ts'
 import type {
   BoundOperation,
@@ -17,8 +16,9 @@ import type {
   RequestErrorResult,
 } from '../../../src/api/graphql/engine.ts'
 import type { Account } from '../../../src/api/graphql/graphql.ts'
-import type { LoggedChange } from '../../../src/engine/plan/change-feed.ts'
+import { ApiError } from '../../../src/base/errors.ts'
 import { anonymous, type Principal, user } from '../../../src/base/principal.ts'
+import type { LoggedChange } from '../../../src/engine/plan/change-feed.ts'
 
 export const schema: GraphQLSchema = buildSchema(`
   type Query { hello(name: String = "world"): String  secret: String  slow: String  expensive: String  boom: String  left: Int }

@@ -1,10 +1,10 @@
 /** Jobs on every database: each due time runs once across all nodes, again after a kill, and missed ones once. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { every, job, string } from '../../../src/index.ts'
-import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
 import { positionKey, type RunnerPosition } from '../../../src/delivery/runs/position.ts'
 import { requestRecord } from '../../../src/delivery/runs/requests.ts'
+import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
+import { every, job, string } from '../../../src/index.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { patient, within } from './fixture.ts'
 

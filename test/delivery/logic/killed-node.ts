@@ -3,10 +3,10 @@
  * leases and due times. Arguments: the database, the file, the start time of the clock, the chance of killing itself.
  */
 import { appendFileSync } from 'node:fs'
-import { every, integer, job, on } from '../../../src/index.ts'
 import { Runner } from '../../../src/delivery/runs/runner.ts'
 import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
+import { every, integer, job, on } from '../../../src/index.ts'
 import { logic, nodeParts } from './fixture.ts'
 
 export const timesFaster = 20

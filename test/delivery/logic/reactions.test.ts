@@ -1,9 +1,9 @@
 /** Reactions on every database: each event at least once and in the order of its item, despite failures and node changes. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { integer, job, on } from '../../../src/index.ts'
 import { requestRecord } from '../../../src/delivery/runs/requests.ts'
 import { maxDepth } from '../../../src/delivery/runs/results.ts'
+import { integer, job, on } from '../../../src/index.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { handler, type LooseContext, patient, within } from './fixture.ts'
 

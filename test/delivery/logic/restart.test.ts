@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { job, on, string } from '../../../src/index.ts'
 import { waitingKind } from '../../../src/engine/logic/run.ts'
+import { job, on, string } from '../../../src/index.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { handler, type LooseContext, patient, within } from './fixture.ts'
 

@@ -1,11 +1,11 @@
 /** When a failed run is tried again, and when it is not. On SQLite only: the statements are those of other tests. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { every, integer, job, on } from '../../../src/index.ts'
-import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
 import { requestRecord } from '../../../src/delivery/runs/requests.ts'
 import { maxDepth } from '../../../src/delivery/runs/results.ts'
+import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
+import { every, integer, job, on } from '../../../src/index.ts'
 import { sqlite as kind } from '../../engine/store/databases.ts'
 import { type Fixture, handler, patient, within } from './fixture.ts'
 

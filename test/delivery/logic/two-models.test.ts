@@ -1,10 +1,10 @@
 /** Nodes with different models on one database: what one of them does not know is left to the others. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { every, job, on } from '../../../src/index.ts'
-import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
 import { registerRuns } from '../../../src/delivery/runs/runner.ts'
+import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
 import { jobKind } from '../../../src/engine/logic/run.ts'
+import { every, job, on } from '../../../src/index.ts'
 import type { LogicDeclaration } from '../../../src/model/logic/logic.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { handler, logic, patient, within } from './fixture.ts'

@@ -2,15 +2,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiError } from '../../../src/base/errors.ts'
+import { system } from '../../../src/base/principal.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { createPlan } from '../../../src/engine/plan/system-plans.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { anyone, collection, model, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import { createLog } from '../../../src/server/observability/log.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import { createPlan } from '../../../src/engine/plan/system-plans.ts'
-import { system } from '../../../src/base/principal.ts'
 import { loggedTimeLimit } from '../../../src/server/serve/time-limit.ts'
-import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 
 function busy(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system } from '../../../src/base/principal.ts'
 import { testSteps } from '../../../src/delivery/webhooks/requests.ts'
 import { listShape } from '../../../src/engine/plan/system-plans.ts'
-import { system } from '../../../src/base/principal.ts'
 import { sqlite } from '../../engine/store/databases.ts'
 import { delegating, type Fixture, type Received, within } from './fixture.ts'
 

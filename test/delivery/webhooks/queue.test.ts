@@ -1,12 +1,12 @@
 /** The queue: limits, catching up, requests of owners, retention, and the events of a pause. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { type Principal, system, user } from '../../../src/base/principal.ts'
 import { newDelivery } from '../../../src/delivery/webhooks/plans.ts'
 import { redeliverySteps, testSteps } from '../../../src/delivery/webhooks/requests.ts'
 import type { Run } from '../../../src/engine/plan/run.ts'
 import { listShape, readAll } from '../../../src/engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../src/engine/plan/transaction.ts'
-import { type Principal, system, user } from '../../../src/base/principal.ts'
 import type { EventLog } from '../../../src/engine/store/store.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { delegating, type Fixture, within } from './fixture.ts'

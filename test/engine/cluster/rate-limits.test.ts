@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { memoryCounters } from '../../../src/engine/cluster/memory-counters.ts'
-import { budgetAddress, createRateLimits, type RateLimited } from '../../../src/engine/cluster/rate-limits.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import { anonymous, app, user } from '../../../src/base/principal.ts'
+import { memoryCounters } from '../../../src/engine/cluster/memory-counters.ts'
+import { budgetAddress, createRateLimits, type RateLimited } from '../../../src/engine/cluster/rate-limits.ts'
 
 const minuteMs = 60_000
 /** The start of a minute. */

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import type { Reply } from '../../../src/base/call.ts'
+import { anonymous, type Principal, user } from '../../../src/base/principal.ts'
 import {
   anyone,
   boolean,
@@ -18,10 +19,9 @@ import {
   users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { anonymous, type Principal, user } from '../../../src/base/principal.ts'
-import { chosen } from '../../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../../api/contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../api/contract/rest/harness.ts'
+import { chosen } from '../../chosen.ts'
 import workshop from '../../models/workshop.ts'
 
 const model = checkModel(workshop)

@@ -1,6 +1,10 @@
 /** Computed fields in the OpenAPI document and in guarded shapes, and their absence from events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { openapi } from '../../../src/api/rest/openapi/document.ts'
+import { user } from '../../../src/base/principal.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import type { ItemShape } from '../../../src/engine/plan/plan.ts'
 import {
   collection,
   count,
@@ -14,10 +18,6 @@ import {
   string,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import type { ItemShape } from '../../../src/engine/plan/plan.ts'
-import { user } from '../../../src/base/principal.ts'
-import { openapi } from '../../../src/api/rest/openapi/document.ts'
 import { filtersOf } from '../../api/conformance/generate.ts'
 import { openStore, sqlite } from '../../api/contract/rest/databases.ts'
 import { openHarness } from '../../api/contract/rest/harness.ts'

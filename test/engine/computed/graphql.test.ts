@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isEnumType, isInputObjectType, isObjectType } from 'graphql'
 import { createSchema } from '../../../src/api/graphql/schema/schema.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { anonymous, type Principal, user } from '../../../src/base/principal.ts'
-import { seededStores } from '../../setups/databases/seeded-store.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { reply, withEngine } from '../../api/graphql/seeded-engine.ts'
 import workshop from '../../models/workshop.ts'
+import { seededStores } from '../../setups/databases/seeded-store.ts'
 import { requestTime } from '../plan/reference.ts'
 
 const model = checkModel(workshop)

@@ -1,5 +1,7 @@
 /** Random computed fields for the small model, and plans that use them. */
 import fc from 'fast-check'
+import { totalOrder } from '../../../src/engine/plan/order.ts'
+import type { Filter, Plan, ReadShape, Selected } from '../../../src/engine/plan/plan.ts'
 import type { CheckedExpression, CheckedPart } from '../../../src/model/computed/computed.ts'
 import { date } from '../../../src/model/fields/date.ts'
 import type { FieldType } from '../../../src/model/fields/field-type.ts'
@@ -7,8 +9,6 @@ import { number } from '../../../src/model/fields/number.ts'
 import type { FilterOperator, JsonValue } from '../../../src/model/fields/type.ts'
 import type { ComputedField, Model } from '../../../src/model/model.ts'
 import type { Rule } from '../../../src/model/rule/rule.ts'
-import { totalOrder } from '../../../src/engine/plan/order.ts'
-import type { Filter, Plan, ReadShape, Selected } from '../../../src/engine/plan/plan.ts'
 import { choices, type Name, names, relations, rule, texts } from '../plan/random.ts'
 import { anyone, field, nobody, smallModel, types } from '../plan/small-model.ts'
 

@@ -1,10 +1,10 @@
 /** The values of computed fields, computed naively. Shares no code with the guard or the store. */
 
+import type { Principal } from '../../../src/base/principal.ts'
 import type { CheckedExpression } from '../../../src/model/computed/computed.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Collection, ComputedField, Field, Model, Relation } from '../../../src/model/model.ts'
 import type { Rule, RuleOperand } from '../../../src/model/rule/rule.ts'
-import type { Principal } from '../../../src/base/principal.ts'
 import { type Data, Evaluation, type Row } from '../plan/reference.ts'
 
 const computedOf = (field: Field | undefined): CheckedExpression | undefined =>

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { anonymous } from '../../../src/base/principal.ts'
 import {
   anyone,
   collection,
@@ -16,10 +17,9 @@ import {
   times,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { anonymous } from '../../../src/base/principal.ts'
-import { chosen } from '../../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../../api/contract/rest/databases.ts'
 import { openHarness } from '../../api/contract/rest/harness.ts'
+import { chosen } from '../../chosen.ts'
 
 const model = checkModel(
   modelOf({

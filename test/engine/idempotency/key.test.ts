@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { anonymous, user } from '../../../src/base/principal.ts'
 import { readKey } from '../../../src/engine/idempotency/key.ts'
 import { keyedRequest } from '../../../src/engine/idempotency/request.ts'
-import { anonymous, user } from '../../../src/base/principal.ts'
 
 const keyOf = (header: string) => readKey({ headers: { 'idempotency-key': header } })
 

@@ -7,8 +7,8 @@ import { randomInt, randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { generateKey } from '../../../src/identity/keys/key.ts'
-import { type NodeCluster, startCluster } from '../../system/nodes/cluster.ts'
 import { nodeSetups } from '../../setups/setups.ts'
+import { type NodeCluster, startCluster } from '../../system/nodes/cluster.ts'
 
 const sizes = {
   test: { keys: 48, sends: 10, kills: 4 },

@@ -3,6 +3,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { ApiError } from '../../../src/base/errors.ts'
+import { type Principal, system } from '../../../src/base/principal.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import type { AggregateShape, GroupKey, GroupSort, Measure, Plan } from '../../../src/engine/plan/plan.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import {
   anyone,
   boolean,
@@ -18,10 +22,6 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import type { AggregateShape, GroupKey, GroupSort, Measure, Plan } from '../../../src/engine/plan/plan.ts'
-import { type Principal, system } from '../../../src/base/principal.ts'
-import type { Store } from '../../../src/engine/store/store.ts'
 import { seededStores } from '../../setups/databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'
 import { choices, datas, type Name, principals, readPlans } from './random.ts'

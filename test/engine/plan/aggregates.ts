@@ -1,8 +1,9 @@
 /** The expected results of aggregates, computed naively. Shares no code with the guard or the store. */
+
+import type { Principal } from '../../../src/base/principal.ts'
+import type { AggregateShape, Measure, Plan } from '../../../src/engine/plan/plan.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import type { AggregateShape, Measure, Plan } from '../../../src/engine/plan/plan.ts'
-import type { Principal } from '../../../src/base/principal.ts'
 import { type Data, Evaluation, type Refused, type Row } from './reference.ts'
 
 const partLengths = { year: 4, month: 7, day: 10, hour: 13 }

@@ -1,11 +1,16 @@
 /** Conditions on assigned values are decided as the database would decide them; undefined means undecided. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { always, and, never, not, or } from '../../../src/engine/plan/condition.ts'
 import { decide } from '../../../src/engine/plan/decide.ts'
 import type { GuardedAssignment } from '../../../src/engine/plan/guarded.ts'
-import type { Condition, ConditionOperator, Operand, Value } from '../../../src/engine/plan/guarded-conditions.ts'
+import type {
+  Condition,
+  ConditionOperator,
+  Operand,
+  Value,
+} from '../../../src/engine/plan/guarded-conditions.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { field, types } from './small-model.ts'
 
 const kinds = { n: types.integer, t: types.text, at: types.datetime, doc: types.json } as const

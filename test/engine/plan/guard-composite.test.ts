@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Model } from '../../../src/model/model.ts'
+import { anonymous, type Principal, user } from '../../../src/base/principal.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { GuardedComposite } from '../../../src/engine/plan/guarded.ts'
 import { orderById, totalOrder } from '../../../src/engine/plan/order.ts'
 import type { ItemRoot, ListRoot, Root, Selected } from '../../../src/engine/plan/plan.ts'
-import { anonymous, type Principal, user } from '../../../src/base/principal.ts'
+import type { Model } from '../../../src/model/model.ts'
 import { admin, anyone, nobody, owner, relatedTo, signedIn, smallModel } from './small-model.ts'
 
 const ann = user(1, 'user', 'all')

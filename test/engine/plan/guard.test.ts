@@ -1,14 +1,21 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { ApiError } from '../../../src/base/errors.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { CollectionAccess, Model } from '../../../src/model/model.ts'
-import type { Comparison, Rule, Scalar } from '../../../src/model/rule/rule.ts'
+import { anonymous, type Principal, system, user } from '../../../src/base/principal.ts'
 import { admit, createGuard, namesFor, reachOf, staticRule } from '../../../src/engine/plan/guard/guard.ts'
 import type { GuardedCreate, GuardedList, GuardedUpdate } from '../../../src/engine/plan/guarded.ts'
 import { orderById, type Sort, totalOrder } from '../../../src/engine/plan/order.ts'
-import type { CreateShape, Filter, ItemShape, ListShape, Selected, UpdateShape } from '../../../src/engine/plan/plan.ts'
-import { anonymous, type Principal, system, user } from '../../../src/base/principal.ts'
+import type {
+  CreateShape,
+  Filter,
+  ItemShape,
+  ListShape,
+  Selected,
+  UpdateShape,
+} from '../../../src/engine/plan/plan.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { CollectionAccess, Model } from '../../../src/model/model.ts'
+import type { Comparison, Rule, Scalar } from '../../../src/model/rule/rule.ts'
 import {
   admin,
   anyone,

@@ -1,8 +1,6 @@
 /** Interprets guarded plans on plain rows, exactly as `guarded.ts` defines them: a store without a database. */
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../src/base/errors.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Field } from '../../../src/model/model.ts'
 import type {
   Check,
   GuardedAssignment,
@@ -28,6 +26,8 @@ import type {
 } from '../../../src/engine/plan/guarded-conditions.ts'
 import { mergePatch } from '../../../src/engine/store/write/documents.ts'
 import { checkBeforeId } from '../../../src/engine/store/write/proposed.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Field } from '../../../src/model/model.ts'
 
 import { currentTag } from './random.ts'
 import type { Data, ReadResult, Row } from './reference.ts'

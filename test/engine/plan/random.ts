@@ -1,12 +1,19 @@
 /** Random rules, rows, callers and plans over the small model, for property tests. */
 
 import fc from 'fast-check'
+import { anonymous, app, type Principal, system, user } from '../../../src/base/principal.ts'
+import { type TotalOrder, totalOrder } from '../../../src/engine/plan/order.ts'
+import type {
+  Assignment,
+  Filter,
+  Plan,
+  ReadShape,
+  Selected,
+  WriteShape,
+} from '../../../src/engine/plan/plan.ts'
 import type { FilterOperator, JsonValue } from '../../../src/model/fields/type.ts'
 import type { CollectionAccess, Field, Model } from '../../../src/model/model.ts'
 import type { Comparison, Rule, RuleOperand } from '../../../src/model/rule/rule.ts'
-import { type TotalOrder, totalOrder } from '../../../src/engine/plan/order.ts'
-import type { Assignment, Filter, Plan, ReadShape, Selected, WriteShape } from '../../../src/engine/plan/plan.ts'
-import { anonymous, app, type Principal, system, user } from '../../../src/base/principal.ts'
 import { declaredModel } from './declared-model.ts'
 import type { Data, Row } from './reference.ts'
 import { requestTime, requestTimeMs } from './reference.ts'

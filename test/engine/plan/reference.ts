@@ -4,9 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import type { ErrorCode } from '../../../src/base/errors.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Collection, Field, Model, Relation } from '../../../src/model/model.ts'
-import type { Comparison, Rule, RuleOperand } from '../../../src/model/rule/rule.ts'
+import type { Principal } from '../../../src/base/principal.ts'
 import type {
   Assignment,
   CreateShape,
@@ -21,7 +19,9 @@ import type {
   UpdateShape,
   WriteShape,
 } from '../../../src/engine/plan/plan.ts'
-import type { Principal } from '../../../src/base/principal.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Collection, Field, Model, Relation } from '../../../src/model/model.ts'
+import type { Comparison, Rule, RuleOperand } from '../../../src/model/rule/rule.ts'
 
 export type Row = Readonly<Record<string, JsonValue>>
 export type Data = Readonly<Record<string, readonly Row[]>>

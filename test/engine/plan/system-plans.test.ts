@@ -1,8 +1,7 @@
 /** The plans of Portico's own reads and writes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anyone, collection, model, string } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
+import { system } from '../../../src/base/principal.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { ListShape, Plan } from '../../../src/engine/plan/plan.ts'
 import type { Run } from '../../../src/engine/plan/run.ts'
@@ -17,9 +16,10 @@ import {
   updateShape,
   where,
 } from '../../../src/engine/plan/system-plans.ts'
-import { system } from '../../../src/base/principal.ts'
-import { createRun } from '../../../src/server/serve/store.ts'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
+import { anyone, collection, model, string } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { createRun } from '../../../src/server/serve/store.ts'
 
 /** Returns pages of `items` by offset and records the arguments. */
 function listing(items: readonly unknown[]) {

@@ -1,6 +1,7 @@
 /** Index advice for the counts that limits and computed fields run. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { countAdvice } from '../../../src/engine/store/advice/counts.ts'
 import {
   anyone,
   atMost,
@@ -17,7 +18,6 @@ import {
   sum,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { countAdvice } from '../../../src/engine/store/advice/counts.ts'
 
 const access = { read: anyone, create: anyone }
 const isOpen = field('status').eq('open')

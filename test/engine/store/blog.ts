@@ -3,10 +3,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { anyone, collection, currentUser, model, owner, relation, role, text } from '../../../src/index.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Model } from '../../../src/model/model.ts'
+import { type Principal, system } from '../../../src/base/principal.ts'
 import type { ReadAnswer, WriteAnswer } from '../../../src/engine/plan/answer.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import { orderById } from '../../../src/engine/plan/order.ts'
@@ -22,9 +19,12 @@ import type {
   WriteShape,
 } from '../../../src/engine/plan/plan.ts'
 import type { CollectionUses, ProgramPlan, StepAnswer, StepOf } from '../../../src/engine/plan/transaction.ts'
-import { type Principal, system } from '../../../src/base/principal.ts'
-import { createRun } from '../../../src/server/serve/store.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
+import { anyone, collection, currentUser, model, owner, relation, role, text } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Model } from '../../../src/model/model.ts'
+import { createRun } from '../../../src/server/serve/store.ts'
 
 const authorOrAdmin = owner('author_id').or(role('admin'))
 

@@ -5,11 +5,11 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { entityTag } from '../../../src/base/conditional.ts'
 import { ApiError, type ErrorCode } from '../../../src/base/errors.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
+import { anonymous, user } from '../../../src/base/principal.ts'
 import { totalOrder } from '../../../src/engine/plan/order.ts'
 import type { ListShape } from '../../../src/engine/plan/plan.ts'
-import { anonymous, user } from '../../../src/base/principal.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
 import { Client, fields, listOfPosts, parsed } from './blog.ts'
 
 /** Opens an empty store of the blog for `use`, and closes and removes it. */

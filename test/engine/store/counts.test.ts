@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
-import { until } from '../../setups/databases/replicated.ts'
 import { withService } from '../../server/serve/service.ts'
+import { until } from '../../setups/databases/replicated.ts'
 import { blog, Client } from './blog.ts'
 
 test('concurrent writes share one commit, and repeating a read hits the cache', async () => {

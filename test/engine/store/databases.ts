@@ -1,7 +1,6 @@
 /** The databases that the store tests run on. Each can open stores and run SQL of its own. */
 
 import { DatabaseSync } from 'node:sqlite'
-import type { Model } from '../../../src/model/model.ts'
 import type { StatisticsOptions } from '../../../src/engine/store/advice/statistics.ts'
 import type { Retention } from '../../../src/engine/store/log/pruning.ts'
 import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
@@ -9,6 +8,7 @@ import type { ReadersOptions } from '../../../src/engine/store/sqlite/settings.t
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 import type { CascadeOptions } from '../../../src/engine/store/write/removal/cascades.ts'
+import type { Model } from '../../../src/model/model.ts'
 import { chosen } from '../../chosen.ts'
 import { withOrdinaryDatabase } from '../../setups/databases/ordinary.ts'
 import { query, withPostgres } from '../../setups/databases/postgres.ts'

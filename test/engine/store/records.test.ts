@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { checkModel } from '../../../src/model/check/check.ts'
 import type { NewRecord, Records } from '../../../src/base/records.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import blog from '../../models/blog.ts'
 import { type DatabaseKind, databaseKinds, type TestDatabase } from './databases.ts'
 

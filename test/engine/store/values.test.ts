@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { totalOrder } from '../../../src/engine/plan/order.ts'
+import type { ListShape } from '../../../src/engine/plan/plan.ts'
 import {
   anyone,
   boolean,
@@ -19,8 +21,6 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import { totalOrder } from '../../../src/engine/plan/order.ts'
-import type { ListShape } from '../../../src/engine/plan/plan.ts'
 import { Client, fields, listOfPosts } from './blog.ts'
 import { failure } from './contract.ts'
 import { databaseKinds } from './databases.ts'

@@ -4,12 +4,12 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import type { Call } from '../../../src/base/call.ts'
 import { isAccountPath } from '../../../src/identity/accounts/paths.ts'
 import { safeNext } from '../../../src/web/account/context.ts'
 import { createCsrf } from '../../../src/web/account/csrf.ts'
 import { readForm, readQuery } from '../../../src/web/account/form-body.ts'
 import { schemeOf } from '../../../src/web/account/sign-in/interaction.ts'
-import type { Call } from '../../../src/base/call.ts'
 
 const issuer = 'https://id.example.com'
 

@@ -4,16 +4,10 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { createOneTimeCodes } from '../../../src/identity/accounts/sign-in/one-time-codes.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import type { Browser, Page } from '../conformance/browser.ts'
-import {
-  authorizationUrl,
-  consentOf,
-  newTokens,
-  redirectUri,
-  withFixture,
-} from '../conformance/server.ts'
 import blog from '../../models/blog.ts'
 import type { Deployment } from '../../setups/setup.ts'
+import type { Browser, Page } from '../conformance/browser.ts'
+import { authorizationUrl, consentOf, newTokens, redirectUri, withFixture } from '../conformance/server.ts'
 import { recordsOfOtherProcess } from '../encryption/other-process.ts'
 import type { Received } from '../smtp.ts'
 import { addressees, formWithField, newestLink, open, page, withMail } from './mail-fixture.ts'

@@ -1,10 +1,10 @@
 /** Pages of a service with a mail server, and the links in its mails. */
 import assert from 'node:assert/strict'
 import type { GivenSettings } from '../../../src/server/config/config.ts'
-import type { Browser, Departure, Form, Page } from '../conformance/browser.ts'
-import { type Fixture, withFixture } from '../conformance/server.ts'
 import blog from '../../models/blog.ts'
 import type { Setup } from '../../setups/setup.ts'
+import type { Browser, Departure, Form, Page } from '../conformance/browser.ts'
+import { type Fixture, withFixture } from '../conformance/server.ts'
 import { type Received, withSmtp } from '../smtp.ts'
 
 export function page(answer: Page | Departure): Page {

@@ -1,9 +1,9 @@
 /** A service without a mail server: no page says that a link was sent, and nobody is asked to confirm an address. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { sharedFixtures } from '../conformance/server.ts'
 import { withService } from '../../server/serve/service.ts'
 import { sqlite } from '../../setups/sqlite.ts'
+import { sharedFixtures } from '../conformance/server.ts'
 import { postJson, sameOrigin, signedInCookie } from '../own-page.ts'
 import { formWithField, open, page } from './mail-fixture.ts'
 

@@ -1,6 +1,10 @@
 /** Concurrent changes of one account by two nodes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system } from '../../../src/base/principal.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { createPlan, itemShape, readItem } from '../../../src/engine/plan/system-plans.ts'
+import type { ProgramSteps } from '../../../src/engine/plan/transaction.ts'
 import { addBounded } from '../../../src/identity/accounts/bounded-records.ts'
 import {
   findUser,
@@ -13,13 +17,9 @@ import { keysOf } from '../../../src/identity/keys/user-keys.ts'
 import { Consents } from '../../../src/identity/server/consent/consents.ts'
 import { pauseSessionWebhooks } from '../../../src/identity/webhooks/grants.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import { createPlan, itemShape, readItem } from '../../../src/engine/plan/system-plans.ts'
-import type { ProgramSteps } from '../../../src/engine/plan/transaction.ts'
-import { system } from '../../../src/base/principal.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
-import blog from '../../models/blog.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
+import blog from '../../models/blog.ts'
 import { cheapHash } from '../cheap-hash.ts'
 
 const rounds = 10

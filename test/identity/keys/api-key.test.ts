@@ -1,13 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAuthenticate } from '../../../src/identity/authenticate.ts'
-import { apiKeyReader } from '../../../src/identity/keys/api-key.ts'
-import { generateKey, keyHash } from '../../../src/identity/keys/key.ts'
-import { newKeyHook } from '../../../src/identity/keys/new-key.ts'
-import type { AppRights } from '../../../src/identity/server/clients/apps.ts'
 import { ApiError } from '../../../src/base/errors.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Run } from '../../../src/engine/plan/run.ts'
 import {
   allowedScopes,
   anonymous,
@@ -16,6 +9,13 @@ import {
   system,
   user,
 } from '../../../src/base/principal.ts'
+import type { Run } from '../../../src/engine/plan/run.ts'
+import { createAuthenticate } from '../../../src/identity/authenticate.ts'
+import { apiKeyReader } from '../../../src/identity/keys/api-key.ts'
+import { generateKey, keyHash } from '../../../src/identity/keys/key.ts'
+import { newKeyHook } from '../../../src/identity/keys/new-key.ts'
+import type { AppRights } from '../../../src/identity/server/clients/apps.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
 
 interface Row {
   readonly id: number

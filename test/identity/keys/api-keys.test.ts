@@ -1,10 +1,10 @@
 /** API keys as a collection, over HTTP: who may create, see, change and revoke which. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createKey } from '../../../src/identity/bootstrap.ts'
-import { readSettings } from '../../../src/server/config/config.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { createKey } from '../../../src/identity/bootstrap.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { readSettings } from '../../../src/server/config/config.ts'
 import { createRun, openStore } from '../../../src/server/serve/store.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type TestService, withService } from '../../server/serve/service.ts'

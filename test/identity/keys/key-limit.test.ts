@@ -3,11 +3,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chosen } from '../../chosen.ts'
-import { type Fixture, withFixture } from '../conformance/server.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, call } from '../../server/serve/service.ts'
 import { postgresRowSecurity } from '../../setups/postgres.ts'
 import { nodeSetups, setups } from '../../setups/setups.ts'
+import { type Fixture, withFixture } from '../conformance/server.ts'
 
 const maxKeys = 7
 const concurrentCreates = 50

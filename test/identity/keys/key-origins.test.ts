@@ -3,6 +3,9 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { chosen } from '../../chosen.ts'
+import { call } from '../../server/serve/service.ts'
+import { postgres } from '../../setups/postgres.ts'
+import { sqlite } from '../../setups/sqlite.ts'
 import type { Browser } from '../conformance/browser.ts'
 import {
   type App,
@@ -12,9 +15,6 @@ import {
   post,
   sharedFixtures,
 } from '../conformance/server.ts'
-import { call } from '../../server/serve/service.ts'
-import { postgres } from '../../setups/postgres.ts'
-import { sqlite } from '../../setups/sqlite.ts'
 
 const scopes = ['read:user', 'read:post', 'write:api_key', 'write:webhook']
 

@@ -1,13 +1,13 @@
 /** Credentials that a request in progress would store while the user takes the account back. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { user } from '../../../src/base/principal.ts'
+import type { CreateShape } from '../../../src/engine/plan/plan.ts'
+import { createPlan, listShape, readAll, where } from '../../../src/engine/plan/system-plans.ts'
 import { keysAfterEnd } from '../../../src/identity/keys/keys-after-end.ts'
 import { keyCreation } from '../../../src/identity/keys/new-key.ts'
 import { keysOf } from '../../../src/identity/keys/user-keys.ts'
 import { accountEndRecord } from '../../../src/identity/server/sessions/session-ends.ts'
-import type { CreateShape } from '../../../src/engine/plan/plan.ts'
-import { createPlan, listShape, readAll, where } from '../../../src/engine/plan/system-plans.ts'
-import { user } from '../../../src/base/principal.ts'
 import { minuteMs, withFixture } from '../accounts/fixture.ts'
 
 const create: CreateShape = {

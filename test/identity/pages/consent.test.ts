@@ -1,12 +1,12 @@
 /** The consent page shows whose data a scope reaches, which scopes are new, and what an app may delete. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { layout } from '../../../src/web/pages/frame/layout.ts'
-import { consentPage, reachInWords } from '../../../src/web/pages/oauth/consent.ts'
 import { scopeGroups } from '../../../src/identity/server/consent/choices.ts'
 import { scopeTitle } from '../../../src/identity/server/consent/scope-title.ts'
 import { collection, model, role, signedIn, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { layout } from '../../../src/web/pages/frame/layout.ts'
+import { consentPage, reachInWords } from '../../../src/web/pages/oauth/consent.ts'
 
 const fields = { title: text({ max: 20 }), author_id: text({ max: 20, optional: true }) }
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }

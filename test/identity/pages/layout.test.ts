@@ -2,11 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../../../src/base/html.ts'
+import { contrast, tileColours } from '../../../src/base/theme.ts'
 import { appTile, initialOf, tileColour } from '../../../src/web/pages/components/tile.ts'
 import { layout } from '../../../src/web/pages/frame/layout.ts'
 import { pageReply } from '../../../src/web/pages/frame/reply.ts'
 import { stylesheet } from '../../../src/web/pages/frame/stylesheet.ts'
-import { contrast, tileColours } from '../../../src/base/theme.ts'
 import { providerButtons } from '../../../src/web/pages/sign-in/providers.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }

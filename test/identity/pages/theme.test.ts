@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { stylesheet } from '../../../src/web/pages/frame/stylesheet.ts'
 import { contrast, grounds, palettes } from '../../../src/base/theme.ts'
+import { stylesheet } from '../../../src/web/pages/frame/stylesheet.ts'
 
 const colour = fc.integer({ min: 0, max: 0xffffff }).map(value => `#${value.toString(16).padStart(6, '0')}`)
 const themed = (value: string) => ({ name: 'Example', logo: undefined, colour: value })

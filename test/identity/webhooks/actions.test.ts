@@ -10,6 +10,9 @@ import { Webhook } from 'standardwebhooks'
 import { removeKey } from '../../../src/identity/keys/user-keys.ts'
 import { WebhookSecrets } from '../../../src/identity/webhooks/secrets.ts'
 import { chosen } from '../../chosen.ts'
+import blog from '../../models/blog.ts'
+import { postgresRowSecurity } from '../../setups/postgres.ts'
+import { setups } from '../../setups/setups.ts'
 import {
   clientCredentials,
   type Fixture,
@@ -18,9 +21,6 @@ import {
   post,
   withFixture,
 } from '../conformance/server.ts'
-import blog from '../../models/blog.ts'
-import { postgresRowSecurity } from '../../setups/postgres.ts'
-import { setups } from '../../setups/setups.ts'
 import { callAction, createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, quotas: { keys: 1000 }, webhooks: { allowPrivate: true } }

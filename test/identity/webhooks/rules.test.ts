@@ -3,6 +3,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chosen } from '../../chosen.ts'
+import blog from '../../models/blog.ts'
+import type { Answer } from '../../server/serve/service.ts'
+import { postgresRowSecurity } from '../../setups/postgres.ts'
+import { setups } from '../../setups/setups.ts'
 import {
   clientCredentials,
   type Fixture,
@@ -11,10 +15,6 @@ import {
   post,
   withFixture,
 } from '../conformance/server.ts'
-import blog from '../../models/blog.ts'
-import type { Answer } from '../../server/serve/service.ts'
-import { postgresRowSecurity } from '../../setups/postgres.ts'
-import { setups } from '../../setups/setups.ts'
 import { createWebhook, delivery, narrowKey, path, postWebhook } from './webhooks.ts'
 
 const settings = { autoMigrate: true, quotas: { keys: 1000 } }

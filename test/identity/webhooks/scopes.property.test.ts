@@ -2,14 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { EventTypes } from '../../../src/identity/webhooks/event-types.ts'
-import { newWebhookHook, type WebhookRuleParts, webhookRule } from '../../../src/identity/webhooks/write-rules.ts'
 import { ApiError } from '../../../src/base/errors.ts'
-import { checkModel } from '../../../src/model/check/check.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
+import { type Principal, type Scopes, user } from '../../../src/base/principal.ts'
 import type { Run } from '../../../src/engine/plan/run.ts'
 import { updateShape } from '../../../src/engine/plan/system-plans.ts'
-import { type Principal, type Scopes, user } from '../../../src/base/principal.ts'
+import { EventTypes } from '../../../src/identity/webhooks/event-types.ts'
+import {
+  newWebhookHook,
+  type WebhookRuleParts,
+  webhookRule,
+} from '../../../src/identity/webhooks/write-rules.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
 import blog from '../../models/blog.ts'
 
 const model = checkModel(blog)

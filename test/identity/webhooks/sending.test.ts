@@ -5,15 +5,9 @@ import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from 'standardwebhooks'
-import {
-  clientCredentials,
-  type Fixture,
-  newTokens,
-  post,
-  withFixture,
-} from '../conformance/server.ts'
 import blog from '../../models/blog.ts'
 import { sqlite } from '../../setups/sqlite.ts'
+import { clientCredentials, type Fixture, newTokens, post, withFixture } from '../conformance/server.ts'
 import { withSmtp } from '../smtp.ts'
 import { callAction, createWebhook, narrowKey, path, postWebhook } from './webhooks.ts'
 

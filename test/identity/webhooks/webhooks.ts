@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { createBySystem } from '../../../src/identity/bootstrap.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import { type Fixture, inOtherProcess } from '../conformance/server.ts'
 import type { Answer } from '../../server/serve/service.ts'
+import { type Fixture, inOtherProcess } from '../conformance/server.ts'
 
 export const path = '/api/v1/webhooks'
 

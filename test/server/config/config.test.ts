@@ -2,10 +2,8 @@ import assert from 'node:assert/strict'
 import { availableParallelism } from 'node:os'
 import { isAbsolute, resolve } from 'node:path'
 import { test } from 'node:test'
+import { catalogue } from '../../../src/base/errors.ts'
 import { maxPasswordCharacters } from '../../../src/identity/password.ts'
-import { publicName } from '../../../src/server/config/database.ts'
-import { configurationPage, errorsPage } from '../../../src/server/config/pages.ts'
-import { readTable } from '../../../src/server/config/read.ts'
 import {
   type GivenSettings,
   readSettings,
@@ -13,7 +11,9 @@ import {
   settingsTable,
   settingsWarnings,
 } from '../../../src/server/config/config.ts'
-import { catalogue } from '../../../src/base/errors.ts'
+import { publicName } from '../../../src/server/config/database.ts'
+import { configurationPage, errorsPage } from '../../../src/server/config/pages.ts'
+import { readTable } from '../../../src/server/config/read.ts'
 
 type Name = keyof typeof settingsTable
 

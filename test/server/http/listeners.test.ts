@@ -6,13 +6,13 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, type ListenOptions, Socket } from 'node:net'
 import { test } from 'node:test'
-import { failureOf } from '../../../src/tools/cli/error-message.ts'
 import { Listeners } from '../../../src/server/http/listeners.ts'
+import { failureOf } from '../../../src/tools/cli/error-message.ts'
+import { withFile } from '../../engine/store/blog.ts'
 import { bin, blog } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
 import { freePort } from '../../system/processes/port.ts'
 import { startProcess } from '../../system/processes/portico.ts'
-import { withFile } from '../../engine/store/blog.ts'
 
 const rounds = 20
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
+import { withFile } from '../../engine/store/blog.ts'
 import { startProcess } from '../../system/processes/portico.ts'
 import { type TestService, withService } from '../serve/service.ts'
-import { withFile } from '../../engine/store/blog.ts'
 import { type CollectedSpan, type Collector, withCollector } from './collector.ts'
 
 const serverKind = 2

@@ -1,8 +1,8 @@
 /** One rate limit for all requests of a user, through every transport. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { earlyInMinute } from '../../engine/cluster/window.ts'
 import { client, until } from '../../api/transports/service.ts'
+import { earlyInMinute } from '../../engine/cluster/window.ts'
 import { withService } from './service.ts'
 
 const requestsPerMinute = 500

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { singleNode } from '../../../src/engine/cluster/memory-counters.ts'
 import { ApiError, databaseFault, stoppingRefusal } from '../../../src/base/errors.ts'
+import { singleNode } from '../../../src/engine/cluster/memory-counters.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import type { Exchange } from '../../../src/server/http/http.ts'
 import { createLog } from '../../../src/server/observability/log.ts'
 import { FaultLog } from '../../../src/server/serve/monitoring/fault-log.ts'
 import { healthChecks } from '../../../src/server/serve/monitoring/health-checks.ts'
-import type { Store } from '../../../src/engine/store/store.ts'
 import { fakeClock } from '../../delivery/webhooks/clock.ts'
 
 interface Line {

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { singleNode } from '../../../src/engine/cluster/memory-counters.ts'
 import { ApiError } from '../../../src/base/errors.ts'
+import { singleNode } from '../../../src/engine/cluster/memory-counters.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
 import type { Exchange } from '../../../src/server/http/http.ts'
 import { healthChecks } from '../../../src/server/serve/monitoring/health-checks.ts'
-import type { Store } from '../../../src/engine/store/store.ts'
 
 const fail = () => {
   throw new Error('disk I/O error')

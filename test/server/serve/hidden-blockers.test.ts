@@ -7,8 +7,8 @@ import { generateKey } from '../../../src/identity/keys/key.ts'
 import { anyone, boolean, collection, field, model, relation, role, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { serve } from '../../../src/server/serve/serve.ts'
-import { chosen } from '../../chosen.ts'
 import { databaseKinds, rowSecurityPostgres } from '../../api/contract/rest/databases.ts'
+import { chosen } from '../../chosen.ts'
 import { call } from './service.ts'
 
 const open = { create: anyone, update: anyone, delete: anyone }

@@ -14,8 +14,8 @@ import { test } from 'node:test'
 import { WebSocket } from 'ws'
 import type { Service } from '../../../src/server/serve/service.ts'
 import { testService } from '../../../src/testing.ts'
-import { openConnection, parseResponses, readToEnd, sendRaw } from '../http/raw-client.ts'
 import blog from '../../models/blog.ts'
+import { openConnection, parseResponses, readToEnd, sendRaw } from '../http/raw-client.ts'
 import { call, withService } from './service.ts'
 
 interface HostedService {

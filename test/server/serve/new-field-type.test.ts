@@ -7,8 +7,8 @@ import { anyone, collection, type Declaration, field, index, model, not, text } 
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { FieldDeclaration } from '../../../src/model/fields/declared.ts'
 import { serve } from '../../../src/server/serve/serve.ts'
-import { type MigrationDatabase, migrationDatabases } from '../../setups/databases/migrations.ts'
 import { price } from '../../models/money.ts'
+import { type MigrationDatabase, migrationDatabases } from '../../setups/databases/migrations.ts'
 import { secretKey } from '../../setups/postgres.ts'
 
 const open = { read: anyone, create: anyone, update: anyone, delete: anyone }

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { test } from 'node:test'
 import { serve } from '../../../src/server/serve/serve.ts'
-import { sendRaw } from '../http/raw-client.ts'
 import blog from '../../models/blog.ts'
+import { sendRaw } from '../http/raw-client.ts'
 import { withService } from './service.ts'
 
 const limitHeaders = [

@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { after, before } from 'node:test'
 import { generateKey } from '../../../src/identity/keys/key.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
-import type { ServeOptions, Service } from '../../../src/server/serve/service.ts'
 import { serve } from '../../../src/server/serve/serve.ts'
+import type { ServeOptions, Service } from '../../../src/server/serve/service.ts'
 import blog from '../../models/blog.ts'
 
 export interface TestService {

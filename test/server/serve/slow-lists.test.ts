@@ -6,12 +6,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { command } from '../../../src/tools/cli/commands/explain-queries.ts'
-import { parseArguments } from '../../../src/tools/cli/commands/commands.ts'
-import { createLog } from '../../../src/server/observability/log.ts'
-import { logSlowList, SlowListRecorder, storedLists } from '../../../src/server/serve/monitoring/slow-lists.ts'
 import type { SlowRuns } from '../../../src/engine/store/advice/slow-lists.ts'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
+import { createLog } from '../../../src/server/observability/log.ts'
+import {
+  logSlowList,
+  SlowListRecorder,
+  storedLists,
+} from '../../../src/server/serve/monitoring/slow-lists.ts'
+import { parseArguments } from '../../../src/tools/cli/commands/commands.ts'
+import { command } from '../../../src/tools/cli/commands/explain-queries.ts'
 import { blog, withFile } from '../../engine/store/blog.ts'
 import { type TestService, withService } from './service.ts'
 

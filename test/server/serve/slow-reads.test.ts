@@ -8,8 +8,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { anyone, collection, integer, model, role, text } from '../../../src/index.ts'
-import { startProcess } from '../../system/processes/portico.ts'
 import { withFile } from '../../engine/store/blog.ts'
+import { startProcess } from '../../system/processes/portico.ts'
 import { type Answer, type TestService, withService } from './service.ts'
 
 const rowCount = 100_000

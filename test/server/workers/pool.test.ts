@@ -4,7 +4,12 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Settings } from '../../../src/server/config/config.ts'
 import type { ToWorker } from '../../../src/server/workers/messages.ts'
-import { createPool, type Pool, type PoolOptions, type WorkerCrash } from '../../../src/server/workers/pool.ts'
+import {
+  createPool,
+  type Pool,
+  type PoolOptions,
+  type WorkerCrash,
+} from '../../../src/server/workers/pool.ts'
 import { aliveIndex, sharedMemory, writerIndex } from '../../../src/server/workers/shared-memory.ts'
 
 interface PoolContext {

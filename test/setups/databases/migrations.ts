@@ -2,12 +2,21 @@
 import assert from 'node:assert/strict'
 import { existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import type { Model } from '../../../src/model/model.ts'
 import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
 import type { MigrationStep } from '../../../src/engine/store/schema/diff.ts'
-import { applyPostgres, planPostgres, postgresSchemaSql } from '../../../src/engine/store/schema/postgres/migrate.ts'
-import { applyMigration, openSqlite, planMigration, schemaSql } from '../../../src/engine/store/sqlite/sqlite.ts'
+import {
+  applyPostgres,
+  planPostgres,
+  postgresSchemaSql,
+} from '../../../src/engine/store/schema/postgres/migrate.ts'
+import {
+  applyMigration,
+  openSqlite,
+  planMigration,
+  schemaSql,
+} from '../../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
+import type { Model } from '../../../src/model/model.ts'
 import { chosen } from '../../chosen.ts'
 import { withFile } from '../../engine/store/blog.ts'
 import { query, withPostgres } from './postgres.ts'

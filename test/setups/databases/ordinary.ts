@@ -1,9 +1,9 @@
 /** PostgreSQL databases owned by an ordinary role, to which policies apply, unlike the superuser of other tests. */
 import { randomBytes } from 'node:crypto'
-import type { Model } from '../../../src/model/model.ts'
 import { rowSecurity } from '../../../src/engine/store/postgres/row-security/policies.ts'
 import { preparePostgres } from '../../../src/engine/store/schema/postgres/migrate.ts'
 import { schemaOf } from '../../../src/engine/store/schema/tables.ts'
+import type { Model } from '../../../src/model/model.ts'
 import { newDatabase, query, serverUrl, type TestDatabase } from './postgres.ts'
 import { ReusedDatabases } from './reused.ts'
 

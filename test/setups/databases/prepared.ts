@@ -1,7 +1,8 @@
 /** PostgreSQL databases with the tables of a model. */
-import type { Model } from '../../../src/model/model.ts'
+
 import { preparePostgres } from '../../../src/engine/store/schema/postgres/migrate.ts'
 import { schemaOf } from '../../../src/engine/store/schema/tables.ts'
+import type { Model } from '../../../src/model/model.ts'
 import { newDatabase, type TestDatabase } from './postgres.ts'
 import { ReusedDatabases } from './reused.ts'
 

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { rmSync } from 'node:fs'
 import { connect } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
-import { freePort } from '../../system/processes/port.ts'
 import { findProgram } from '../../programs.ts'
+import { freePort } from '../../system/processes/port.ts'
 import { newFolder } from './programs.ts'
 
 const startTimeoutMs = 10_000

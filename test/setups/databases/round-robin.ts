@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import type { Cluster } from '../../../src/engine/cluster/cluster.ts'
 import { redisCluster } from '../../../src/engine/cluster/redis-cluster.ts'
-import { followOthers } from '../../../src/server/serve/cluster.ts'
 import type { EventLog, Store } from '../../../src/engine/store/store.ts'
+import { followOthers } from '../../../src/server/serve/cluster.ts'
 import { RedisServer } from './redis.ts'
 
 /** One server per process. */

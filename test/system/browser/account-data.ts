@@ -1,14 +1,14 @@
 /** Data of accounts, written to the database of a service: connected apps, keys, identities and tokens of mailed links. */
 import assert from 'node:assert/strict'
+import type { Records } from '../../../src/base/records.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { createAddresses } from '../../../src/identity/accounts/addresses/addresses.ts'
 import { createIdentities } from '../../../src/identity/accounts/identities.ts'
 import { createTokens } from '../../../src/identity/accounts/link-tokens.ts'
 import { createKey } from '../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import type { Records } from '../../../src/base/records.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
-import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import asking from '../../models/sign-up-fields.ts'
 import type { TestService } from '../../server/serve/service.ts'
 

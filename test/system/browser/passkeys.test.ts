@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
-import { freePort } from '../processes/port.ts'
 import { type TestService, withService } from '../../server/serve/service.ts'
+import { freePort } from '../processes/port.ts'
 import { openBrowser } from './chromium.ts'
 import { addAuthenticator, assertWellFormed, openVisitor, saveScreenshot, type Visitor } from './visitor.ts'
 

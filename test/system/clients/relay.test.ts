@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { portico } from '../processes/command.ts'
 import { adminKey, type Blog, openBlog } from '../../api/transports/blog.ts'
+import { portico } from '../processes/command.ts'
 import { type Client, openClient } from './client.ts'
 
 let client: Client

@@ -3,10 +3,10 @@ import { spawn } from 'node:child_process'
 import { request } from 'node:http'
 import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { withFile } from '../../engine/store/blog.ts'
+import { findProgram } from '../../programs.ts'
 import { freePort } from '../processes/port.ts'
 import { type Process, startProcess } from '../processes/portico.ts'
-import { findProgram } from '../../programs.ts'
-import { withFile } from '../../engine/store/blog.ts'
 
 const file = resolve(import.meta.dirname, '../../../deploy/haproxy.cfg')
 export const key = 'k'.repeat(32)

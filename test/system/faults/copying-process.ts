@@ -3,8 +3,8 @@
  * killed.
  */
 import { writeSync } from 'node:fs'
-import { isPostgres } from '../../../src/server/config/database.ts'
 import { copyDatabase, type DatabaseLocation } from '../../../src/engine/store/copy/copy.ts'
+import { isPostgres } from '../../../src/server/config/database.ts'
 import { before } from './migration-models.ts'
 
 const [from, to] = process.argv

@@ -4,8 +4,8 @@ import { readFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { type Process, startProcess } from '../processes/portico.ts'
 import { withFile } from '../../engine/store/blog.ts'
+import { type Process, startProcess } from '../processes/portico.ts'
 import { strace } from './trace.ts'
 
 const key = 'k'.repeat(32)

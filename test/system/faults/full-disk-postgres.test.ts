@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import type { ApiError } from '../../../src/base/errors.ts'
 import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
+import { blog, Client } from '../../engine/store/blog.ts'
 import { query } from '../../setups/databases/postgres.ts'
 import { PostgresServer } from '../../setups/databases/postgres-server.ts'
-import { blog, Client } from '../../engine/store/blog.ts'
 
 /** Room for an empty database and a few megabytes. */
 const diskMegabytes = 24

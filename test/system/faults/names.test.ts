@@ -6,8 +6,8 @@ import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { backUp } from '../../../src/engine/store/sqlite/file/backup.ts'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
-import { bin, blog as example } from '../processes/command.ts'
 import { blog, withFile } from '../../engine/store/blog.ts'
+import { bin, blog as example } from '../processes/command.ts'
 import { parseTrace, type SystemCall, strace } from './trace.ts'
 
 const calls =

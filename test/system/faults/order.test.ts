@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type Process, startProcess } from '../processes/portico.ts'
 import { withFile } from '../../engine/store/blog.ts'
+import { type Process, startProcess } from '../processes/portico.ts'
 import { checkDurability, type DurabilityResult, isAcknowledgement, parseTrace, strace } from './trace.ts'
 
 const key = 'k'.repeat(32)

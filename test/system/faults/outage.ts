@@ -4,12 +4,12 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
 import { generateKey } from '../../../src/identity/keys/key.ts'
+import { client } from '../../api/transports/service.ts'
 import { query } from '../../setups/databases/postgres.ts'
 import { PostgresServer } from '../../setups/databases/postgres-server.ts'
 import { RedisServer } from '../../setups/databases/redis.ts'
-import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 import { secretKey } from '../../setups/postgres.ts'
-import { client } from '../../api/transports/service.ts'
+import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 
 const writerCount = 8
 const progressTimeoutMs = 60_000

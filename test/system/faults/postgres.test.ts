@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { query } from '../../setups/databases/postgres.ts'
-import { call } from '../../server/serve/service.ts'
 import { until } from '../../api/transports/service.ts'
+import { call } from '../../server/serve/service.ts'
+import { query } from '../../setups/databases/postgres.ts'
 import { type Outage, subscribeToPosts, Writers, withOutage } from './outage.ts'
 
 /** Statuses that a write may get while the database fails. */

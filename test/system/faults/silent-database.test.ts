@@ -5,10 +5,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../src/base/errors.ts'
 import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
+import { blog, Client } from '../../engine/store/blog.ts'
 import { query, withPostgres } from '../../setups/databases/postgres.ts'
 import { PostgresServer } from '../../setups/databases/postgres-server.ts'
 import { openProxy } from '../../setups/databases/proxy.ts'
-import { blog, Client } from '../../engine/store/blog.ts'
 
 test('with a silent database, reads, writes and readiness checks are a 503 within seconds', () =>
   withPostgres(async direct => {

@@ -5,8 +5,8 @@ import { copyFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
-import { bin, blog as example } from '../processes/command.ts'
 import { blog, withFile } from '../../engine/store/blog.ts'
+import { bin, blog as example } from '../processes/command.ts'
 import { strace } from './trace.ts'
 
 /** `portico migrate --apply` to another model, while syncs of the log fail. */

@@ -4,10 +4,9 @@ import { hash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { loadKeys } from '../../../src/identity/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
-import { recordsOfOtherProcess } from '../../identity/encryption/other-process.ts'
 import { Browser, type Departure, type Page } from '../../identity/conformance/browser.ts'
 import {
   authorizationUrl,
@@ -21,6 +20,7 @@ import {
   redirectUri,
   withFixture,
 } from '../../identity/conformance/server.ts'
+import { recordsOfOtherProcess } from '../../identity/encryption/other-process.ts'
 import blog from '../../models/blog.ts'
 
 type Secrets = Map<string, string>

@@ -1,15 +1,15 @@
 /** The rows of the matrix, and a connection that reads all of them without the service. */
 import { isDeepStrictEqual } from 'node:util'
+import { system } from '../../../src/base/principal.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import type { Run } from '../../../src/engine/plan/run.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import type { Run } from '../../../src/engine/plan/run.ts'
-import { system } from '../../../src/base/principal.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
 import { dumpCollection } from '../../api/contract/rest/harness.ts'
-import rich from '../../models/rich.ts'
 import type { Data, Row } from '../../engine/plan/reference.ts'
+import rich from '../../models/rich.ts'
 import type { Deployment } from '../../setups/setup.ts'
 
 export const model: Model = checkModel(rich)

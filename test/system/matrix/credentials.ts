@@ -1,7 +1,6 @@
 /** Every kind of credential, in every combination of user and scopes, with the expected principal. */
 import assert from 'node:assert/strict'
 import { anonymous, app as ofApp, type Principal, user } from '../../../src/base/principal.ts'
-import { sameOrigin, signedInCookie } from '../../identity/own-page.ts'
 import {
   type App,
   clientCredentials,
@@ -10,6 +9,7 @@ import {
   type Person,
   post,
 } from '../../identity/conformance/server.ts'
+import { sameOrigin, signedInCookie } from '../../identity/own-page.ts'
 import { model } from './context.ts'
 
 export interface Credential {

@@ -11,9 +11,9 @@ import {
   isRequiredArgument,
 } from 'graphql'
 import { createEngine } from '../../../src/api/graphql/execute/create-engine.ts'
+import type { Plan, WriteShape } from '../../../src/engine/plan/plan.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Collection } from '../../../src/model/model.ts'
-import type { Plan, WriteShape } from '../../../src/engine/plan/plan.ts'
 import { naiveReply } from '../../api/graphql/naive.ts'
 import { type Data, writeReference } from '../../engine/plan/reference.ts'
 import { type Context, equalData, model } from './context.ts'

@@ -1,12 +1,12 @@
 /** Every operation of the OpenAPI document, as requests with plans for the reference. */
 
 import assert from 'node:assert/strict'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Collection, Field } from '../../../src/model/model.ts'
+import { openapi } from '../../../src/api/rest/openapi/document.ts'
+import type { Principal } from '../../../src/base/principal.ts'
 import { orderById } from '../../../src/engine/plan/order.ts'
 import type { Plan, ReadShape, WriteShape } from '../../../src/engine/plan/plan.ts'
-import type { Principal } from '../../../src/base/principal.ts'
-import { openapi } from '../../../src/api/rest/openapi/document.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
+import type { Collection, Field } from '../../../src/model/model.ts'
 import { type Data, Evaluation as Reference, type Row } from '../../engine/plan/reference.ts'
 import { model, type Values } from './context.ts'
 

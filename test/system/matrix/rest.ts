@@ -1,9 +1,9 @@
 /** Sends the requests of every operation with a credential, and compares the responses with the reference. */
 import assert from 'node:assert/strict'
 import { catalogue, type ErrorCode } from '../../../src/base/errors.ts'
-import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Plan, ReadShape, WriteShape } from '../../../src/engine/plan/plan.ts'
 import type { Principal } from '../../../src/base/principal.ts'
+import type { Plan, ReadShape, WriteShape } from '../../../src/engine/plan/plan.ts'
+import type { JsonValue } from '../../../src/model/fields/type.ts'
 import {
   type Data,
   maySee,

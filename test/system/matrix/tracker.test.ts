@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Collection } from '../../../src/model/model.ts'
 import { testService } from '../../../src/testing.ts'
+import tracker from '../../models/tracker.ts'
 import { newOrdinaryDatabase } from '../../setups/databases/ordinary.ts'
 import { newDatabase } from '../../setups/databases/postgres.ts'
-import tracker from '../../models/tracker.ts'
 import {
   bodyOf,
   changes,

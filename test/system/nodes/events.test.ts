@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../api/transports/service.ts'
 import { chosen } from '../../chosen.ts'
 import { withFixture } from '../../identity/conformance/server.ts'
 import blog from '../../models/blog.ts'
 import { rowSecurityNodes } from '../../setups/postgres.ts'
 import { nodeSetups } from '../../setups/setups.ts'
-import { until } from '../../api/transports/service.ts'
 import { assertAllReceived, subscribe, untilAllListen, write } from './subscribers.ts'
 
 const postsPerWriter = 40

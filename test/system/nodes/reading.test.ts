@@ -5,12 +5,12 @@ import { randomInt } from 'node:crypto'
 import { suite, test } from 'node:test'
 import { chosen } from '../../chosen.ts'
 import { type Fixture, sharedFixtures, withFixture } from '../../identity/conformance/server.ts'
-import { isWhole } from '../matrix/service.ts'
 import blog from '../../models/blog.ts'
 import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
 import { rowSecurityNodes } from '../../setups/postgres.ts'
 import { replicatedNodes } from '../../setups/replicated.ts'
 import { nodeSetups } from '../../setups/setups.ts'
+import { isWhole } from '../matrix/service.ts'
 
 const rounds = isWhole ? 60 : 30
 const writerCount = 4

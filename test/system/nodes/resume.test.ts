@@ -3,12 +3,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { until } from '../../api/transports/service.ts'
 import { chosen } from '../../chosen.ts'
 import { withFixture } from '../../identity/conformance/server.ts'
 import blog from '../../models/blog.ts'
 import { postgresNodes } from '../../setups/postgres.ts'
 import { sqlite, sqliteNodes } from '../../setups/sqlite.ts'
-import { until } from '../../api/transports/service.ts'
 import { type ReceivedPost, ResumingListener } from './resuming.ts'
 import { write } from './subscribers.ts'
 

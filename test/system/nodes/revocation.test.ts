@@ -1,7 +1,6 @@
 /** A credential revoked on one node is refused by all, and its open connections are closed. */
 import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
-import { postJson, sameOrigin, signedInCookie } from '../../identity/own-page.ts'
 import type { Browser } from '../../identity/conformance/browser.ts'
 import {
   type App,
@@ -12,6 +11,7 @@ import {
   post,
   sharedFixtures,
 } from '../../identity/conformance/server.ts'
+import { postJson, sameOrigin, signedInCookie } from '../../identity/own-page.ts'
 import { call } from '../../server/serve/service.ts'
 import { nodeSetups } from '../../setups/setups.ts'
 import { endWithinSecond } from '../../within-second.ts'

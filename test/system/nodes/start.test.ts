@@ -1,8 +1,8 @@
 /** Three nodes that start at once on an empty database initialize it only once. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { checkModel } from '../../../src/model/check/check.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
 import { dumpCollection } from '../../api/contract/rest/harness.ts'
 import blog from '../../models/blog.ts'

@@ -1,8 +1,8 @@
 /** Subscribers to new posts over WebSockets. */
 import assert from 'node:assert/strict'
 import { setTimeout as wait } from 'node:timers/promises'
-import { call } from '../../server/serve/service.ts'
 import { client } from '../../api/transports/service.ts'
+import { call } from '../../server/serve/service.ts'
 
 export interface Subscriber {
   readonly faults: unknown[]

@@ -8,10 +8,10 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { generateKey } from '../../../src/identity/keys/key.ts'
 import type { GivenSettings } from '../../../src/server/config/config.ts'
 import { serve } from '../../../src/server/serve/serve.ts'
-import { newDatabase } from '../../setups/databases/postgres.ts'
-import { RedisServer } from '../../setups/databases/redis.ts'
 import blog from '../../models/blog.ts'
 import { call } from '../../server/serve/service.ts'
+import { newDatabase } from '../../setups/databases/postgres.ts'
+import { RedisServer } from '../../setups/databases/redis.ts'
 
 interface Backend {
   readonly settings: GivenSettings

@@ -1,9 +1,9 @@
 /** Two nodes on PostgreSQL: a write at either is sent to the webhook. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { call } from '../../server/serve/service.ts'
 import { withPostgres } from '../../setups/databases/postgres.ts'
 import { check, titlesOf, until, within } from '../nodes/webhooks.ts'
-import { call } from '../../server/serve/service.ts'
 
 test('a webhook gets the events of two nodes, signed and once', () =>
   withPostgres(url =>

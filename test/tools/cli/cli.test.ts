@@ -4,12 +4,17 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { configurationPage } from '../../../src/server/config/pages.ts'
 import { expiry } from '../../../src/tools/cli/commands/keys.ts'
 import { table } from '../../../src/tools/cli/table.ts'
-import { configurationPage } from '../../../src/server/config/pages.ts'
-import { bin, type CommandResult, portico as command, type Environment } from '../../system/processes/command.ts'
-import { startProcess } from '../../system/processes/portico.ts'
 import { call } from '../../server/serve/service.ts'
+import {
+  bin,
+  type CommandResult,
+  portico as command,
+  type Environment,
+} from '../../system/processes/command.ts'
+import { startProcess } from '../../system/processes/portico.ts'
 
 let folder = ''
 

@@ -4,9 +4,9 @@ import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
 import { bin } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
-import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
 
 const index = resolve(import.meta.dirname, '../../../src/index.ts')
 

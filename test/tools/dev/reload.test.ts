@@ -8,9 +8,9 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
+import { until } from '../../api/transports/service.ts'
 import { withPostgres } from '../../setups/databases/postgres.ts'
 import { portico } from '../../system/processes/command.ts'
-import { until } from '../../api/transports/service.ts'
 import { type Development, withDevelopment } from './process.ts'
 
 const withField = (name: string) =>

@@ -1,8 +1,9 @@
 /** The collections that the writes of a mutation change, and those that they read to return their values. */
-import { collectionsReadBy } from '../../../model/computed/fields.ts'
-import type { Collection, Model } from '../../../model/model.ts'
+
 import type { Filter, Selected } from '../../../engine/plan/plan.ts'
 import type { CollectionUses } from '../../../engine/plan/transaction.ts'
+import { collectionsReadBy } from '../../../model/computed/fields.ts'
+import type { Collection, Model } from '../../../model/model.ts'
 import type { WriteStep } from '../plan/variant.ts'
 
 export function usesOf(

@@ -4,8 +4,8 @@
  */
 import type { GraphQLFormattedError } from 'graphql'
 import { ApiError, catalogue } from '../../../base/errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Refusal } from '../../../engine/plan/guarded.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import { placeOf, type ReplyField } from '../plan/reply-fields.ts'
 import { executed } from '../response.ts'

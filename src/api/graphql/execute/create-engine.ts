@@ -1,9 +1,10 @@
 /** Creates the engine of a model. */
-import { createEventViews } from '../../events/show-event.ts'
+
 import { type OperationParts, operationParts } from '../../../engine/logic/operations/call.ts'
-import type { Model } from '../../../model/model.ts'
 import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
 import type { CreateHooks, Run } from '../../../engine/plan/run.ts'
+import type { Model } from '../../../model/model.ts'
+import { createEventViews } from '../../events/show-event.ts'
 import { type CachedOperation, createPrepare } from '../documents/prepared-documents.ts'
 import type { Engine } from '../engine.ts'
 import { defaultDocumentLimits, type Limits } from '../limits/document-limits.ts'

@@ -1,8 +1,9 @@
 /** A root field that is a query of the model. It reads one snapshot. */
+
+import type { Principal } from '../../../base/principal.ts'
 import type { OperationParts } from '../../../engine/logic/operations/call.ts'
 import type { AnswerBound } from '../../../engine/plan/answer-bound.ts'
 import type { Run } from '../../../engine/plan/run.ts'
-import type { Principal } from '../../../base/principal.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep } from '../plan/variant.ts'
 import { prepareLogic } from './prepare-logic.ts'

@@ -1,7 +1,7 @@
 /** A mutation to execute, and the completion of its fields. */
 import type { GraphQLFormattedError } from 'graphql'
-import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
 import type { Principal } from '../../../base/principal.ts'
+import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
 import type { ExecutionContext } from '../engine.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep, MutationVariant, WriteStep } from '../plan/variant.ts'

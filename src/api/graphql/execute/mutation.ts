@@ -3,11 +3,11 @@
  * With `@atomic` or an `Idempotency-Key`, all fields share one transaction.
  */
 import type { GraphQLFormattedError } from 'graphql'
+import type { Principal } from '../../../base/principal.ts'
 import type { WriteAnswer } from '../../../engine/plan/answer.ts'
 import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
 import { writeStep, writeWith } from '../../../engine/plan/run.ts'
 import type { ProgramSteps } from '../../../engine/plan/transaction.ts'
-import type { Principal } from '../../../base/principal.ts'
 import type { Executed, ExecutionContext } from '../engine.ts'
 import type { LogicStep, WriteStep } from '../plan/variant.ts'
 import { executed } from '../response.ts'

@@ -1,13 +1,18 @@
 /** A root field that is an action or a query of the model → the steps of its transaction, and the field's value. */
+
+import type { Principal } from '../../../base/principal.ts'
 import { admitOperation } from '../../../engine/logic/operations/access.ts'
-import { type OperationParts, type OperationResult, qualifiedName } from '../../../engine/logic/operations/call.ts'
+import {
+  type OperationParts,
+  type OperationResult,
+  qualifiedName,
+} from '../../../engine/logic/operations/call.ts'
 import { checkedInput, inputShape, outputShape } from '../../../engine/logic/operations/input.ts'
 import { operationSteps } from '../../../engine/logic/operations/operation.ts'
-import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../../engine/plan/answer.ts'
 import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
 import type { AsyncSteps, ProgramSteps } from '../../../engine/plan/transaction.ts'
-import type { Principal } from '../../../base/principal.ts'
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep } from '../plan/variant.ts'
 import { graphqlValues } from './graphql-values.ts'

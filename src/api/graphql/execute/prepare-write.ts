@@ -2,10 +2,8 @@
 
 import { type Awaitable, then } from '../../../base/awaitable.ts'
 import { ApiError, type FieldFault } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { OperationParts } from '../../../engine/logic/operations/call.ts'
-import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
-import type { Collection, Model } from '../../../model/model.ts'
-import { bodyValidator } from '../../../model/validate.ts'
 import type { WriteAnswer } from '../../../engine/plan/answer.ts'
 import { admit } from '../../../engine/plan/guard/guard.ts'
 import type {
@@ -18,7 +16,9 @@ import type {
   WriteShape,
 } from '../../../engine/plan/plan.ts'
 import { type CreateHooks, type Creation, emptyCreation, type Run } from '../../../engine/plan/run.ts'
-import type { Principal } from '../../../base/principal.ts'
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
+import type { Collection, Model } from '../../../model/model.ts'
+import { bodyValidator } from '../../../model/validate.ts'
 import { readInput, type Variables } from '../plan/input.ts'
 import { revealedKey } from '../plan/reply-fields.ts'
 import type { WriteStep } from '../plan/variant.ts'

@@ -1,8 +1,9 @@
 /** The cost of a list for rows that the database must scan because no index leads to the matches. */
-import { countRelatedLists } from '../../../model/computed/fields.ts'
-import type { Collection, Model } from '../../../model/model.ts'
+
 import type { Filter, SelectedList } from '../../../engine/plan/plan.ts'
 import { mayScan, startsAnIndex } from '../../../engine/plan/scans.ts'
+import { countRelatedLists } from '../../../model/computed/fields.ts'
+import type { Collection, Model } from '../../../model/model.ts'
 
 /** Points for a list of a whole collection. */
 export const collectionScanCost = 50

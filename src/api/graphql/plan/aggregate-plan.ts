@@ -1,6 +1,5 @@
 /** An aggregate field → its groups and aggregates: those that are selected, and those that it is ordered by. */
 import { type GraphQLObjectType, getNamedType, isObjectType } from 'graphql'
-import type { Collection } from '../../../model/model.ts'
 import {
   type Aggregation,
   fieldMeasures,
@@ -12,6 +11,7 @@ import {
   type SelectedAggregate,
 } from '../../../engine/plan/plan.ts'
 import { mayScan } from '../../../engine/plan/scans.ts'
+import type { Collection } from '../../../model/model.ts'
 import { badRequest } from '../bad-request.ts'
 import { collectionScanCost } from '../limits/scan-cost.ts'
 import type { AggregateFields, AggregateOrder } from '../schema/aggregate-types.ts'

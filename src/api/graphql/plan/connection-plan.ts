@@ -3,12 +3,12 @@
  * contains, to learn whether more follow. It reads pages from the end in the opposite order.
  */
 import { type FieldNode, type GraphQLObjectType, getNamedType, isObjectType } from 'graphql'
-import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Collection } from '../../../model/model.ts'
 import { type Cursors, cursorsOf } from '../../../engine/plan/cursor.ts'
 import { reversed } from '../../../engine/plan/order.ts'
 import type { Param, Selected } from '../../../engine/plan/plan.ts'
 import { isByRank } from '../../../engine/plan/rank.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Collection } from '../../../model/model.ts'
 import { badRequest } from '../bad-request.ts'
 import { scanCost } from '../limits/scan-cost.ts'
 import { defaultListLimit } from '../schema/parts.ts'

@@ -1,10 +1,11 @@
 /** Filter inputs → filters of the plan, order inputs → sort keys. */
-import { isStorable } from '../../../model/fields/textual.ts'
-import type { FilterOperator, JsonValue } from '../../../model/fields/type.ts'
-import type { Collection, Field, Relation } from '../../../model/model.ts'
+
 import { allOf, type Filter, maxListedValues, type Sort } from '../../../engine/plan/plan.ts'
 import { takesText } from '../../../engine/plan/text-match.ts'
 import { containedFault } from '../../../engine/plan/text-search.ts'
+import { isStorable } from '../../../model/fields/textual.ts'
+import type { FilterOperator, JsonValue } from '../../../model/fields/type.ts'
+import type { Collection, Field, Relation } from '../../../model/model.ts'
 import { badRequest } from '../bad-request.ts'
 import { operatorName } from '../schema/leaf-types.ts'
 import type { Input, Variables } from './input.ts'

@@ -1,10 +1,11 @@
 /** A list field → which rows the plan reads, and in which order. */
-import type { Collection } from '../../../model/model.ts'
+
 import { cursorsOf } from '../../../engine/plan/cursor.ts'
 import { type TotalOrder, totalOrder } from '../../../engine/plan/order.ts'
 import type { Param, Selected, SelectedList } from '../../../engine/plan/plan.ts'
 import { rankFault } from '../../../engine/plan/rank.ts'
 import { searchFault } from '../../../engine/plan/text-search.ts'
+import type { Collection } from '../../../model/model.ts'
 import { badRequest } from '../bad-request.ts'
 import { scanCost } from '../limits/scan-cost.ts'
 import { argumentsOf, type FieldRequest, replyFieldBase } from './field-request.ts'

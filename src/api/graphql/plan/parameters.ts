@@ -1,8 +1,8 @@
 /** The parameters of a plan, and how they are read from the variables of a request. */
 import { GraphQLError, type ValueNode } from 'graphql'
 import { ApiError } from '../../../base/errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Param } from '../../../engine/plan/plan.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
 import { badRequest } from '../bad-request.ts'
 import type { Input, Variables } from './input.ts'
 

@@ -1,7 +1,7 @@
 /** The context in which one variant of an operation is planned. */
 import type { FieldNode } from 'graphql'
-import type { Collection } from '../../../model/model.ts'
 import type { Selected } from '../../../engine/plan/plan.ts'
+import type { Collection } from '../../../model/model.ts'
 import type { Fragments } from '../documents/fragments.ts'
 import type { ModelSchema } from '../schema/schema.ts'
 import type { Variables } from './input.ts'

@@ -1,7 +1,8 @@
 /** A query → one composite plan, and where each field of the reply comes from. */
+
+import type { Param, Root } from '../../../engine/plan/plan.ts'
 import { idOf } from '../../../model/fields/integer.ts'
 import type { Collection, Query } from '../../../model/model.ts'
-import type { Param, Root } from '../../../engine/plan/plan.ts'
 import { badRequest } from '../bad-request.ts'
 import { idOfNode, typeOfNode } from '../schema/node-id.ts'
 import { planLogic } from './action-plan.ts'

@@ -1,7 +1,8 @@
 /** The selection of one object → what the plan selects, the fields of the reply, and the cost. */
+
+import type { FieldForm, Selected, SelectedList } from '../../../engine/plan/plan.ts'
 import { countRelatedLists, isComputed } from '../../../model/computed/fields.ts'
 import type { Collection, Field, ManyToMany, ToMany } from '../../../model/model.ts'
-import type { FieldForm, Selected, SelectedList } from '../../../engine/plan/plan.ts'
 import type { Member } from '../schema/directory.ts'
 import { nodePrefix } from '../schema/node-id.ts'
 import { defaultListLimit } from '../schema/parts.ts'

@@ -1,8 +1,9 @@
 /** A subscription → the plan that reads the item of one event, and where each field of the reply comes from. */
-import { eventNumber } from '../../events/resume.ts'
-import type { Collection, EmittedEvent } from '../../../model/model.ts'
+
 import type { ItemRoot, LoggedRow, Param } from '../../../engine/plan/plan.ts'
 import { selected } from '../../../engine/plan/system-plans.ts'
+import type { Collection, EmittedEvent } from '../../../model/model.ts'
+import { eventNumber } from '../../events/resume.ts'
 import { badRequest } from '../bad-request.ts'
 import { camelCase } from '../schema/names.ts'
 import {

@@ -1,6 +1,7 @@
 /** One operation, planned for variables of one structure. */
-import type { Action, Collection, Query } from '../../../model/model.ts'
+
 import type { CompositeShape, ItemRoot, LoggedRow, Param, Selected } from '../../../engine/plan/plan.ts'
+import type { Action, Collection, Query } from '../../../model/model.ts'
 import type { SubscriptionField } from '../schema/directory.ts'
 import type { Input, Variables } from './input.ts'
 import type { Cost, Getter } from './parameters.ts'

@@ -8,7 +8,6 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql'
-import type { Collection, Field } from '../../../model/model.ts'
 import {
   type FieldMeasure,
   fieldMeasures,
@@ -16,6 +15,7 @@ import {
   type Measure,
   maxGroupKeys,
 } from '../../../engine/plan/plan.ts'
+import type { Collection, Field } from '../../../model/model.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, orderName, type TypeNames, typeName } from './names.ts'
 import { type Arguments, nonNull, type SchemaField, visibleFields } from './parts.ts'

@@ -11,9 +11,9 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql'
+import { maxSearchCharacters, maxSearchTerms } from '../../../engine/plan/text-search.ts'
 import { revealedSecrets } from '../../../model/builtin/revealed.ts'
 import type { Collection, Field, Model, Relation } from '../../../model/model.ts'
-import { maxSearchCharacters, maxSearchTerms } from '../../../engine/plan/text-search.ts'
 import type { Member } from './directory.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { orderType, pageInfoType } from './list-types.ts'

@@ -12,10 +12,10 @@ import {
   GraphQLNonNull,
   GraphQLString,
 } from 'graphql'
+import { maxSearchCharacters } from '../../../engine/plan/text-search.ts'
 import type { GraphqlEnum } from '../../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
-import { maxSearchCharacters } from '../../../engine/plan/text-search.ts'
 import { camelCase, pascalCase, type TypeNames, typeName } from './names.ts'
 import { scalarFor } from './scalars.ts'
 

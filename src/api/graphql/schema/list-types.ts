@@ -1,7 +1,7 @@
 /** The types that order lists, and that describe their pages. */
 import { GraphQLBoolean, GraphQLEnumType, GraphQLObjectType, GraphQLString } from 'graphql'
-import type { Collection } from '../../../model/model.ts'
 import { rankKey } from '../../../engine/plan/rank.ts'
+import type { Collection } from '../../../model/model.ts'
 import { orderName, typeName } from './names.ts'
 import { deprecationText, nonNull, visibleFields } from './parts.ts'
 

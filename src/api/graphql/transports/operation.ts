@@ -1,8 +1,8 @@
 /** Prepares the operation of a request, for every transport: document, limits, variables, budget. */
 
 import { type Awaitable, then } from '../../../base/awaitable.ts'
-import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Documents } from '../documents/stored-documents.ts'
 import type {
   BoundOperation,

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { CloseCode } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
 import { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type {
   ConnectedClient,
   CredentialHeaders,
@@ -10,7 +11,6 @@ import type {
   Identify,
 } from '../../events/credential-monitor.ts'
 import type { ConnectionQuota, Release } from '../../events/quota.ts'
-import type { Principal } from '../../../base/principal.ts'
 import { closeCodeOf, reasonBytes, tryAgainLater } from './websocket-close.ts'
 import {
   ackMessage,

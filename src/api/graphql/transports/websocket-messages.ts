@@ -1,8 +1,8 @@
 /** The messages of `graphql-transport-ws`, from and to clients. */
 
 import { ApiError } from '../../../base/errors.ts'
-import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import { isObject, parseJson } from '../../../base/json.ts'
+import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 
 const maxIdCharacters = 128
 

@@ -1,9 +1,9 @@
 /** The operations that run on one WebSocket connection. */
 
 import { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Subscription } from '../../events/hub.ts'
-import type { Principal } from '../../../base/principal.ts'
 import type { BoundOperation } from '../engine.ts'
 import { parseRequest } from '../request.ts'
 import { toRequestError } from '../request-error.ts'

@@ -1,11 +1,16 @@
 /** The interfaces of actions, built-in or of the model, as transactions; and of subresources. */
 
 import type { Awaitable } from '../../../base/awaitable.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { OperationResult } from '../../../engine/logic/operations/call.ts'
 import type { InputValues } from '../../../engine/logic/operations/input.ts'
+import type {
+  AsyncSteps,
+  CollectionUses,
+  ProgramSteps,
+  RecordChange,
+} from '../../../engine/plan/transaction.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { AsyncSteps, CollectionUses, ProgramSteps, RecordChange } from '../../../engine/plan/transaction.ts'
-import type { Principal } from '../../../base/principal.ts'
 
 /** The result of an action, and the secrets that only this response contains. */
 export interface ActionResult {

@@ -1,10 +1,10 @@
 /** Who may use actions, subresources and nested items at all. */
 import { ApiError } from '../../../base/errors.ts'
+import { type AccessClass, isAnonymous, type Principal } from '../../../base/principal.ts'
 import { admitOperation } from '../../../engine/logic/operations/access.ts'
+import { admit, staticRule } from '../../../engine/plan/guard/guard.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { nobodyRule, type Rule } from '../../../model/rule/rule.ts'
-import { admit, staticRule } from '../../../engine/plan/guard/guard.ts'
-import { type AccessClass, isAnonymous, type Principal } from '../../../base/principal.ts'
 import { collectionsAlong } from '../operations.ts'
 import {
   type ActionRoute,

@@ -8,11 +8,11 @@ import {
   type InputValues,
   isInputOptional,
 } from '../../../engine/logic/operations/input.ts'
+import { quoted } from '../../../engine/plan/names.ts'
 import type { BuiltinAction } from '../../../model/builtin/actions.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field, Operation } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
-import { quoted } from '../../../engine/plan/names.ts'
 import { readBody } from '../body.ts'
 import { parseId } from '../path-id.ts'
 import { describeSchema } from '../query/filter.ts'

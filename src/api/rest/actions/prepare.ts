@@ -1,13 +1,17 @@
 /** Actions of the model as transactions. */
 
+import { type Principal, withoutScopes } from '../../../base/principal.ts'
 import type { ShownItem } from '../../../engine/idempotency/idempotency.ts'
-import { type OperationCall, type OperationParts, qualifiedName } from '../../../engine/logic/operations/call.ts'
+import {
+  type OperationCall,
+  type OperationParts,
+  qualifiedName,
+} from '../../../engine/logic/operations/call.ts'
 import type { InputValues } from '../../../engine/logic/operations/input.ts'
 import { operationSteps, readItemText } from '../../../engine/logic/operations/operation.ts'
-import type { Operation } from '../../../model/model.ts'
 import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
 import type { ProgramSteps } from '../../../engine/plan/transaction.ts'
-import { type Principal, withoutScopes } from '../../../base/principal.ts'
+import type { Operation } from '../../../model/model.ts'
 import { idBody } from '../write.ts'
 import type { PreparedAction } from './action.ts'
 

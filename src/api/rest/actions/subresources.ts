@@ -1,8 +1,8 @@
 /** Reads and ends subresources: the sessions and grants of an account. */
 import type { Call, Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
-import type { KeyedAttempt } from '../../../engine/idempotency/idempotency.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { KeyedAttempt } from '../../../engine/idempotency/idempotency.ts'
 import { makePresentation } from '../reply/headers.ts'
 import type { PreparedAction, SubresourceHandler, SubresourceHandlers } from './action.ts'
 import { admitSubresource } from './admission.ts'

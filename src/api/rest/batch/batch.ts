@@ -2,7 +2,13 @@
 
 import { type Awaitable, then } from '../../../base/awaitable.ts'
 import type { Call, Reply } from '../../../base/call.ts'
-import { type KeyedAttempt, KeyTaken, type Replayable, type ShownItem } from '../../../engine/idempotency/idempotency.ts'
+import type { Principal } from '../../../base/principal.ts'
+import {
+  type KeyedAttempt,
+  KeyTaken,
+  type Replayable,
+  type ShownItem,
+} from '../../../engine/idempotency/idempotency.ts'
 import { qualifiedName } from '../../../engine/logic/operations/call.ts'
 import type { WriteAnswer } from '../../../engine/plan/answer.ts'
 import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
@@ -13,7 +19,6 @@ import type {
   ProgramSteps,
   StepAnswer,
 } from '../../../engine/plan/transaction.ts'
-import type { Principal } from '../../../base/principal.ts'
 import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
 import { parseQuery, unknownParameter } from '../query/query-string.ts'

@@ -2,12 +2,12 @@
 
 import type { Call, Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { OperationLimits } from '../../../engine/logic/operations/call.ts'
 import type { ItemAnswer, ListAnswer, WriteAnswer } from '../../../engine/plan/answer.ts'
 import { requirePlain } from '../../../engine/plan/plain-writes.ts'
 import { includedLimit } from '../../../engine/plan/plan.ts'
 import type { ProgramPlan, StepAnswer } from '../../../engine/plan/transaction.ts'
-import type { Principal } from '../../../base/principal.ts'
 import { type ActionServices, type PreparedRequest, preparedRequest } from '../actions/answer.ts'
 import { isOperation, type OperationRoute, type QueryRoute } from '../actions/routes.ts'
 import { admitTo, noUser, operationOf, refuseMethod } from '../admission.ts'

@@ -1,9 +1,9 @@
 /** The services that pages and streams of events use. */
 import type { Call } from '../../../base/call.ts'
+import type { Principal } from '../../../base/principal.ts'
+import type { ChangeFeed } from '../../../engine/plan/change-feed.ts'
 import type { CredentialHeaders } from '../../events/credential-monitor.ts'
 import type { Events } from '../../events/events.ts'
-import type { ChangeFeed } from '../../../engine/plan/change-feed.ts'
-import type { Principal } from '../../../base/principal.ts'
 
 /** The connection of a listening caller. */
 export interface EventClient {

@@ -1,13 +1,13 @@
 /** Events as server-sent events. */
 import type { Reply } from '../../../base/call.ts'
 import type { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
 import type { EventReply } from '../../events/event-reply.ts'
 import { commentBlock, EventStream } from '../../events/event-stream.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { Release } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
-import type { Principal } from '../../../base/principal.ts'
 import { isResync, positionBlock, resyncBlock, streamHeaders } from './form.ts'
 import type { EventClient, EventRouteParts } from './parts.ts'
 

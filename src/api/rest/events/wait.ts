@@ -1,10 +1,11 @@
 /** Long polling: the reply waits for the first event that the caller may see. */
+
+import type { Principal } from '../../../base/principal.ts'
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
 import type { EventReply } from '../../events/event-reply.ts'
 import type { Subscription } from '../../events/hub.ts'
 import type { LogPage } from '../../events/log-page.ts'
 import type { SubscriptionRequest } from '../../events/subscriber.ts'
-import type { Principal } from '../../../base/principal.ts'
 import type { EventClient, EventRouteParts } from './parts.ts'
 
 export interface Wait {

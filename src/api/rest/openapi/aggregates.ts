@@ -1,8 +1,9 @@
 /** Aggregates in the OpenAPI document: one schema and one set of parameters for all collections. */
-import type { JsonSchema } from '../../../model/fields/type.ts'
-import type { Collection, ManyToMany, ToMany } from '../../../model/model.ts'
+
 import { measureFault } from '../../../engine/plan/guard/guard.ts'
 import { fieldMeasures, lastPage, maxGroupKeys } from '../../../engine/plan/plan.ts'
+import type { JsonSchema } from '../../../model/fields/type.ts'
+import type { Collection, ManyToMany, ToMany } from '../../../model/model.ts'
 import { maxMeasures } from '../query/aggregate.ts'
 import { maxPerPage } from '../query/list.ts'
 import { referTo, schemaReference } from './components.ts'

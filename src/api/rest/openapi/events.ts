@@ -1,12 +1,12 @@
 /** `GET /api/v1/events` in the OpenAPI document: the path, and a schema for each type of event. */
 
-import { offersEvents } from '../../events/event-request.ts'
 import { changeKinds, eventType, ownTypesOf } from '../../../engine/log/event-types.ts'
 import { collectionOfFields } from '../../../engine/logic/operations/input.ts'
+import type { ChangeKind } from '../../../engine/plan/change-feed.ts'
 import { pascalCase } from '../../../model/check/names.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, EmittedEvent } from '../../../model/model.ts'
-import type { ChangeKind } from '../../../engine/plan/change-feed.ts'
+import { offersEvents } from '../../events/event-request.ts'
 import { defaultLimit, maxLimit, maxWaitSeconds } from '../events/query.ts'
 import { prefix } from '../routes.ts'
 import { type Reference, schemaReference } from './components.ts'

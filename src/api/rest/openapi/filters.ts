@@ -1,10 +1,10 @@
 /** Filters in the OpenAPI document: one object for each collection, whose members become query parameters. */
 import { isDeepStrictEqual } from 'node:util'
-import { pascalCase } from '../../../model/check/names.ts'
+import { takesText } from '../../../engine/plan/text-match.ts'
 import { dependsOnRow } from '../../../model/check/check.ts'
+import { pascalCase } from '../../../model/check/names.ts'
 import type { FilterOperator, JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
-import { takesText } from '../../../engine/plan/text-match.ts'
 import { visibleComputed, visibleFields } from '../operations.ts'
 import { maxAlternatives, writeFilterName } from '../query/filter-name.ts'
 import { maxRelationsDeep } from '../query/related-filters.ts'

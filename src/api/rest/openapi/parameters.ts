@@ -1,9 +1,10 @@
 /** The parameters of the OpenAPI document. */
+
+import { lastPage, maxCounted } from '../../../engine/plan/plan.ts'
+import { maxSearchCharacters, maxSearchTerms } from '../../../engine/plan/text-search.ts'
 import { pascalCase } from '../../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Collection } from '../../../model/model.ts'
-import { lastPage, maxCounted } from '../../../engine/plan/plan.ts'
-import { maxSearchCharacters, maxSearchTerms } from '../../../engine/plan/text-search.ts'
 import { canFollow, visibleFields } from '../operations.ts'
 import { defaultPerPage, maxPerPage } from '../query/list.ts'
 import { type Reference, referTo, schemaReference } from './components.ts'

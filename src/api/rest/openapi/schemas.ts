@@ -1,12 +1,12 @@
 /** The schemas of the OpenAPI document. Request bodies have the schemas that validate them. */
 import { catalogue } from '../../../base/errors.ts'
+import { includedLimit, lastPage, maxListedValues, totalModes } from '../../../engine/plan/plan.ts'
 import { revealedSecrets, sometimesRevealed } from '../../../model/builtin/revealed.ts'
 import { exists } from '../../../model/crud.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, Field, Relation } from '../../../model/model.ts'
 import type { BodyMode } from '../../../model/schemas.ts'
 import { itemSchema, openapiBodySchema, propertySchema } from '../../../model/validate.ts'
-import { includedLimit, lastPage, maxListedValues, totalModes } from '../../../engine/plan/plan.ts'
 import { maxBulkItems } from '../bulk.ts'
 import { canFollow, visibleComputed, visibleFields } from '../operations.ts'
 import { maxPerPage } from '../query/list.ts'

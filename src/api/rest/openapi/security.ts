@@ -1,8 +1,9 @@
 /** Who may call an operation: its description, security requirements and scopes. */
+
+import { anonymous } from '../../../base/principal.ts'
+import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import { staticRule } from '../../../engine/plan/guard/guard.ts'
-import { anonymous } from '../../../base/principal.ts'
 import { inWords } from './rule-text.ts'
 
 /**

@@ -1,5 +1,5 @@
 /** The parameters of an aggregate → a plan. As for lists, the names determine the shape, which is created once. */
-import type { Deprecation, Field } from '../../../model/model.ts'
+
 import { groupFault, measureFault } from '../../../engine/plan/guard/guard.ts'
 import { findField, quoted } from '../../../engine/plan/names.ts'
 import {
@@ -12,6 +12,7 @@ import {
   maxGroupKeys,
   type SelectedAggregate,
 } from '../../../engine/plan/plan.ts'
+import type { Deprecation, Field } from '../../../model/model.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { bindValues, encodeParameter, makeConditions, maxPerPage, parseCount, valueFor } from './list.ts'

@@ -3,12 +3,12 @@
  * that the guard and the store can cache by shape.
  */
 import { Cache, CacheBound } from '../../../base/cache.ts'
-import type { Collection, Deprecation, ManyToMany, Model, Relation, ToMany } from '../../../model/model.ts'
+import type { AccessClass } from '../../../base/principal.ts'
 import { namesFor } from '../../../engine/plan/guard/guard.ts'
 import { fieldNames, type Names } from '../../../engine/plan/names.ts'
 import type { CreateShape, ItemShape, Selected, WriteShape } from '../../../engine/plan/plan.ts'
 import { selected } from '../../../engine/plan/system-plans.ts'
-import type { AccessClass } from '../../../base/principal.ts'
+import type { Collection, Deprecation, ManyToMany, Model, Relation, ToMany } from '../../../model/model.ts'
 import { canFollow } from '../operations.ts'
 import type { Presentation } from '../reply/headers.ts'
 import type { AggregateTemplate, ListTemplate } from './list-template.ts'

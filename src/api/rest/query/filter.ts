@@ -1,14 +1,14 @@
 /** The names and values of filters, `field=value`, `author.name[contains]=value`, `or[1][not][field]=value` → conditions and their arguments. */
 
+import { fieldNames, findField, namedField, quoted } from '../../../engine/plan/names.ts'
+import { maxListedValues } from '../../../engine/plan/plan.ts'
+import { takesText } from '../../../engine/plan/text-match.ts'
+import { containedFault, searchFault, type TextFault } from '../../../engine/plan/text-search.ts'
 import { isStorable } from '../../../model/fields/textual.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import { typeInWords } from '../../../model/json-schema/faults.ts'
 import { formats } from '../../../model/json-schema/formats.ts'
 import type { Field } from '../../../model/model.ts'
-import { fieldNames, findField, namedField, quoted } from '../../../engine/plan/names.ts'
-import { maxListedValues } from '../../../engine/plan/plan.ts'
-import { takesText } from '../../../engine/plan/text-match.ts'
-import { containedFault, searchFault, type TextFault } from '../../../engine/plan/text-search.ts'
 import type { CollectionView } from './collection-view.ts'
 import { type FilterName, parseGrouping, writeFilterName } from './filter-name.ts'
 import type { FilterTemplate } from './list-template.ts'

@@ -1,8 +1,9 @@
 /** Parsed parameters of lists and aggregates, which are cached. */
-import type { FilterOperator, JsonValue } from '../../../model/fields/type.ts'
-import type { Deprecation, Field } from '../../../model/model.ts'
+
 import type { Cursors } from '../../../engine/plan/cursor.ts'
 import type { AggregateShape, ListShape } from '../../../engine/plan/plan.ts'
+import type { FilterOperator, JsonValue } from '../../../model/fields/type.ts'
+import type { Deprecation, Field } from '../../../model/model.ts'
 import type { Presentation } from '../reply/headers.ts'
 
 export interface FilterTemplate {

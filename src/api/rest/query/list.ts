@@ -3,8 +3,7 @@
  * determine the plan's shape. A shape is created once and cached; further queries of the same shape differ only in their
  * arguments.
  */
-import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Field } from '../../../model/model.ts'
+
 import { cursorsOf } from '../../../engine/plan/cursor.ts'
 import { namedField, quoted } from '../../../engine/plan/names.ts'
 import type { Sort } from '../../../engine/plan/order.ts'
@@ -16,6 +15,8 @@ import {
   type TotalMode,
   totalModes,
 } from '../../../engine/plan/plan.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Field } from '../../../model/model.ts'
 import { parseId } from '../path-id.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'

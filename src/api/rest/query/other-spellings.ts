@@ -1,9 +1,9 @@
 /** Parameter spellings of other products → the spelling to use here, for the message of a 400. */
 
+import { namedField } from '../../../engine/plan/names.ts'
 import type { FieldType } from '../../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../../model/fields/type.ts'
 import type { Field } from '../../../model/model.ts'
-import { namedField } from '../../../engine/plan/names.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import { parseGrouping, writeFilterName } from './filter-name.ts'
 

@@ -1,7 +1,7 @@
 /** Parses query strings strictly: `application/x-www-form-urlencoded` with well-formed escapes only. */
 import { ApiError } from '../../../base/errors.ts'
-import { didYouMean } from '../../../model/suggest.ts'
 import { maxQuotedLength, quoted, type Refuse } from '../../../engine/plan/names.ts'
+import { didYouMean } from '../../../model/suggest.ts'
 
 export interface Parameter {
   readonly name: string

@@ -1,7 +1,8 @@
 /** Filters along relations, `author.role=admin`: the path to the field, and the conditions of all paths as one filter. */
-import type { Deprecation, Relation } from '../../../model/model.ts'
+
 import { findRelation, quoted, type Refuse } from '../../../engine/plan/names.ts'
 import { allOf, type Filter, type Param } from '../../../engine/plan/plan.ts'
+import type { Deprecation, Relation } from '../../../model/model.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import type { FilterTemplate } from './list-template.ts'
 import { parameterFault } from './query-string.ts'

@@ -1,8 +1,14 @@
 /** `fields` and `include` → the selection for each item. */
-import type { Deprecation } from '../../../model/model.ts'
+
 import { fieldNames, findField, findRelation, namedField, quoted } from '../../../engine/plan/names.ts'
 import { orderById } from '../../../engine/plan/order.ts'
-import { maxIncludeDepth, type Param, type Selected, type SelectedRelation } from '../../../engine/plan/plan.ts'
+import {
+  maxIncludeDepth,
+  type Param,
+  type Selected,
+  type SelectedRelation,
+} from '../../../engine/plan/plan.ts'
+import type { Deprecation } from '../../../model/model.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import { parameterFault, refuseIn } from './query-string.ts'
 

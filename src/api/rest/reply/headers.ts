@@ -1,6 +1,7 @@
 /** The constant headers of a successful response: media type, caching (RFC 9111), deprecation (RFC 9745, RFC 8594). */
-import type { Deprecation } from '../../../model/model.ts'
+
 import { type AccessClass, isAnonymous } from '../../../base/principal.ts'
+import type { Deprecation } from '../../../model/model.ts'
 
 /** Flat lists of headers, shared by all responses of one kind. */
 export interface Presentation {

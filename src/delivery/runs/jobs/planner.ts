@@ -1,11 +1,11 @@
 /** Creates a run for each due time of a scheduled job. All missed due times of a job get a single run. */
 
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { jobInputOf } from '../../../engine/logic/operations/later.ts'
+import { type JobRun, jobRun } from '../../../engine/logic/run.ts'
 import { type Schedule, scheduleOf } from '../../../model/logic/schedule.ts'
 import type { Job, Model } from '../../../model/model.ts'
 import type { PlannedJob, PlannedJobs } from '../position.ts'
-import { type JobRun, jobRun } from '../../../engine/logic/run.ts'
-import { jobInputOf } from '../../../engine/logic/operations/later.ts'
 
 interface ScheduledJob {
   readonly job: Job

@@ -1,9 +1,7 @@
 /** Loads stored runs of jobs that are due into memory, a page at a time. */
-import type { Clock } from '../../consumer/timetable.ts'
-import type { Model } from '../../../model/model.ts'
+
 import { Pause } from '../../../base/pause.ts'
 import type { Records, StoredRecord } from '../../../base/records.ts'
-import type { PushArguments } from '../position.ts'
 import {
   type JobRun,
   jobKind,
@@ -13,6 +11,9 @@ import {
   runOf,
   storeStep,
 } from '../../../engine/logic/run.ts'
+import type { Model } from '../../../model/model.ts'
+import type { Clock } from '../../consumer/timetable.ts'
+import type { PushArguments } from '../position.ts'
 
 /** How often the database is read for runs that other processes have stored. */
 const pollIntervalMs = 500

@@ -1,10 +1,10 @@
 /** Turns a change of the log into the event of a reaction, with everything that the service itself may read. */
 
 import { typeOf } from '../../../engine/log/event-types.ts'
+import type { LoggedChange } from '../../../engine/plan/change-feed.ts'
 import type { JsonObject } from '../../../model/fields/type.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
 import type { Model } from '../../../model/model.ts'
-import type { LoggedChange } from '../../../engine/plan/change-feed.ts'
 
 export interface LogicEvent {
   readonly id: string

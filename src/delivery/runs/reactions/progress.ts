@@ -5,9 +5,9 @@
  */
 
 import { coversType } from '../../../engine/log/event-types.ts'
-import type { Model, Reaction } from '../../../model/model.ts'
-import type { LogBounds, LoggedChange } from '../../../engine/plan/change-feed.ts'
 import { type ReactionRun, reactionRun } from '../../../engine/logic/run.ts'
+import type { LogBounds, LoggedChange } from '../../../engine/plan/change-feed.ts'
+import type { Model, Reaction } from '../../../model/model.ts'
 import { typeOfChange } from './event.ts'
 
 /** The maximum number of events read ahead of the position. */

@@ -1,6 +1,7 @@
 /** `data`: the reads and writes of one principal. */
 
 import type { Awaitable } from '../../../base/awaitable.ts'
+import type { Principal } from '../../../base/principal.ts'
 import { managedCollections } from '../../../model/builtin/managed.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
@@ -12,7 +13,6 @@ import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
-import type { Principal } from '../../../base/principal.ts'
 import type { CollectionData, DataOf, ListOptions, ReadOptions, Where } from './data.ts'
 import { DataPlans, maxLimit } from './plans.ts'
 

@@ -15,8 +15,8 @@ import {
   type TotalMode,
   type UpdateShape,
 } from '../../plan/plan.ts'
-import type { ListOptions, ReadOptions } from './data.ts'
 import { badCall, badValue } from './call-error.ts'
+import type { ListOptions, ReadOptions } from './data.ts'
 import { orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 

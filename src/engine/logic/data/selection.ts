@@ -3,8 +3,8 @@ import { findField, findRelation, findSortable, type Names, quoted } from '../..
 import { orderById, type Sort, type TotalOrder, totalOrder } from '../../plan/order.ts'
 import { maxIncludeDepth, type Param, type Selected } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { ReadOptions } from './data.ts'
 import { badCall, refuseAt } from './call-error.ts'
+import type { ReadOptions } from './data.ts'
 import type { NamesOf } from './where.ts'
 
 const maxSortKeys = 8

@@ -8,8 +8,8 @@ import { findRelation, type Names, namedField, quoted } from '../../plan/names.t
 import { allOf, type Filter, type Param } from '../../plan/plan.ts'
 import { takesText } from '../../plan/text-match.ts'
 import { containedFault } from '../../plan/text-search.ts'
-import type { Where } from './data.ts'
 import { badCall, badValue, refuseAt } from './call-error.ts'
+import type { Where } from './data.ts'
 
 /** How deep conditions and relations may be nested: databases limit the depth of a statement. */
 const maxDepth = 10

@@ -1,10 +1,10 @@
 /** Who may call an action or a query. */
 import { ApiError } from '../../../base/errors.ts'
+import { type AccessClass, hasScope, isAnonymous, type Principal } from '../../../base/principal.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
-import { refusal } from '../../plan/guard/refusals.ts'
 import { staticRule } from '../../plan/guard/guard.ts'
-import { type AccessClass, hasScope, isAnonymous, type Principal } from '../../../base/principal.ts'
+import { refusal } from '../../plan/guard/refusals.ts'
 import { isAction } from './call.ts'
 
 /** For operations without a collection: their rule depends on the caller alone, so any collection will do. */

@@ -1,11 +1,11 @@
 /** Calls of actions and queries, and their dependencies. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { Principal } from '../../../base/principal.ts'
+import { createTimeLimit, type TimeLimit } from '../../../base/time-limit.ts'
 import type { LogicCaller } from '../../../model/logic/logic.ts'
 import type { Action, Model, Query } from '../../../model/model.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { CreateHooks } from '../../plan/run.ts'
-import type { Principal } from '../../../base/principal.ts'
-import { createTimeLimit, type TimeLimit } from '../../../base/time-limit.ts'
 import type { InputValues } from './input.ts'
 
 export interface OperationLimits {

@@ -6,8 +6,8 @@ import type { Collection, Job, Model } from '../../../model/model.ts'
 import { didYouMean } from '../../../model/suggest.ts'
 import { bodyValidator } from '../../../model/validate.ts'
 import type { RecordChange } from '../../plan/transaction.ts'
-import { collectionOfFields, withDefaults } from './input.ts'
 import { jobRun, storeStep } from '../run.ts'
+import { collectionOfFields, withDefaults } from './input.ts'
 
 export interface LaterOptions {
   readonly model: Model

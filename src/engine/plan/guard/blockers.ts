@@ -1,6 +1,7 @@
 /** What a refused deletion may tell about the items that still refer to a deleted one. */
-import type { Collection, Field } from '../../../model/model.ts'
+
 import { hasScope } from '../../../base/principal.ts'
+import type { Collection, Field } from '../../../model/model.ts'
 import { and } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import type { ModelView } from './model-view.ts'

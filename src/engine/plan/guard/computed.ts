@@ -4,8 +4,8 @@
  * a value must reveal nothing that is hidden.
  */
 
-import { collectionsRead } from '../../../model/computed/fields.ts'
 import type { CheckedExpression } from '../../../model/computed/computed.ts'
+import { collectionsRead } from '../../../model/computed/fields.ts'
 import type { Collection, ComputedField, Relation } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { always, and, never, not, or } from '../condition.ts'

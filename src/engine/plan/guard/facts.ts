@@ -4,9 +4,9 @@
  * other rows have changed or are gone. A fact costs 11 bytes per row.
  */
 import { hash } from 'node:crypto'
+import type { AccessClass, Scopes } from '../../../base/principal.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
-import type { AccessClass, Scopes } from '../../../base/principal.ts'
 import { conditionKey } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import { type KeepFact, loggedCondition } from './logged.ts'

@@ -4,17 +4,10 @@
  *
  * Decisions that depend on neither a row nor a value are made once per shape and access class.
  */
+
+import type { AccessClass, Principal } from '../../../base/principal.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import type { AccessClass, Principal } from '../../../base/principal.ts'
-import { guardAggregate } from './aggregate.ts'
-import { guardComposite } from './composite.ts'
-import { type ModelView, viewOf } from './model-view.ts'
-import { type BrandPlan, createProbes, type RuleProbes } from './probe.ts'
-import { guardItem, guardList } from './read.ts'
-import { requirePossible, requireReadable, requireScope } from './refusals.ts'
-import { type StaticChecks, staticChecks } from './static-checks.ts'
-import { guardCreate, guardDelete, guardUpdate } from './write.ts'
 import type {
   AnyGuardedRead,
   GuardedAggregate,
@@ -41,6 +34,14 @@ import type {
   WriteShape,
 } from '../plan.ts'
 import type { ProgramPlan } from '../transaction.ts'
+import { guardAggregate } from './aggregate.ts'
+import { guardComposite } from './composite.ts'
+import { type ModelView, viewOf } from './model-view.ts'
+import { type BrandPlan, createProbes, type RuleProbes } from './probe.ts'
+import { guardItem, guardList } from './read.ts'
+import { requirePossible, requireReadable, requireScope } from './refusals.ts'
+import { type StaticChecks, staticChecks } from './static-checks.ts'
+import { guardCreate, guardDelete, guardUpdate } from './write.ts'
 
 export { groupFault, measureFault } from './aggregate.ts'
 export { namesFor, type Reach, reachOf, readsEveryRow, staticRule } from './model-view.ts'

@@ -1,9 +1,9 @@
 /** The model as one access class sees it: rules, fields and relations, decided without a row where possible. */
 import { ApiError } from '../../../base/errors.ts'
+import { type AccessClass, hasScope, isAnonymous } from '../../../base/principal.ts'
 import type { Collection, CrudOperation, Field, Model, Relation } from '../../../model/model.ts'
 import { followPath } from '../../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../../model/rule/rule.ts'
-import { type AccessClass, hasScope, isAnonymous } from '../../../base/principal.ts'
 import { always, and, assuming, never, not, or } from '../condition.ts'
 import type { Condition, Operand, RelationPath, ToOnePath, VisibleField } from '../guarded-conditions.ts'
 import type { Names } from '../names.ts'

@@ -2,11 +2,12 @@
  * Guarded plans that explain a decision: whether a rule holds for one item, which related items decide, and a write without
  * its rules, to see the row that it would store. Only `src/api/explain/` runs them, in transactions that are always rolled back.
  */
+
+import type { AccessClass, Principal } from '../../../base/principal.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../../model/model.ts'
 import { followPath } from '../../../model/rule/paths.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
-import type { AccessClass, Principal } from '../../../base/principal.ts'
 import { always } from '../condition.ts'
 import type {
   GuardedCreate,

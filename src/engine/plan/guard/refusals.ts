@@ -1,7 +1,7 @@
 /** The guard's refusals. */
 import { ApiError, type Refused } from '../../../base/errors.ts'
-import type { Collection, CrudOperation, Field } from '../../../model/model.ts'
 import { type AccessClass, hasScope, isAnonymous } from '../../../base/principal.ts'
+import type { Collection, CrudOperation, Field } from '../../../model/model.ts'
 import { never } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import { type NameFault, quoted } from '../names.ts'

@@ -3,8 +3,8 @@
  * caller's own user. The store gets the shape without the decided checks.
  */
 import { ApiError } from '../../../base/errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
 import { type Decision, decide } from '../decide.ts'
 import type { Check, GuardedCreate, GuardedUpdate, ReferenceCheck } from '../guarded.ts'
 import { mayNotSet } from './refusals.ts'

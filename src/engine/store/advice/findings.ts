@@ -1,10 +1,10 @@
 /** Examines the query plan of each list of a read: the number of rows that it visits, and the advice that would reduce it. */
 
 import { type Awaitable, then } from '../../../base/awaitable.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
-import type { Principal } from '../../../base/principal.ts'
 import { estimatePlan, type PlanEstimate, skewFactor } from '../plans/estimate.ts'
 import { eachAccess, type PlanStep } from '../plans/steps.ts'
 import type { Actor, Inputs } from '../values.ts'

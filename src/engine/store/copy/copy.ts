@@ -4,16 +4,10 @@
  * position is stored: it would miss earlier rows that have changed since.
  */
 import type { Model } from '../../../model/model.ts'
-import {
-  type CopiedTable,
-  CopyError,
-  type CopySource,
-  type CopyTarget,
-  type FinishedMark,
-} from './sides.ts'
-import { type CopyRow, type CopyTable, type CopyTotal, copyTables, RowChecksum } from './tables.ts'
 import { isConnectionLost } from '../schema/refusal.ts'
 import { schemaOf, schemaText } from '../schema/tables.ts'
+import { type CopiedTable, CopyError, type CopySource, type CopyTarget, type FinishedMark } from './sides.ts'
+import { type CopyRow, type CopyTable, type CopyTotal, copyTables, RowChecksum } from './tables.ts'
 
 export type { CopiedTable as Copied } from './sides.ts'
 

@@ -2,21 +2,21 @@
 
 import type { Awaitable } from '../../../base/awaitable.ts'
 import { ApiError, databaseFault, stoppingRefusal } from '../../../base/errors.ts'
+import type { Records } from '../../../base/records.ts'
 import type { Model } from '../../../model/model.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { GuardedCompositeRead, GuardedRead, GuardedWrite } from '../../plan/guarded.ts'
 import type { GuardedProgram } from '../../plan/transaction.ts'
-import type { Records } from '../../../base/records.ts'
 import { insightOf } from '../advice/insight.ts'
+import { schemaMismatchError } from '../refusals.ts'
+import { preparePostgres } from '../schema/postgres/migrate.ts'
+import { currentSchema, withConnection } from '../schema/postgres/session.ts'
+import type { Store, StoreCounts } from '../store.ts'
 import { storageTrouble } from './connections/failure.ts'
 import { type PostgresOptions, postgresSettings } from './connections/settings.ts'
 import type { ChangeLog } from './log/change-log.ts'
 import { openLog, raiseLog } from './log/opening.ts'
 import { partsOf, type StoreParts } from './parts.ts'
-import { schemaMismatchError } from '../refusals.ts'
-import { preparePostgres } from '../schema/postgres/migrate.ts'
-import { currentSchema, withConnection } from '../schema/postgres/session.ts'
-import type { Store, StoreCounts } from '../store.ts'
 
 /**
  * Opens the database. Rejects with a `MigrationError` if its tables do not fit the model and a start may not change them,

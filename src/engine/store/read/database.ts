@@ -1,9 +1,9 @@
 /** The part of reads that differs between databases. `Q`: a statement of the database with its values. */
 import type { Awaitable } from '../../../base/awaitable.ts'
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
-import type { Principal } from '../../../base/principal.ts'
 import type { RelatedForm } from '../sql/condition.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { Slice } from '../sql/read.ts'

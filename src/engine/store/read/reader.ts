@@ -1,11 +1,11 @@
 /** Runs guarded reads on any database. Answers are cached while they are valid. */
 
 import type { Awaitable } from '../../../base/awaitable.ts'
+import { isPortico, type Principal } from '../../../base/principal.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { CompositeAnswer, ReadAnswer } from '../../plan/answer.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedCompositeRead, GuardedRead } from '../../plan/guarded.ts'
-import { isPortico, type Principal } from '../../../base/principal.ts'
 import { memoised } from '../memoised.ts'
 import { noSlots } from '../values.ts'
 import { stampOf, type Version } from '../versions.ts'

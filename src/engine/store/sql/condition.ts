@@ -2,6 +2,8 @@
  * Conditions as SQL. A condition is true or false. In SQL, a comparison with null is unknown, which WHERE treats as false.
  * The difference matters only below NOT: only there (`exact`) is unknown converted to false.
  */
+
+import { addressRecord } from '../../../base/records.ts'
 import { booleanEncoding } from '../../../model/fields/boolean.ts'
 import type { Encoding } from '../../../model/fields/encoding.ts'
 import { textEncoding } from '../../../model/fields/textual.ts'
@@ -19,7 +21,6 @@ import {
   type VisibleField,
 } from '../../plan/guarded-conditions.ts'
 import { beyondPrefix } from '../../plan/text-match.ts'
-import { addressRecord } from '../../../base/records.ts'
 import { computedSql, type RowSql } from './computed.ts'
 import type { Dialect } from './dialect.ts'
 import type { RowAlias } from './row-alias.ts'

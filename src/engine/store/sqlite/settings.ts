@@ -2,8 +2,8 @@
 
 import { resolve } from 'node:path'
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import { createTimeLimit, type TimeLimit } from '../../../base/time-limit.ts'
+import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
 import type { CascadeOptions } from '../write/removal/cascades.ts'

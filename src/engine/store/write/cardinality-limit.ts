@@ -1,9 +1,9 @@
 /** Limits on the number of items, of a collection or for each value of a field: checked after a write has changed its row. */
 import { ApiError } from '../../../base/errors.ts'
+import { compareCodeUnits } from '../../../base/unicode.ts'
 import { wholeEncoding } from '../../../model/fields/integer.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { GuardedLimit } from '../../plan/guarded.ts'
-import { compareCodeUnits } from '../../../base/unicode.ts'
 import { conditionSql, whereClause } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { name, type Sql, slot, sql, textLiteral } from '../sql/writer.ts'

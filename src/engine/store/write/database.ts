@@ -1,7 +1,8 @@
 /** The part of writes that differs between databases. */
+
+import type { TimeLimit } from '../../../base/time-limit.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../plan/guarded.ts'
-import type { TimeLimit } from '../../../base/time-limit.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { RowAlias } from '../sql/row-alias.ts'
 import type { Bind, Sql } from '../sql/writer.ts'

@@ -1,8 +1,8 @@
 /** Deletes: locks the row, reads it with its checks, and removes it with everything that depends on it. */
 
 import { ApiError } from '../../../base/errors.ts'
-import type { GuardedDelete } from '../../plan/guarded.ts'
 import { isPortico, type Principal } from '../../../base/principal.ts'
+import type { GuardedDelete } from '../../plan/guarded.ts'
 import { memoised } from '../memoised.ts'
 import { conditionSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'

@@ -1,7 +1,8 @@
 /** Changes as the event log keeps them. */
+
+import type { Principal } from '../../../base/principal.ts'
 import type { JsonObject } from '../../../model/fields/type.ts'
 import type { ChangeKind } from '../../plan/change-feed.ts'
-import type { Principal } from '../../../base/principal.ts'
 import type { SqlValue } from '../values.ts'
 
 /** Who makes a change: a user, an app, both or neither; and through how many reactions. */

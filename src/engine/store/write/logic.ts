@@ -1,11 +1,11 @@
 /** The model's own code within a write: `prepare` sets values, `check` finds faults. */
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
+import { type TimeLimit, TimeLimitError } from '../../../base/time-limit.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { LogicCaller, LogicItem, WriteContext } from '../../../model/logic/logic.ts'
 import type { Collection, Field } from '../../../model/model.ts'
-import type { Principal } from '../../../base/principal.ts'
-import { type TimeLimit, TimeLimitError } from '../../../base/time-limit.ts'
 import type { RowAlias } from '../sql/row-alias.ts'
 import { logicItemSql } from '../sql/write.ts'
 import type { Sql } from '../sql/writer.ts'

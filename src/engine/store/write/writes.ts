@@ -1,9 +1,10 @@
 /** Runs guarded writes as steps: see `steps.ts`. */
+
+import { isPortico } from '../../../base/principal.ts'
 import type { Model } from '../../../model/model.ts'
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import type { Emission } from '../../plan/transaction.ts'
-import { isPortico } from '../../../base/principal.ts'
 import { memoised } from '../memoised.ts'
 import { CommittedFacts } from './committed-facts.ts'
 import { createRun } from './create.ts'

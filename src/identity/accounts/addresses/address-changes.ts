@@ -4,21 +4,21 @@
  * of another account takes effect at once.
  */
 
-import type { RateCounters } from '../../../engine/cluster/cluster.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { canonicalEmail } from '../../../model/fields/email.ts'
+import { isAdministrator, type Principal } from '../../../base/principal.ts'
+import type { Records } from '../../../base/records.ts'
+import type { RateCounters } from '../../../engine/cluster/cluster.ts'
 import type { CreateShape, Plan, UpdateShape } from '../../../engine/plan/plan.ts'
 import { requireRecentSignIn } from '../../../engine/plan/recent-sign-in.ts'
 import { type Run, type WriteSteps, writeWith } from '../../../engine/plan/run.ts'
-import { isAdministrator, type Principal } from '../../../base/principal.ts'
-import type { Records } from '../../../base/records.ts'
+import { canonicalEmail } from '../../../model/fields/email.ts'
 import type { Background } from '../../background.ts'
 import type { Mailer } from '../../mail/mailer.ts'
-import { createAddresses } from './addresses.ts'
 import { createTokens } from '../link-tokens.ts'
 import { notifyOfAddress } from '../notifications.ts'
 import { createThrottle, mailAllowances } from '../sign-in/throttle.ts'
 import { findUser, type UserRow } from '../users.ts'
+import { createAddresses } from './addresses.ts'
 import { sendNewAddress } from './verification.ts'
 
 export interface AddressChangeParts {

@@ -7,8 +7,8 @@ import type { AccountBase } from '../accounts.ts'
 import { lifetimeMinutes } from '../link-tokens.ts'
 import { notifyOfAddress } from '../notifications.ts'
 import { revokeBeforeProof } from '../recovery/account-recovery.ts'
-import type { Throttled } from '../sign-in/throttle.ts'
 import { confirmPassword } from '../sign-in/sign-in.ts'
+import type { Throttled } from '../sign-in/throttle.ts'
 import { findByEmail, findUser, storeEmail, type UserRow } from '../users.ts'
 
 interface ClaimedAddress {

@@ -1,6 +1,7 @@
 /** Claims of a provider about a person, sanitized: bounded texts of one line. */
-import { canonicalEmail } from '../../../model/fields/email.ts'
+
 import { isLongerThan, streamSafe } from '../../../base/unicode.ts'
+import { canonicalEmail } from '../../../model/fields/email.ts'
 
 /** The claims of an ID token, or a response that describes a person. */
 export type ProviderClaims = Readonly<Record<string, unknown>>

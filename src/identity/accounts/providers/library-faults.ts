@@ -1,6 +1,7 @@
 /** Turns errors of the client library into `ProviderFault`s. */
-import { OutgoingError } from '../../../delivery/outgoing/errors.ts'
+
 import { printable } from '../../../base/printable.ts'
+import { OutgoingError } from '../../../delivery/outgoing/errors.ts'
 import { ProviderFault } from './provider.ts'
 
 const maxCharacters = 200

@@ -2,11 +2,12 @@
  * Counts everything that gives access to an account, and revokes it when the owner recovers the account. One commit stores the
  * new password and revokes what an attacker could have left behind: passkeys, keys, consents, tokens, links.
  */
+
+import { system } from '../../../base/principal.ts'
+import type { Records } from '../../../base/records.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import { listShape, where } from '../../../engine/plan/system-plans.ts'
 import type { CollectionUses, ProgramSteps } from '../../../engine/plan/transaction.ts'
-import { system } from '../../../base/principal.ts'
-import type { Records } from '../../../base/records.ts'
 import { keysOf, removeKey, removeKeysSteps } from '../../keys/user-keys.ts'
 import { accountEndRecord } from '../../server/sessions/session-ends.ts'
 import { pauseSessionWebhooks } from '../../webhooks/grants.ts'

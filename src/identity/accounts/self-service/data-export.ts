@@ -1,12 +1,13 @@
 /** Exports all data that belongs to a user and that they may read, as one JSON document that is read page by page. */
-import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Field, Model } from '../../../model/model.ts'
+
+import type { AccessClass, Principal } from '../../../base/principal.ts'
 import { namesFor, staticRule } from '../../../engine/plan/guard/guard.ts'
 import { orderById } from '../../../engine/plan/order.ts'
 import type { Filter, ListShape } from '../../../engine/plan/plan.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import { itemShape, selected } from '../../../engine/plan/system-plans.ts'
-import type { AccessClass, Principal } from '../../../base/principal.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Field, Model } from '../../../model/model.ts'
 import { type OwnedCollection, ownedCollections } from './own-data.ts'
 
 /** The number of items that are read at once. */

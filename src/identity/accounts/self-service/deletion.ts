@@ -1,7 +1,8 @@
 /** The deletion of an account by its owner. */
+
+import { system } from '../../../base/principal.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import { deleteShape, listShape, readFirst, where } from '../../../engine/plan/system-plans.ts'
-import { system } from '../../../base/principal.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { UserRow } from '../users.ts'

@@ -1,13 +1,13 @@
 /** Creates, changes and deletes items on the account pages, with the guard, hooks and rules of the API. */
 import { ApiError } from '../../../base/errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Collection, Model } from '../../../model/model.ts'
-import { bodyValidator } from '../../../model/validate.ts'
+import type { Principal } from '../../../base/principal.ts'
 import { admit } from '../../../engine/plan/guard/guard.ts'
 import type { DeleteShape, ItemShape, ListShape } from '../../../engine/plan/plan.ts'
 import { type CreateHooks, emptyCreation, type Run, writeWith } from '../../../engine/plan/run.ts'
 import { createPlan, deleteShape, updateShape } from '../../../engine/plan/system-plans.ts'
-import type { Principal } from '../../../base/principal.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Collection, Model } from '../../../model/model.ts'
+import { bodyValidator } from '../../../model/validate.ts'
 
 export interface OwnItemsParts {
   readonly model: Model

@@ -1,9 +1,10 @@
 /** The fields of `users` that users may read and write on their own profile. */
+
+import type { AccessClass } from '../../../base/principal.ts'
+import { namesFor, staticRule } from '../../../engine/plan/guard/guard.ts'
 import { formTypes } from '../../../model/fields/field-type.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
-import { namesFor, staticRule } from '../../../engine/plan/guard/guard.ts'
-import type { AccessClass } from '../../../base/principal.ts'
 import { type EnteredField, labelOf } from '../sign-up/sign-up-fields.ts'
 
 /** Fields that the page shows separately, or that users do not write. */

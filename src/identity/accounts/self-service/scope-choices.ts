@@ -1,9 +1,10 @@
 /** The scopes of the model for forms and lists, by collection, each with a description. */
-import { managedCollections } from '../../../model/builtin/managed.ts'
-import { openidScopes } from '../../../model/builtin/builtin.ts'
-import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import { staticRule } from '../../../engine/plan/guard/guard.ts'
+
 import type { AccessClass } from '../../../base/principal.ts'
+import { staticRule } from '../../../engine/plan/guard/guard.ts'
+import { openidScopes } from '../../../model/builtin/builtin.ts'
+import { managedCollections } from '../../../model/builtin/managed.ts'
+import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
 import { readableName } from '../sign-up/sign-up-fields.ts'
 
 export type Level = 'none' | 'read' | 'write'

@@ -1,8 +1,8 @@
 /** The sign-in methods of a user. The last one cannot be removed. */
 import { ApiError } from '../../../base/errors.ts'
-import type { RecordChange } from '../../../engine/plan/transaction.ts'
 import { system } from '../../../base/principal.ts'
 import type { RecordKey, StoredRecord } from '../../../base/records.ts'
+import type { RecordChange } from '../../../engine/plan/transaction.ts'
 import type { AccountBase } from '../accounts.ts'
 import { identityKind, providerOfRecord } from '../identities.ts'
 import type { Provider } from '../providers/provider.ts'

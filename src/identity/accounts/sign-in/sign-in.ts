@@ -5,9 +5,9 @@ import { verifyPassword } from '../../password.ts'
 import { signInTime } from '../../server/sessions/session-ends.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { Profile } from '../providers/provider.ts'
+import { findByEmail, findUser, hasSamePassword } from '../users.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { Throttled } from './throttle.ts'
-import { findByEmail, findUser, hasSamePassword } from '../users.ts'
 
 /** The successful authentication of a user. `methods`: see RFC 8176. */
 export interface Authentication {

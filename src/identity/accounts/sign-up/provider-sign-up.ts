@@ -4,14 +4,15 @@
  */
 
 import { ApiError } from '../../../base/errors.ts'
+import { system } from '../../../base/principal.ts'
 import { writeWith } from '../../../engine/plan/run.ts'
 import { createPlan } from '../../../engine/plan/system-plans.ts'
-import { system } from '../../../base/principal.ts'
 import type { Requester } from '../../mail/mailer.ts'
 import type { AccountBase } from '../accounts.ts'
 import type { ProviderIdentity } from '../identities.ts'
 import type { Profile } from '../providers/provider.ts'
 import type { Throttled } from '../sign-in/throttle.ts'
+import { findByEmail } from '../users.ts'
 import {
   checkedValues,
   isAddressTaken,
@@ -21,7 +22,6 @@ import {
   type SignUpValues,
   startSignUp,
 } from './sign-up.ts'
-import { findByEmail } from '../users.ts'
 import { signUpFields, takenValueFaults } from './sign-up-fields.ts'
 
 /** The input of the page that asks for what the provider has not supplied. */

@@ -1,8 +1,9 @@
 /** The fields with `signUp: true`, which a sign-up asks for besides name and address. */
-import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Field, Model } from '../../../model/model.ts'
+
 import type { Run } from '../../../engine/plan/run.ts'
 import { listShape, readFirst, where } from '../../../engine/plan/system-plans.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
+import type { Field, Model } from '../../../model/model.ts'
 
 /** A field of `users` in a form. */
 export interface EnteredField {

@@ -2,9 +2,9 @@
 
 import { then } from '../../../base/awaitable.ts'
 import { ApiError } from '../../../base/errors.ts'
+import { hasScope, type Principal } from '../../../base/principal.ts'
 import type { CreateHook, Creation, Run, WriteRule } from '../../../engine/plan/run.ts'
 import { itemShape, readItem } from '../../../engine/plan/system-plans.ts'
-import { hasScope, type Principal } from '../../../base/principal.ts'
 import { newClientId } from '../secret.ts'
 import { requireName } from './app-name.ts'
 import { type AppSecrets, addFirst, newSecret, secretsPerAppLimit } from './app-secrets.ts'

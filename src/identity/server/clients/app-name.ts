@@ -1,8 +1,8 @@
 /** Names of apps. Users recognise apps by their names when they grant access to their data. */
 import { ApiError } from '../../../base/errors.ts'
+import { normalize } from '../../../base/unicode.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import { invisibleCharacters } from '../../../model/json-schema/patterns.ts'
-import { normalize } from '../../../base/unicode.ts'
 import { latinOf } from './lookalikes.ts'
 
 /** The skeleton of a text, by which similar texts are equal: no case, accents, spaces or punctuation; one alphabet. */

@@ -4,11 +4,17 @@
  */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
 import { ApiError } from '../../../base/errors.ts'
+import { system } from '../../../base/principal.ts'
 import type { CardinalityLimit } from '../../../engine/plan/plan.ts'
 import type { Run } from '../../../engine/plan/run.ts'
-import { createPlan, deleteShape, itemShape, readItem, updateShape } from '../../../engine/plan/system-plans.ts'
+import {
+  createPlan,
+  deleteShape,
+  itemShape,
+  readItem,
+  updateShape,
+} from '../../../engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../engine/plan/transaction.ts'
-import { system } from '../../../base/principal.ts'
 import { newClientSecret, secretHash, secretPrefix } from '../secret.ts'
 import { type AppRow, type AppSecretRow, appById, maxSecrets } from './apps.ts'
 

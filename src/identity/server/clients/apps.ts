@@ -3,13 +3,13 @@
 import { type Awaitable, then } from '../../../base/awaitable.ts'
 import { Cache, CacheBound } from '../../../base/cache.ts'
 import { ApiError } from '../../../base/errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
+import { hasScope, isAdministrator, scopeSet } from '../../../base/principal.ts'
+import type { Records } from '../../../base/records.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import type { ListShape, Selected } from '../../../engine/plan/plan.ts'
 import type { Run, WriteRule } from '../../../engine/plan/run.ts'
 import { listShape, readFirst, selected, where } from '../../../engine/plan/system-plans.ts'
-import { hasScope, isAdministrator, scopeSet } from '../../../base/principal.ts'
-import type { Records } from '../../../base/records.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
 import { requireName } from './app-name.ts'
 
 /** A row of `oauth_app_secrets`. */

@@ -1,11 +1,11 @@
 /** A first-party app gets codes without consent, so only administrators may change its redirect URIs and scopes. */
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../base/errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
+import { isAdministrator, type Principal } from '../../../base/principal.ts'
 import type { Plan, UpdateShape, WriteShape } from '../../../engine/plan/plan.ts'
 import { type WriteSteps, writeStep } from '../../../engine/plan/run.ts'
 import { itemShape, readItemStep } from '../../../engine/plan/system-plans.ts'
-import { isAdministrator, type Principal } from '../../../base/principal.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
 
 const protectedFields = ['redirect_uris', 'scopes'] as const
 const protectedById = itemShape('oauth_apps', ['first_party', ...protectedFields])

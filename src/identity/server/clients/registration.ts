@@ -3,9 +3,9 @@
  * oidc-provider. All other metadata is ignored, as RFC 7591, 2, allows, so that none makes this server send requests.
  */
 import { ApiError } from '../../../base/errors.ts'
+import { scopeSet } from '../../../base/principal.ts'
 import type { Collection } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
-import { scopeSet } from '../../../base/principal.ts'
 import { requireName } from './app-name.ts'
 import { requireAddresses } from './apps.ts'
 import { deviceCodeGrant, isNative } from './client-metadata.ts'

@@ -1,10 +1,11 @@
 /** The scopes of a consent request as its page shows them: in groups, reading folded into writing, with their reach. */
+
+import { type AccessClass, user } from '../../../base/principal.ts'
+import { type Reach, reachOf } from '../../../engine/plan/guard/guard.ts'
 import { openidScopes } from '../../../model/builtin/builtin.ts'
 import { exists } from '../../../model/crud.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
 import { itemsInWords } from '../../../model/words.ts'
-import { type Reach, reachOf } from '../../../engine/plan/guard/guard.ts'
-import { type AccessClass, user } from '../../../base/principal.ts'
 import { builtIn, isScopeOfOperation } from '../../accounts/self-service/scope-choices.ts'
 import type { Interaction, ScopeSentence } from '../server.ts'
 import { type ReachOfOperations, scopeTitle } from './scope-title.ts'

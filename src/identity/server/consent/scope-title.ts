@@ -1,7 +1,8 @@
 /** The title of a collection's scope on the consent page: what is possible with it, by the rules and the role of its user. */
+
+import type { Reach } from '../../../engine/plan/guard/guard.ts'
 import type { CrudOperation } from '../../../model/model.ts'
 import { capitalized, itemsInWords, listed } from '../../../model/words.ts'
-import type { Reach } from '../../../engine/plan/guard/guard.ts'
 
 export type ReachOfOperations = Readonly<Record<CrudOperation, Reach>>
 

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import type { SourcePlace } from './frame.ts'
 
 /** Portico's own modules. */
-const ownFolder = dirname(dirname(fileURLToPath(import.meta.url)))
+const ownFolder = resolve(import.meta.dirname, '../../..')
 
 /** Whether the file belongs to the project, and not to Portico or another package. */
 export function isOwnSource(path: string): boolean {

@@ -1,13 +1,13 @@
 /** The mail of a service: its server, its templates, and its languages. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import type { Records } from '../../../base/records.ts'
 import { createCatalogue, type MailCatalogue } from '../../../identity/mail/catalogue.ts'
 import { lookup } from '../../../identity/mail/languages.ts'
-import { createMailer, type Mailer } from '../../../identity/mail/mailer.ts'
 import { createMail, type MailLog, shownMail } from '../../../identity/mail/mail.ts'
+import { createMailer, type Mailer } from '../../../identity/mail/mailer.ts'
 import { type Settings, SettingsError } from '../../config/config.ts'
 import { importFile, ProjectError } from '../../project/project.ts'
-import type { Records } from '../../../base/records.ts'
 import { describeFaults } from '../../project/source/describe.ts'
 import { shownPath } from '../../project/source/frame.ts'
 import { themeOf } from '../oauth/account-pages.ts'
@@ -34,7 +34,9 @@ async function loadFile(file: string): Promise<MailCatalogue> {
   if (!existsSync(path)) throw new ProjectError(`${file}: there is no such file of mail templates.`)
   const { default: declared } = await importFile(path, 'file of mail templates')
   // Loaded only for projects with templates.
-  const { isDeclaredMailTemplates, templateFaults } = await import('../../../identity/mail/template-faults.ts')
+  const { isDeclaredMailTemplates, templateFaults } = await import(
+    '../../../identity/mail/template-faults.ts'
+  )
   if (!isDeclaredMailTemplates(declared)) {
     throw new ProjectError(
       `${shownPath(path)}: the file of mail templates must have a default export made by \`defineMailTemplates({ … })\`.`,

@@ -1,16 +1,17 @@
 /** Reactions and jobs as the service runs them. */
-import type { Mail } from '../../../identity/mail/mail.ts'
-import type { Settings } from '../../config/config.ts'
-import type { DataParts } from '../../../engine/logic/data/create-data.ts'
-import { Runner, type RunnerParts } from '../../../delivery/runs/runner.ts'
-import type { LogicRun } from '../../../engine/logic/run.ts'
-import type { Model } from '../../../model/model.ts'
-import type { LogicLog, LogicMail } from '../../../model/types/run.ts'
-import type { Logger } from '../../observability/log.ts'
+
+import type { TimeLimit } from '../../../base/time-limit.ts'
 import { Outgoing } from '../../../delivery/outgoing/outgoing.ts'
+import { Runner, type RunnerParts } from '../../../delivery/runs/runner.ts'
+import type { DataParts } from '../../../engine/logic/data/create-data.ts'
+import type { LogicRun } from '../../../engine/logic/run.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import type { Store } from '../../../engine/store/store.ts'
-import type { TimeLimit } from '../../../base/time-limit.ts'
+import type { Mail } from '../../../identity/mail/mail.ts'
+import type { Model } from '../../../model/model.ts'
+import type { LogicLog, LogicMail } from '../../../model/types/run.ts'
+import type { Settings } from '../../config/config.ts'
+import type { Logger } from '../../observability/log.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
 
 export interface ReactionParts {

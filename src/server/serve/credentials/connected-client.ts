@@ -1,11 +1,12 @@
 /** The client of a long-lived connection: its credential, which is checked again later, and the end of its connection. */
-import { findCredential } from '../../../identity/credentials.ts'
-import type { Call } from '../../../base/call.ts'
-import { budgetAddress } from '../../../engine/cluster/rate-limits.ts'
+
 import type { CredentialHeaders } from '../../../api/events/credential-monitor.ts'
-import { Exchange } from '../../http/exchange.ts'
-import { isAnonymous, type Principal } from '../../../base/principal.ts'
 import type { EventClient } from '../../../api/rest/events/parts.ts'
+import type { Call } from '../../../base/call.ts'
+import { isAnonymous, type Principal } from '../../../base/principal.ts'
+import { budgetAddress } from '../../../engine/cluster/rate-limits.ts'
+import { findCredential } from '../../../identity/credentials.ts'
+import { Exchange } from '../../http/exchange.ts'
 
 /** The caller's credential, for later checks. `api_key` was removed from the query, but not from the URL of Node's request. */
 export function credentialOf(

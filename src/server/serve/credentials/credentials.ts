@@ -1,4 +1,8 @@
 /** Opens the readers of every kind of credential that the service accepts. */
+
+import type { Records } from '../../../base/records.ts'
+import type { Run } from '../../../engine/plan/run.ts'
+import type { Store } from '../../../engine/store/store.ts'
 import { accessTokenReader } from '../../../identity/access-token.ts'
 import { type Authenticate, createAuthenticate } from '../../../identity/authenticate.ts'
 import { withGrantEnds } from '../../../identity/grant-ends.ts'
@@ -10,16 +14,13 @@ import { rightsOfGrant as grantRights } from '../../../identity/server/consent/l
 import { withDenials } from '../../../identity/server/tokens/deny-list.ts'
 import { type SessionCookieReader, sessionCookieReader } from '../../../identity/session-cookie.ts'
 import { WebhookGrants } from '../../../identity/webhooks/grants.ts'
-import type { Settings } from '../../config/config.ts'
 import type { Model } from '../../../model/model.ts'
+import type { Settings } from '../../config/config.ts'
 import type { Log } from '../../observability/log.ts'
 import type { Traces } from '../../observability/traces.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import type { Records } from '../../../base/records.ts'
-import type { Store } from '../../../engine/store/store.ts'
-import { trustedIssuerReaders } from './trusted-issuers.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
 import { tracedAuthenticate } from '../monitoring/traces.ts'
+import { trustedIssuerReaders } from './trusted-issuers.ts'
 
 interface CredentialParts {
   readonly model: Model

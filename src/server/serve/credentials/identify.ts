@@ -1,9 +1,10 @@
 /** Identifies the principal of a request. */
-import type { Authenticate } from '../../../identity/authenticate.ts'
+
 import { type Awaitable, then } from '../../../base/awaitable.ts'
-import { budgetAddress, type RateLimits } from '../../../engine/cluster/rate-limits.ts'
-import type { Exchange } from '../../http/http.ts'
 import { anonymous, type Principal } from '../../../base/principal.ts'
+import { budgetAddress, type RateLimits } from '../../../engine/cluster/rate-limits.ts'
+import type { Authenticate } from '../../../identity/authenticate.ts'
+import type { Exchange } from '../../http/http.ts'
 
 /** Returns a function that finds the principal. A refused credential draws from the budget of the client's address. */
 export function createIdentify(authenticate: Authenticate, limits: RateLimits) {

@@ -3,14 +3,15 @@
  * its address; other requests draw from the ordinary budget. A request draws from both before it is handled, and gives one
  * back afterwards, so that concurrent guesses cannot exceed the tight budget.
  */
-import { basicClientId, firstValue, type Parameters } from '../../../identity/server/requests/form.ts'
+
 import type { Reply, Takeover } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { anonymous, app, type Principal } from '../../../base/principal.ts'
 import type { RateCounters } from '../../../engine/cluster/cluster.ts'
 import { budgetAddress, createRateLimits, type RateLimits } from '../../../engine/cluster/rate-limits.ts'
+import { basicClientId, firstValue, type Parameters } from '../../../identity/server/requests/form.ts'
 import type { Settings } from '../../config/config.ts'
-import { ApiError } from '../../../base/errors.ts'
 import type { Exchange } from '../../http/http.ts'
-import { anonymous, app, type Principal } from '../../../base/principal.ts'
 import { KeyedSemaphore } from './keyed-semaphore.ts'
 
 interface TokenAttemptParts {

@@ -1,15 +1,16 @@
 /** Finds the accounts that JWTs of trusted issuers refer to. */
+
+import type { Awaitable } from '../../../base/awaitable.ts'
+import type { Records } from '../../../base/records.ts'
+import type { Run } from '../../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../../engine/plan/system-plans.ts'
 import { createAddresses } from '../../../identity/accounts/addresses/addresses.ts'
 import { findByEmail } from '../../../identity/accounts/users.ts'
 import type { CredentialReader } from '../../../identity/authenticate.ts'
 import type { LocalUser } from '../../../identity/trusted-issuer.ts'
-import type { Awaitable } from '../../../base/awaitable.ts'
-import type { Settings } from '../../config/config.ts'
 import type { Model } from '../../../model/model.ts'
+import type { Settings } from '../../config/config.ts'
 import type { Logger } from '../../observability/log.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import { itemShape, readItem } from '../../../engine/plan/system-plans.ts'
-import type { Records } from '../../../base/records.ts'
 
 interface TrustedIssuerParts {
   /** Reads the JSON document at an address. Default: over HTTPS, with the checks of `fetch-keys.ts`. */

@@ -2,10 +2,10 @@
 
 import type { Awaitable } from '../../../base/awaitable.ts'
 import type { Reply } from '../../../base/call.ts'
-import type { Cluster } from '../../../engine/cluster/cluster.ts'
 import { ApiError, stoppingRefusal, temporaryRefusal } from '../../../base/errors.ts'
-import type { Exchange } from '../../http/http.ts'
+import type { Cluster } from '../../../engine/cluster/cluster.ts'
 import type { Store } from '../../../engine/store/store.ts'
+import type { Exchange } from '../../http/http.ts'
 import type { State } from '../shutdown.ts'
 import { Readiness } from './readiness.ts'
 

@@ -1,15 +1,22 @@
 /** The metrics of a service, and the record of each request. */
+
+import type { Events } from '../../../api/events/events.ts'
 import { type CacheCounts, cacheCounts } from '../../../base/cache.ts'
+import type { RunCounts } from '../../../delivery/runs/results.ts'
+import type { RunnerState } from '../../../delivery/runs/runner.ts'
+import type { SenderCounts, SenderState } from '../../../delivery/webhooks/sender.ts'
 import type { Cluster, ClusterCounts } from '../../../engine/cluster/cluster.ts'
 import type { RateLimits } from '../../../engine/cluster/rate-limits.ts'
-import type { Events } from '../../../api/events/events.ts'
-import type { SenderCounts, SenderState } from '../../../delivery/webhooks/sender.ts'
+import type {
+  LogCounts,
+  ReplicaCounts,
+  SlowReadCounts,
+  Store,
+  StoreCounts,
+} from '../../../engine/store/store.ts'
 import type { Exchange, HttpServer } from '../../http/http.ts'
-import type { RunnerState } from '../../../delivery/runs/runner.ts'
-import type { RunCounts } from '../../../delivery/runs/results.ts'
 import type { Log } from '../../observability/log.ts'
 import type { Metric, Metrics } from '../../observability/metrics.ts'
-import type { LogCounts, ReplicaCounts, SlowReadCounts, Store, StoreCounts } from '../../../engine/store/store.ts'
 import type { RunningReactions } from '../background/reactions.ts'
 import type { RunningSender } from '../background/webhook-sender.ts'
 

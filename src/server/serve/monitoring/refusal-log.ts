@@ -3,18 +3,18 @@
  * nothing if `debug` is off.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-import { isKey, keyHash } from '../../../identity/keys/key.ts'
-import { ApiError, type ErrorCode } from '../../../base/errors.ts'
 import { ruleOf } from '../../../api/explain/rule-reasons.ts'
 import { ruleSource } from '../../../api/explain/rule-source.ts'
 import { RequestFailed } from '../../../api/graphql/request-error.ts'
+import { listParameterNames } from '../../../api/rest/query/filter.ts'
+import { findRoute } from '../../../api/rest/routes.ts'
+import { ApiError, type ErrorCode } from '../../../base/errors.ts'
+import type { Run } from '../../../engine/plan/run.ts'
+import { itemShape, listShape, readFirst, readItem, where } from '../../../engine/plan/system-plans.ts'
+import { isKey, keyHash } from '../../../identity/keys/key.ts'
 import { textOperators } from '../../../model/fields/textual.ts'
 import type { Model } from '../../../model/model.ts'
 import type { Logger } from '../../observability/log.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import { itemShape, listShape, readFirst, readItem, where } from '../../../engine/plan/system-plans.ts'
-import { listParameterNames } from '../../../api/rest/query/filter.ts'
-import { findRoute } from '../../../api/rest/routes.ts'
 
 /** A refused request. */
 export interface RefusedRequest {

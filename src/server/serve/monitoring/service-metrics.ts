@@ -1,9 +1,9 @@
 /** The content of `/metrics`. */
 import type { Cluster } from '../../../engine/cluster/cluster.ts'
 import type { RateLimits } from '../../../engine/cluster/rate-limits.ts'
+import type { Store } from '../../../engine/store/store.ts'
 import type { HttpServer } from '../../http/http.ts'
 import { createMetrics, type Metrics } from '../../observability/metrics.ts'
-import type { Store } from '../../../engine/store/store.ts'
 import type { Transports } from '../transports/transports.ts'
 import {
   cacheMetrics,

@@ -2,10 +2,10 @@
 
 import { hash } from 'node:crypto'
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import type { Logger } from '../../observability/log.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../base/records.ts'
 import { type SlowList, type SlowRuns, warnRows } from '../../../engine/store/advice/slow-lists.ts'
 import type { QueryInsight } from '../../../engine/store/store.ts'
+import type { Logger } from '../../observability/log.ts'
 
 const recordKind = 'SlowList'
 /** The maximum number of records, of all nodes together. */

@@ -1,9 +1,10 @@
 /** Wraps functions in spans. Without traces they are returned unchanged. */
+
+import type { Guard } from '../../../engine/plan/guard/guard.ts'
+import type { Store } from '../../../engine/store/store.ts'
 import type { Authenticate } from '../../../identity/authenticate.ts'
 import type { Exchange } from '../../http/http.ts'
 import type { Traces } from '../../observability/traces.ts'
-import type { Guard } from '../../../engine/plan/guard/guard.ts'
-import type { Store } from '../../../engine/store/store.ts'
 import type { PlanRunner } from '../store.ts'
 
 export function tracedAuthenticate(authenticate: Authenticate, traces: Traces | undefined): Authenticate {

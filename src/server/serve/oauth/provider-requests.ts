@@ -1,6 +1,7 @@
 /** Requests to sign-in providers: to public addresses, and to private ones if the provider's settings allow it. */
-import type { SendRequest } from '../../../identity/accounts/providers/provider-fetch.ts'
+
 import { Outgoing } from '../../../delivery/outgoing/outgoing.ts'
+import type { SendRequest } from '../../../identity/accounts/providers/provider-fetch.ts'
 
 export interface ProviderRequests {
   send(allowPrivate: boolean): SendRequest

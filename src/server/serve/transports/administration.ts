@@ -1,9 +1,5 @@
 /** Administration of accounts through the API: `POST /api/v1/users/{id}/set_password`, `/sessions`, `/grants`. */
-import type { AdministrationParts } from '../../../identity/accounts/administration.ts'
-import { requirePassword } from '../../../identity/accounts/sign-in/password-rules.ts'
-import { findUser } from '../../../identity/accounts/users.ts'
-import { ApiError } from '../../../base/errors.ts'
-import { requireRecentSignIn } from '../../../engine/plan/recent-sign-in.ts'
+
 import {
   type ItemAction,
   type ItemActions,
@@ -11,6 +7,11 @@ import {
   type SubresourceHandler,
   type SubresourceHandlers,
 } from '../../../api/rest/actions/action.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { requireRecentSignIn } from '../../../engine/plan/recent-sign-in.ts'
+import type { AdministrationParts } from '../../../identity/accounts/administration.ts'
+import { requirePassword } from '../../../identity/accounts/sign-in/password-rules.ts'
+import { findUser } from '../../../identity/accounts/users.ts'
 
 const users = 'users'
 

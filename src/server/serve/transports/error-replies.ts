@@ -1,15 +1,16 @@
 /** Error replies, in the form of the request's transport. */
-import { errorPageReply } from '../../../web/pages/frame/error-reply.ts'
-import type { Theme } from '../../../base/theme.ts'
-import { asOauthError } from '../../../identity/server/responses/error-response.ts'
-import { type Call, isHealthCheck, type Reply } from '../../../base/call.ts'
+
 import {
   assetsPath,
   errorReply as graphqlErrorReply,
   path as graphqlPath,
 } from '../../../api/graphql/transports/http-reply.ts'
-import { acceptsPage } from '../../../base/media-ranges.ts'
 import { errorReply as restErrorReply } from '../../../api/rest/rest.ts'
+import { type Call, isHealthCheck, type Reply } from '../../../base/call.ts'
+import { acceptsPage } from '../../../base/media-ranges.ts'
+import type { Theme } from '../../../base/theme.ts'
+import { asOauthError } from '../../../identity/server/responses/error-response.ts'
+import { errorPageReply } from '../../../web/pages/frame/error-reply.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
 import type { LazyOauth } from '../oauth/oauth.ts'
 

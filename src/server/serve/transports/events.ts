@@ -1,12 +1,13 @@
 /** The events of the process, shared by all transports. */
-import type { Authenticate } from '../../../identity/authenticate.ts'
-import { type Awaitable, then } from '../../../base/awaitable.ts'
-import type { Settings } from '../../config/config.ts'
-import { ApiError } from '../../../base/errors.ts'
+
 import type { CredentialHeaders, Identify } from '../../../api/events/credential-monitor.ts'
 import { createEvents, type Events } from '../../../api/events/events.ts'
-import type { ChangeFeed } from '../../../engine/plan/change-feed.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { isAnonymous, type Principal } from '../../../base/principal.ts'
+import type { ChangeFeed } from '../../../engine/plan/change-feed.ts'
+import type { Authenticate } from '../../../identity/authenticate.ts'
+import type { Settings } from '../../config/config.ts'
 
 /** Events that may wait for one slow subscriber. Beyond it, the subscriber is disconnected. */
 export const maxBufferedBytes = 256 * 1024

@@ -1,8 +1,5 @@
 /** Rehearses a GraphQL operation for an explanation. Importing it loads GraphQL, which is large. */
 
-import type { Call } from '../../../base/call.ts'
-import type { Settings } from '../../config/config.ts'
-import { ApiError } from '../../../base/errors.ts'
 import type { Draw } from '../../../api/explain/explain.ts'
 import type { GraphqlFault, GraphqlOutcome } from '../../../api/explain/graphql-reasons.ts'
 import { Documents } from '../../../api/graphql/documents/stored-documents.ts'
@@ -11,10 +8,13 @@ import { createEngine } from '../../../api/graphql/execute/create-engine.ts'
 import { costPerRequest } from '../../../api/graphql/limits/transport-limits.ts'
 import { parseRequest, queryRequest } from '../../../api/graphql/request.ts'
 import { engineFailure, toRequestError } from '../../../api/graphql/request-error.ts'
-import type { OperationParts } from '../../../engine/logic/operations/call.ts'
-import type { Model } from '../../../model/model.ts'
-import type { CreateHooks, Run } from '../../../engine/plan/run.ts'
+import type { Call } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { OperationParts } from '../../../engine/logic/operations/call.ts'
+import type { CreateHooks, Run } from '../../../engine/plan/run.ts'
+import type { Model } from '../../../model/model.ts'
+import type { Settings } from '../../config/config.ts'
 import { engineOptions, registeredDocuments } from './graphql.ts'
 
 export interface RehearsedGraphqlParts {

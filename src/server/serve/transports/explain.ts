@@ -1,11 +1,5 @@
 /** Opens the explainer: the transports of the service, with a `run` that rolls all changes back. */
-import type { Mailer } from '../../../identity/mail/mailer.ts'
-import { ownCollections } from '../../../identity/own-collections.ts'
-import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
-import { EventTypes } from '../../../identity/webhooks/event-types.ts'
-import type { WebhookGrants } from '../../../identity/webhooks/grants.ts'
-import type { RateCounters } from '../../../engine/cluster/cluster.ts'
-import type { Settings } from '../../config/config.ts'
+
 import type { Events } from '../../../api/events/events.ts'
 import {
   createExplainer,
@@ -13,16 +7,23 @@ import {
   type Explainer,
   type RehearsalTransports,
 } from '../../../api/explain/explain.ts'
-import type { Idempotency } from '../../../engine/idempotency/idempotency.ts'
-import type { OperationParts } from '../../../engine/logic/operations/call.ts'
-import { RunView } from '../../../delivery/runs/view.ts'
-import type { Model } from '../../../model/model.ts'
-import { createGuard } from '../../../engine/plan/guard/guard.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import { forwarding, type Records } from '../../../base/records.ts'
 import type { BuiltIns } from '../../../api/rest/actions/action.ts'
 import { createRest } from '../../../api/rest/rest.ts'
+import { forwarding, type Records } from '../../../base/records.ts'
+import { RunView } from '../../../delivery/runs/view.ts'
+import type { RateCounters } from '../../../engine/cluster/cluster.ts'
+import type { Idempotency } from '../../../engine/idempotency/idempotency.ts'
+import type { OperationParts } from '../../../engine/logic/operations/call.ts'
+import { createGuard } from '../../../engine/plan/guard/guard.ts'
+import type { Run } from '../../../engine/plan/run.ts'
 import type { Store } from '../../../engine/store/store.ts'
+import type { Mailer } from '../../../identity/mail/mailer.ts'
+import { ownCollections } from '../../../identity/own-collections.ts'
+import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
+import { EventTypes } from '../../../identity/webhooks/event-types.ts'
+import type { WebhookGrants } from '../../../identity/webhooks/grants.ts'
+import type { Model } from '../../../model/model.ts'
+import type { Settings } from '../../config/config.ts'
 
 export interface ExplainParts {
   readonly model: Model

@@ -1,16 +1,17 @@
 /** Opens the pages at `/` and `/docs` with the settings of the service and the sessions of visitors. */
-import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
-import { then } from '../../../base/awaitable.ts'
-import type { Settings } from '../../config/config.ts'
+
 import type { ExplorerFrame } from '../../../api/graphql/transports/graphiql.ts'
+import { referenceDocument } from '../../../api/rest/openapi/reference/reference.ts'
+import { then } from '../../../base/awaitable.ts'
+import type { Principal } from '../../../base/principal.ts'
+import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
 import { explorerPage } from '../../../web/portal/explorer.ts'
 import { type FrameOptions, renderFrame, type Visitor } from '../../../web/portal/frame.ts'
 import { createPortal, type Portal } from '../../../web/portal/portal.ts'
 import { firstQuery } from '../../../web/portal/quick-start.ts'
-import type { Principal } from '../../../base/principal.ts'
-import { referenceDocument } from '../../../api/rest/openapi/reference/reference.ts'
+import type { Settings } from '../../config/config.ts'
 import { themeOf } from '../oauth/account-pages.ts'
 
 interface PortalParts {

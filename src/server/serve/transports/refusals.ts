@@ -2,14 +2,14 @@
  * Adds the reasons of refusals to the responses of `portico dev`. Other services use the transport unchanged, at no cost.
  */
 
-import type { Awaitable } from '../../../base/awaitable.ts'
-import type { Reply } from '../../../base/call.ts'
-import { ApiError } from '../../../base/errors.ts'
 import type { Explainer } from '../../../api/explain/explain.ts'
 import { fieldKey } from '../../../api/explain/graphql-reasons.ts'
 import { shortText } from '../../../api/explain/text.ts'
-import type { Exchange } from '../../http/http.ts'
+import type { Awaitable } from '../../../base/awaitable.ts'
+import type { Reply } from '../../../base/call.ts'
+import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { Exchange } from '../../http/http.ts'
 
 /** Answers the requests of REST or GraphQL. Errors are thrown, except those that GraphQL reports in its reply. */
 export type Transport = (exchange: Exchange, principal: Principal) => Awaitable<Reply>

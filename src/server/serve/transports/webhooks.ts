@@ -1,5 +1,11 @@
 /** The actions of webhooks: `POST /api/v1/webhooks/{id}/{action}`. */
 import { setTimeout } from 'node:timers/promises'
+import { type ItemAction, type ItemActions, itemResult } from '../../../api/rest/actions/action.ts'
+import { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
+import { redeliverySteps, testSteps } from '../../../delivery/webhooks/requests.ts'
+import type { Run } from '../../../engine/plan/run.ts'
+import { itemShape, readItem } from '../../../engine/plan/system-plans.ts'
 import {
   enableWebhook,
   requireRedeliverable,
@@ -7,12 +13,6 @@ import {
   type WebhookActionParts,
 } from '../../../identity/webhooks/actions.ts'
 import type { WebhookOperations } from '../../../identity/webhooks/operations.ts'
-import { ApiError } from '../../../base/errors.ts'
-import { redeliverySteps, testSteps } from '../../../delivery/webhooks/requests.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import { itemShape, readItem } from '../../../engine/plan/system-plans.ts'
-import type { Principal } from '../../../base/principal.ts'
-import { type ItemAction, type ItemActions, itemResult } from '../../../api/rest/actions/action.ts'
 
 const webhooks = 'webhooks'
 const deliveries = 'webhook_deliveries'

@@ -1,7 +1,6 @@
 /** `portico apps`: manages OAuth apps and their secrets. A service may run at the same time. */
-import { newAppHook } from '../../../identity/server/clients/app-hooks.ts'
-import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
-import { bodyValidator } from '../../../model/validate.ts'
+
+import { system } from '../../../base/principal.ts'
 import { writeWith } from '../../../engine/plan/run.ts'
 import {
   createPlan,
@@ -13,12 +12,14 @@ import {
   readItem,
   where,
 } from '../../../engine/plan/system-plans.ts'
-import { system } from '../../../base/principal.ts'
-import type { Command, ParsedArgs } from './commands.ts'
+import { newAppHook } from '../../../identity/server/clients/app-hooks.ts'
+import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
+import { bodyValidator } from '../../../model/validate.ts'
 import { databaseOptions, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { type TableRow, tableOr } from '../table.ts'
 import { requireUser } from '../user.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 
 const columns = ['id', 'name', 'type', 'client_id', 'redirect_uris', 'scopes', 'first_party', 'created_at']
 const everyApp = listShape('oauth_apps', columns)

@@ -1,11 +1,12 @@
 /** `portico backup` and `portico restore`. */
-import { isPostgres } from '../../../server/config/database.ts'
-import type { Settings } from '../../../server/config/config.ts'
-import { shownPath } from '../../../server/project/source/frame.ts'
+
 import { backUp, restore } from '../../../engine/store/sqlite/file/backup.ts'
-import type { Command } from './commands.ts'
+import type { Settings } from '../../../server/config/config.ts'
+import { isPostgres } from '../../../server/config/database.ts'
+import { shownPath } from '../../../server/project/source/frame.ts'
 import { Failure } from '../failure.ts'
 import { database, settingsOf } from '../options.ts'
+import type { Command } from './commands.ts'
 
 type Where = Pick<Settings, 'database'>
 

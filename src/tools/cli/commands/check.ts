@@ -1,6 +1,6 @@
 import { loadMailTemplates } from '../../../server/serve/background/mailer.ts'
-import type { Command } from './commands.ts'
 import { model, projectOf } from '../options.ts'
+import type { Command } from './commands.ts'
 
 export const command: Command = {
   options: { model },

@@ -1,7 +1,7 @@
 /** Finds the command that the arguments name, parses its options, and prints help. */
 import { parseArgs } from 'node:util'
-import { didYouMean } from '../../../model/suggest.ts'
 import { printable } from '../../../base/printable.ts'
+import { didYouMean } from '../../../model/suggest.ts'
 import { Failure } from '../failure.ts'
 
 export interface Option {

@@ -1,12 +1,13 @@
 /** `portico copy`: copies a database into an empty one, and reports its progress. */
-import { isPostgres, publicName, database as setting } from '../../../server/config/database.ts'
-import type { Model } from '../../../model/model.ts'
+
 import { type Copied, copyDatabase, type DatabaseLocation } from '../../../engine/store/copy/copy.ts'
-import type { Command, Option } from './commands.ts'
+import type { Model } from '../../../model/model.ts'
+import { isPostgres, publicName, database as setting } from '../../../server/config/database.ts'
 import { Failure } from '../failure.ts'
 import { model, projectOf } from '../options.ts'
 import { Reporter } from '../progress.ts'
 import { table } from '../table.ts'
+import type { Command, Option } from './commands.ts'
 
 interface CopyOptions {
   readonly from: string

@@ -1,9 +1,9 @@
 /** `portico dev`: serves, and reloads when the model changes. */
 import { Supervisor } from '../../dev/supervisor.ts'
 import { Terminal } from '../../dev/terminal.ts'
-import type { Command } from './commands.ts'
 import { commandLineSettings, database, model, port } from '../options.ts'
 import { stopSignal } from '../stop-signal.ts'
+import type { Command } from './commands.ts'
 
 export const command: Command = {
   options: {

@@ -1,6 +1,5 @@
 /** `portico documents`: manages the GraphQL documents that a service with `graphql.documents: 'registered'` accepts. */
-import { documentLimits } from '../../../server/config/document-limits.ts'
-import type { Settings } from '../../../server/config/config.ts'
+
 import {
   type Manifest,
   parseManifest,
@@ -9,13 +8,15 @@ import {
 } from '../../../api/graphql/documents/manifest.ts'
 import { documentHash } from '../../../api/graphql/documents/stored-documents.ts'
 import type { Engine } from '../../../api/graphql/engine.ts'
-import type { Model } from '../../../model/model.ts'
-import type { Run } from '../../../engine/plan/run.ts'
 import { readTextFile, TextEncodingError } from '../../../base/text-file.ts'
-import type { Command } from './commands.ts'
+import type { Run } from '../../../engine/plan/run.ts'
+import type { Model } from '../../../model/model.ts'
+import type { Settings } from '../../../server/config/config.ts'
+import { documentLimits } from '../../../server/config/document-limits.ts'
 import { counted } from '../counted.ts'
 import { Failure } from '../failure.ts'
 import { model, projectOf, settingsOf } from '../options.ts'
+import type { Command } from './commands.ts'
 
 function unused(): never {
   throw new Error('documents are checked, not executed')

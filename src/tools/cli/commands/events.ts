@@ -1,8 +1,8 @@
 /** `portico events`: the event log of a database that was restored by hand. */
 import { isPostgres } from '../../../server/config/database.ts'
-import type { Command } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { database, settingsOf } from '../options.ts'
+import type { Command } from './commands.ts'
 
 async function raiseLog(database: string): Promise<void> {
   if (isPostgres(database)) {

@@ -1,9 +1,10 @@
 /** `portico explain-queries`: the lists that scanned many rows, and the index that would make each one fast. */
+
+import { countAdvice } from '../../../engine/store/advice/counts.ts'
 import type { Model } from '../../../model/model.ts'
 import { type StoredList, storedLists } from '../../../server/serve/monitoring/slow-lists.ts'
-import { countAdvice } from '../../../engine/store/advice/counts.ts'
-import type { Command } from './commands.ts'
 import { databaseOptions, withDatabase } from '../database.ts'
+import type { Command } from './commands.ts'
 
 export const command: Command = {
   options: {

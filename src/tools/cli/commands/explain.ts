@@ -1,16 +1,16 @@
 /** `portico explain`: why a request of a user is allowed or refused. A service may run at the same time. */
 import { existsSync } from 'node:fs'
-import { isPostgres } from '../../../server/config/database.ts'
 import type { Explanation } from '../../../api/explain/explanation.ts'
 import { explanationText } from '../../../api/explain/text.ts'
+import { isPostgres } from '../../../server/config/database.ts'
 import { createLog } from '../../../server/observability/log.ts'
 import { open } from '../../../server/serve/serve.ts'
-import type { Command, ParsedArgs } from './commands.ts'
 import { databaseOptions } from '../database.ts'
 import { failureOf } from '../error-message.ts'
 import { Failure } from '../failure.ts'
 import { projectOf } from '../options.ts'
 import { print } from '../output.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 
 /** Returns the body of `POST /api/v1/explain` that the arguments describe. */
 export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {

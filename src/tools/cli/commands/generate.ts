@@ -1,6 +1,7 @@
 /** `portico generate client`: writes the types of a service's client, from its address or from the model file. */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { printable } from '../../../base/printable.ts'
 import {
   clientTypesOfModel,
   clientTypesOfService,
@@ -8,10 +9,9 @@ import {
   standaloneFiles,
   standaloneFolder,
 } from '../../generate/generate.ts'
-import { printable } from '../../../base/printable.ts'
-import type { Command, ParsedArgs } from './commands.ts'
 import { Failure } from '../failure.ts'
 import { model, type Project, projectOf } from '../options.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 
 /** Parses `Authorization: Bearer x`, as curl does. */
 function headersOf(args: ParsedArgs): Readonly<Record<string, string>> {

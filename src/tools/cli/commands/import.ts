@@ -1,13 +1,12 @@
 /** `portico import`: the rows of a CSV or NDJSON file as new items of a collection. */
 import { appendFileSync, statSync } from 'node:fs'
-import { isPostgres } from '../../../server/config/database.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { managedCollections } from '../../../model/builtin/managed.ts'
-import type { Collection } from '../../../model/model.ts'
 import type { Principal } from '../../../base/principal.ts'
 import { printable } from '../../../base/printable.ts'
 import { IdReservation } from '../../../engine/store/postgres/id-reservation.ts'
-import type { Command, ParsedArgs } from './commands.ts'
+import { managedCollections } from '../../../model/builtin/managed.ts'
+import type { Collection } from '../../../model/model.ts'
+import { isPostgres } from '../../../server/config/database.ts'
 import { counted } from '../counted.ts'
 import { databaseOptions, type OpenedDatabase, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
@@ -18,6 +17,7 @@ import { collectionOf, format, formatOf, principalOf } from '../transfer/options
 import { findProgress, type ImportPosition, ProgressRecord } from '../transfer/progress-record.ts'
 import { splitRecords } from '../transfer/records.ts'
 import { RowReader } from '../transfer/rows.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 
 /** The maximum number of invalid rows that are listed; the others are only counted. */
 const maxListed = 100

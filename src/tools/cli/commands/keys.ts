@@ -1,19 +1,20 @@
 /** `portico keys`: manages the API keys of users, and the keys that sign tokens. */
+
+import { system } from '../../../base/principal.ts'
+import type { Records } from '../../../base/records.ts'
+import { deleteShape, listShape, readAll, where } from '../../../engine/plan/system-plans.ts'
 import { createKey } from '../../../identity/bootstrap.ts'
 import { generateKey } from '../../../identity/keys/key.ts'
 import { lastUsesOf } from '../../../identity/last-use.ts'
 import { rotateKeys } from '../../../identity/server/tokens/signing-keys.ts'
-import type { Settings } from '../../../server/config/config.ts'
 import { isDate } from '../../../model/fields/date.ts'
 import type { Model } from '../../../model/model.ts'
-import { deleteShape, listShape, readAll, where } from '../../../engine/plan/system-plans.ts'
-import { system } from '../../../base/principal.ts'
-import type { Records } from '../../../base/records.ts'
-import type { Command, Option } from './commands.ts'
+import type { Settings } from '../../../server/config/config.ts'
 import { databaseOptions, type OpenedDatabase, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { type TableRow, tableOr } from '../table.ts'
 import { requireUser } from '../user.ts'
+import type { Command, Option } from './commands.ts'
 
 const columns = ['id', 'name', 'prefix', 'scopes', 'expires_at', 'created_at']
 const shownColumns = [...columns, 'last_used_at']

@@ -1,13 +1,14 @@
 /** `portico migrate`: shows and applies the changes of the database that the model needs. */
-import { isPostgres } from '../../../server/config/database.ts'
-import { refuseRowSecurity } from '../../../server/config/row-security.ts'
-import type { Settings } from '../../../server/config/config.ts'
-import type { Model } from '../../../model/model.ts'
+
 import { printable } from '../../../base/printable.ts'
 import type { MigrationStep } from '../../../engine/store/schema/sqlite/migrate.ts'
-import type { Command } from './commands.ts'
+import type { Model } from '../../../model/model.ts'
+import type { Settings } from '../../../server/config/config.ts'
+import { isPostgres } from '../../../server/config/database.ts'
+import { refuseRowSecurity } from '../../../server/config/row-security.ts'
 import { Failure } from '../failure.ts'
 import { database, model, projectOf } from '../options.ts'
+import type { Command } from './commands.ts'
 
 /** Formats steps. A step contains all changes of one table: each sentence is a line, marked `!` if it loses data. */
 export function formatSteps(steps: readonly MigrationStep[], withSql: boolean): string {
@@ -55,7 +56,10 @@ export async function schemaSqlOf(model: Model, settings: Settings): Promise<str
     refuseRowSecurity(settings)
     return (await import('../../../engine/store/schema/sqlite/migrate.ts')).schemaSql(model)
   }
-  return (await import('../../../engine/store/schema/postgres/migrate.ts')).postgresSchemaSql(model, rowSecurity)
+  return (await import('../../../engine/store/schema/postgres/migrate.ts')).postgresSchemaSql(
+    model,
+    rowSecurity,
+  )
 }
 
 interface MigrateOptions {

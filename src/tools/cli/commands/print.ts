@@ -1,6 +1,7 @@
 /** `portico print`: prints documents that are generated from the model and from the code. Each command loads only its own modules. */
-import type { Command } from './commands.ts'
+
 import { database, model, projectOf } from '../options.ts'
+import type { Command } from './commands.ts'
 
 export const openapi: Command = {
   options: { model },

@@ -1,18 +1,18 @@
 /** `portico reactions`: lists reactions, jobs and their waiting and failed runs; retries or drops runs. */
 import { ApiError } from '../../../base/errors.ts'
-import { hasRuns } from '../../../delivery/runs/runner.ts'
+import { type Records, recordsOf } from '../../../base/records.ts'
 import { positionKey, type RunnerPosition } from '../../../delivery/runs/position.ts'
 import { type RunAction, requestRecord } from '../../../delivery/runs/requests.ts'
-import { deadKind, jobKind, runOf, waitingKind } from '../../../engine/logic/run.ts'
+import { hasRuns } from '../../../delivery/runs/runner.ts'
 import { type RunPage, RunView, type ShownRun } from '../../../delivery/runs/view.ts'
+import { deadKind, jobKind, runOf, waitingKind } from '../../../engine/logic/run.ts'
 import { scheduleOf } from '../../../model/logic/schedule.ts'
 import type { Model } from '../../../model/model.ts'
-import { type Records, recordsOf } from '../../../base/records.ts'
-import type { Command, ParsedArgs } from './commands.ts'
 import { counted } from '../counted.ts'
 import { databaseOptions, type OpenedDatabase, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { type TableRow, tableOr } from '../table.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 
 const pageSize = 500
 

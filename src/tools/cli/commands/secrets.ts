@@ -1,12 +1,12 @@
 /** `portico secrets`: manages the keys that encrypt secrets in the database. */
 import { setTimeout } from 'node:timers/promises'
+import type { Records } from '../../../base/records.ts'
 import { forgetSecrets, type KeyRotation, rotateSecrets } from '../../../identity/encryption/open-records.ts'
 import { newKeyText } from '../../../identity/encryption/record-cipher.ts'
 import type { Settings } from '../../../server/config/config.ts'
-import type { Records } from '../../../base/records.ts'
-import type { Command } from './commands.ts'
 import { counted } from '../counted.ts'
 import { databaseOptions, withDatabase } from '../database.ts'
+import type { Command } from './commands.ts'
 
 /** The time within which every running service reads a changed key file. */
 const keyFileNoticedMs = 1500

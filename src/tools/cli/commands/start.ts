@@ -1,12 +1,12 @@
 /** `portico start`: serves until a signal arrives. */
 import type { FirstAdministrator } from '../../../identity/first-administrator.ts'
-import type { Service } from '../../../server/serve/service.ts'
-import { start } from '../../../server/serve/serve.ts'
 import { shownPath } from '../../../server/project/source/frame.ts'
-import type { Command } from './commands.ts'
+import { start } from '../../../server/serve/serve.ts'
+import type { Service } from '../../../server/serve/service.ts'
 import { database, model, type Project, port, projectOf } from '../options.ts'
 import { printSecret } from '../output.ts'
 import { stopSignal } from '../stop-signal.ts'
+import type { Command } from './commands.ts'
 
 /** The text that the first start prints, once. */
 export function welcome(administrator: FirstAdministrator, url: string): string {

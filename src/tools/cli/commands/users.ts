@@ -1,4 +1,7 @@
 /** `portico users`: manages accounts. A service may run at the same time. */
+
+import { system } from '../../../base/principal.ts'
+import { listShape, readAll, updateShape } from '../../../engine/plan/system-plans.ts'
 import {
   type AdministrationParts,
   disableUser,
@@ -19,15 +22,13 @@ import { withDenials } from '../../../identity/server/tokens/deny-list.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
-import { listShape, readAll, updateShape } from '../../../engine/plan/system-plans.ts'
-import { system } from '../../../base/principal.ts'
-import type { Command, ParsedArgs } from './commands.ts'
 import { counted } from '../counted.ts'
 import { databaseOptions, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
 import { openNotices } from '../notices.ts'
 import { type TableRow, tableOr } from '../table.ts'
 import { requireUser } from '../user.ts'
+import type { Command, ParsedArgs } from './commands.ts'
 
 const columns = ['id', 'name', 'email', 'role', 'disabled', 'created_at']
 const newRole = updateShape('users', ['role'])

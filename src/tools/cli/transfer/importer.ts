@@ -1,12 +1,17 @@
 /** Imports the rows of a file in chunks: one transaction stores the rows of a chunk and the position after it. */
 import { createHash, type Hash } from 'node:crypto'
 import { ApiError } from '../../../base/errors.ts'
-import type { Collection } from '../../../model/model.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { Assignment, CreateShape, Plan } from '../../../engine/plan/plan.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import { selected } from '../../../engine/plan/system-plans.ts'
-import type { IndependentWrites, ProgramPlan, ProgramSteps, RecordChange } from '../../../engine/plan/transaction.ts'
-import type { Principal } from '../../../base/principal.ts'
+import type {
+  IndependentWrites,
+  ProgramPlan,
+  ProgramSteps,
+  RecordChange,
+} from '../../../engine/plan/transaction.ts'
+import type { Collection } from '../../../model/model.ts'
 import { Failure } from '../failure.ts'
 import type { ImportCounts, ImportPosition, ProgressRecord } from './progress-record.ts'
 import type { RawRecord } from './records.ts'

@@ -1,8 +1,9 @@
 /** Options that `portico export` and `portico import` share. */
+
+import { type Principal, system, user } from '../../../base/principal.ts'
+import type { Run } from '../../../engine/plan/run.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { didYouMean } from '../../../model/suggest.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import { type Principal, system, user } from '../../../base/principal.ts'
 import type { Option, ParsedArgs } from '../commands/commands.ts'
 import { Failure } from '../failure.ts'
 import { requireUser } from '../user.ts'

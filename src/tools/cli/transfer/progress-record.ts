@@ -3,8 +3,8 @@
  * up to the position have the same hash, their rows were imported.
  */
 import { createHash, randomUUID } from 'node:crypto'
-import type { RecordChange } from '../../../engine/plan/transaction.ts'
 import { type Records, recordsOf } from '../../../base/records.ts'
+import type { RecordChange } from '../../../engine/plan/transaction.ts'
 import type { ImportInput } from './input.ts'
 import type { FileFormat } from './records.ts'
 

@@ -1,7 +1,7 @@
 /** The mails that `portico dev` shows. The supervisor numbers and stores them; each serving process has a copy. */
 
-import type { MailMessage } from '../../../identity/mail/mail.ts'
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import type { MailMessage } from '../../../identity/mail/mail.ts'
 
 export interface NewMail extends MailMessage {
   readonly at: EpochMs

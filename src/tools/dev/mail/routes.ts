@@ -1,9 +1,10 @@
 /** `/dev/mail`: the sent mails, and all templates. */
+
+import type { Reply } from '../../../base/call.ts'
+import type { Theme } from '../../../base/theme.ts'
 import type { MailCatalogue } from '../../../identity/mail/catalogue.ts'
 import { type ComposedMail, compose } from '../../../identity/mail/compose.ts'
 import { type MailName, mailNames, sampleValues } from '../../../identity/mail/values.ts'
-import type { Theme } from '../../../base/theme.ts'
-import type { Reply } from '../../../base/call.ts'
 import type { Exchange } from '../../../server/http/http.ts'
 import type { DevPages } from '../../../server/serve/service.ts'
 import { type MailReaders, refusalOf } from './local-request.ts'

@@ -1,11 +1,5 @@
 /** `/account/developer/new` and `/account/developer/{id}/edit`. */
 import type { Reply } from '../../../base/call.ts'
-import { openidScopes } from '../../../model/builtin/builtin.ts'
-import { type AppForm, appFormPage } from '../../pages/account/app-form.ts'
-import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import type { AppItem } from '../../../identity/server/clients/apps.ts'
-import { withCovered } from '../../../identity/server/consent/scopes.ts'
 import { bodyFaults, faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { lineFaults, linesOf } from '../../../identity/accounts/self-service/redirect-uri-lines.ts'
 import {
@@ -15,10 +9,16 @@ import {
   scopesIn,
   toChosenScopes,
 } from '../../../identity/accounts/self-service/scope-choices.ts'
+import type { AppItem } from '../../../identity/server/clients/apps.ts'
+import { withCovered } from '../../../identity/server/consent/scopes.ts'
+import { openidScopes } from '../../../model/builtin/builtin.ts'
+import { type AppForm, appFormPage } from '../../pages/account/app-form.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
+import { pageReply } from '../../pages/frame/reply.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
-import { createAndShow, ownItems, protectedForm } from './self-service.ts'
 import { appRow } from './developer.ts'
+import { createAndShow, ownItems, protectedForm } from './self-service.ts'
 
 const collection = 'oauth_apps'
 const path = '/account/developer'

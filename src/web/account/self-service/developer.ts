@@ -3,6 +3,8 @@ import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import { itemShape, listShape, where } from '../../../engine/plan/system-plans.ts'
+import { sentencesOf } from '../../../identity/accounts/self-service/scope-choices.ts'
+import { type AppItem, appFields } from '../../../identity/server/clients/apps.ts'
 import {
   appPage,
   deleteAppPage,
@@ -12,8 +14,6 @@ import {
   type OwnSecret,
 } from '../../pages/account/developer.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
-import { type AppItem, appFields } from '../../../identity/server/clients/apps.ts'
-import { sentencesOf } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from './self-service.ts'

@@ -1,12 +1,21 @@
 /** `/account/keys`: a user's API keys. */
 import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
+import { type AccessClass, allowedScopes, hasScope } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import { itemShape, listShape, where } from '../../../engine/plan/system-plans.ts'
-import { type AccessClass, allowedScopes, hasScope } from '../../../base/principal.ts'
+import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
+import {
+  noScopes,
+  readChosenScopes,
+  scopeChoices,
+  scopesIn,
+  sentencesOf,
+} from '../../../identity/accounts/self-service/scope-choices.ts'
 import { creatorsOf, descendantsOf, type KeyCreator } from '../../../identity/keys/origin.ts'
 import { type LastUse, lastUsesOf } from '../../../identity/last-use.ts'
+import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import {
   createdKeyPage,
   type KeyForm,
@@ -17,15 +26,6 @@ import {
 } from '../../pages/account/keys.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
-import { sessionPrincipal } from '../../../identity/session-principal.ts'
-import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
-import {
-  noScopes,
-  readChosenScopes,
-  scopeChoices,
-  scopesIn,
-  sentencesOf,
-} from '../../../identity/accounts/self-service/scope-choices.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'

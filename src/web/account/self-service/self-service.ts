@@ -1,10 +1,10 @@
 /** Functions that the pages of a user's own keys, apps, webhooks and profile share. */
 import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
 import { recentSignInMs } from '../../../engine/plan/recent-sign-in.ts'
-import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { type CreatedItem, OwnItems } from '../../../identity/accounts/self-service/own-items.ts'
+import { sessionPrincipal } from '../../../identity/session-principal.ts'
+import type { JsonValue } from '../../../model/fields/type.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import { type FormBody, readForm } from '../form-body.ts'
 

@@ -3,6 +3,8 @@ import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import { itemShape, listShape, where } from '../../../engine/plan/system-plans.ts'
+import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
+import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import {
   deleteWebhookPage,
   type ShownDelivery,
@@ -12,8 +14,6 @@ import {
 } from '../../pages/account/webhooks.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
-import { sessionPrincipal } from '../../../identity/session-principal.ts'
-import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { noteOf } from '../account.ts'
 import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'

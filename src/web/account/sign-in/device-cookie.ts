@@ -1,8 +1,8 @@
 /** The cookie that identifies a browser as a known device of accounts. */
 import { deviceLifetimeMs, secretsIn } from '../../../identity/accounts/sign-in/known-devices.ts'
 import type { AttemptOrigin } from '../../../identity/accounts/sign-in/sign-in.ts'
-import type { RouteParts, Visit } from '../context.ts'
 import { cookieOf, hostCookieName, setHostCookie } from '../../../identity/cookie.ts'
+import type { RouteParts, Visit } from '../context.ts'
 
 const cookie = 'portico_device'
 

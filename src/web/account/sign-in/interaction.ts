@@ -1,17 +1,18 @@
 /** `/oauth/interaction/{uid}`: the pages of an authorization request. */
 import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
+import { interactionPrefix } from '../../../identity/accounts/paths.ts'
+import { findUser, type UserRow } from '../../../identity/accounts/users.ts'
+import { scopeGroups } from '../../../identity/server/consent/choices.ts'
+import type { Interaction, NextPath } from '../../../identity/server/server.ts'
 import { noFaults } from '../../pages/components/form.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { consentPage } from '../../pages/oauth/consent.ts'
 import { selectAccountPage } from '../../pages/oauth/select-account.ts'
-import { scopeGroups } from '../../../identity/server/consent/choices.ts'
-import type { Interaction, NextPath } from '../../../identity/server/server.ts'
-import { interactionPrefix } from '../../../identity/accounts/paths.ts'
-import { findUser, type UserRow } from '../../../identity/accounts/users.ts'
 import { type RouteParts, redirect, type Visit } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
 import { postedForm } from '../self-service/self-service.ts'
+import { continueRoute, isContinuing } from './provider.ts'
 import {
   handleSignIn,
   handleSignUp,
@@ -20,7 +21,6 @@ import {
   type SignUpContext,
   showSignIn,
 } from './sign-in.ts'
-import { continueRoute, isContinuing } from './provider.ts'
 
 /**
  * Chromium applies `form-action` to every redirect that follows, including those of the app's own site, so all addresses with

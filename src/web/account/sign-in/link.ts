@@ -1,11 +1,11 @@
 /** Linking an identity to an account: on `/account/link`, or started on `/account/security`. */
 import type { Reply } from '../../../base/call.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { linkPage } from '../../pages/sign-in/providers.ts'
 import type { ProviderIdentity } from '../../../identity/accounts/identities.ts'
 import { notifyOfProtection } from '../../../identity/accounts/notifications.ts'
 import { interactionPrefix } from '../../../identity/accounts/paths.ts'
 import { accountWithAddress } from '../../../identity/accounts/sign-up/provider-sign-up.ts'
+import { pageReply } from '../../pages/frame/reply.ts'
+import { linkPage } from '../../pages/sign-in/providers.ts'
 import { findViewer, type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'

@@ -1,14 +1,19 @@
 /** The state of a sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
 import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { messagePage } from '../../pages/frame/message.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { isSame, randomSecret } from '../../../identity/server/secret.ts'
 import type { ProviderIdentity } from '../../../identity/accounts/identities.ts'
 import type { TokenKind } from '../../../identity/accounts/link-tokens.ts'
-import { type FaultReason, type FlowSecrets, type Provider, ProviderFault } from '../../../identity/accounts/providers/provider.ts'
-import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
+import {
+  type FaultReason,
+  type FlowSecrets,
+  type Provider,
+  ProviderFault,
+} from '../../../identity/accounts/providers/provider.ts'
 import { cookieOf, hostCookieName, setHostCookie } from '../../../identity/cookie.ts'
+import { isSame, randomSecret } from '../../../identity/server/secret.ts'
+import { messagePage } from '../../pages/frame/message.ts'
+import { pageReply } from '../../pages/frame/reply.ts'
+import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
 
 /** The page that asks whether to link an identity. */
 export const linkPath = '/account/link'

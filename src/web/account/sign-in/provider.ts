@@ -1,8 +1,5 @@
 /** `/account/sign-in/{provider}`, its callback, and the steps after a provider's response. */
 import type { Reply } from '../../../base/call.ts'
-import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { completePage } from '../../pages/sign-in/providers.ts'
 import { tokenForm } from '../../../identity/accounts/link-tokens.ts'
 import { interactionPrefix } from '../../../identity/accounts/paths.ts'
 import { nameFrom } from '../../../identity/accounts/providers/claims.ts'
@@ -18,18 +15,13 @@ import {
   signUpByProvider,
 } from '../../../identity/accounts/sign-up/provider-sign-up.ts'
 import { signUpIsOff } from '../../../identity/accounts/sign-up/sign-up.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
+import { pageReply } from '../../pages/frame/reply.ts'
+import { completePage } from '../../pages/sign-in/providers.ts'
 import { methodNotAllowed, type RouteParts, redirect, safeNext, tooMany, type Visit } from '../context.ts'
 import { readForm, readQuery } from '../form-body.ts'
 import { requesterOf } from '../requester.ts'
 import { postedForm } from '../self-service/self-service.ts'
-import {
-  accountContext,
-  answersIn,
-  finishSignIn,
-  linkSent,
-  type SignInContext,
-  signUpInputs,
-} from './sign-in.ts'
 import { finishLink } from './link.ts'
 import {
   faultReply,
@@ -48,6 +40,14 @@ import {
   storeOffer,
   storeResult,
 } from './provider-flow.ts'
+import {
+  accountContext,
+  answersIn,
+  finishSignIn,
+  linkSent,
+  type SignInContext,
+  signUpInputs,
+} from './sign-in.ts'
 
 const prefix = '/account/sign-in/'
 const pathPattern = /^\/account\/sign-in\/([a-z][a-z0-9-]{0,29})(\/callback)?$/

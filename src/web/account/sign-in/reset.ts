@@ -1,17 +1,21 @@
 /** `/account/reset` and `/account/verify`, the pages of the links in mails. */
 import type { Reply } from '../../../base/call.ts'
-import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { html } from '../../../base/html.ts'
+import {
+  addressToConfirm,
+  confirmAddress,
+  sendConfirmation,
+} from '../../../identity/accounts/addresses/verification.ts'
+import { canReset, requestReset, reset } from '../../../identity/accounts/recovery/reset.ts'
+import { finishSignUp, pendingSignUp } from '../../../identity/accounts/sign-up/sign-up.ts'
+import { signInTime } from '../../../identity/server/sessions/session-ends.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { messagePage } from '../../pages/frame/message.ts'
 import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
 import { finishWithProviderPage } from '../../pages/sign-in/providers.ts'
 import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../pages/sign-in/reset.ts'
 import { sentPage } from '../../pages/sign-in/sent.ts'
-import { signInTime } from '../../../identity/server/sessions/session-ends.ts'
-import { addressToConfirm, confirmAddress, sendConfirmation } from '../../../identity/accounts/addresses/verification.ts'
-import { canReset, requestReset, reset } from '../../../identity/accounts/recovery/reset.ts'
-import { finishSignUp, pendingSignUp } from '../../../identity/accounts/sign-up/sign-up.ts'
 import {
   findViewer,
   noMailReply,
@@ -25,9 +29,9 @@ import {
 import { type FormBody, readQuery } from '../form-body.ts'
 import { requesterOf } from '../requester.ts'
 import { hasRecentSignIn, postedForm } from '../self-service/self-service.ts'
-import { blankFields } from './sign-in.ts'
 import { attemptOrigin, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'
+import { blankFields } from './sign-in.ts'
 
 function expiredReply({ theme }: RouteParts, href: string, label: string): Reply {
   const page = messagePage({

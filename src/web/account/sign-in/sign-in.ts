@@ -1,15 +1,7 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
 import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { html } from '../../../base/html.ts'
-import { formName } from '../../pages/components/model-field.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
-import { sentPage } from '../../pages/sign-in/sent.ts'
-import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
-import { signUpPage } from '../../pages/sign-in/sign-up.ts'
-import type { NextPath } from '../../../identity/server/server.ts'
 import {
   type Authentication,
   type SignInAnswer,
@@ -17,8 +9,22 @@ import {
   signInByPasskey,
   signInByPassword,
 } from '../../../identity/accounts/sign-in/sign-in.ts'
+import {
+  enteredSignUp,
+  type SentLink,
+  sendLinkAgain,
+  signUp,
+  signUpIsOff,
+} from '../../../identity/accounts/sign-up/sign-up.ts'
 import { type EnteredField, signUpFields } from '../../../identity/accounts/sign-up/sign-up-fields.ts'
-import { enteredSignUp, type SentLink, sendLinkAgain, signUp, signUpIsOff } from '../../../identity/accounts/sign-up/sign-up.ts'
+import type { NextPath } from '../../../identity/server/server.ts'
+import { type FormFaults, noFaults } from '../../pages/components/form.ts'
+import { formName } from '../../pages/components/model-field.ts'
+import { pageReply } from '../../pages/frame/reply.ts'
+import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
+import { sentPage } from '../../pages/sign-in/sent.ts'
+import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
+import { signUpPage } from '../../pages/sign-in/sign-up.ts'
 import {
   findViewer,
   noMailReply,

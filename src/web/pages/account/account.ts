@@ -1,7 +1,7 @@
 /** The first page of an account: the user, and an overview of everything. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { button, form } from '../components/form.ts'
 import { type Html, html, named, type Part } from '../../../base/html.ts'
+import { button, form } from '../components/form.ts'
 import { type Icon, icon } from '../components/icons.ts'
 import { personTile } from '../components/tile.ts'
 import { day } from '../components/time.ts'

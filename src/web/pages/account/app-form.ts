@@ -1,7 +1,8 @@
 /** The form to register or edit an OAuth app. */
+
+import { type Html, html, named } from '../../../base/html.ts'
 import type { ChosenScopes, ScopeChoices } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { button, type FormFaults, field, form, otherField, summary } from '../components/form.ts'
-import { type Html, html, named } from '../../../base/html.ts'
 import { group, linkButton, radio, selectField } from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
 import type { Menu, Page } from '../frame/layout.ts'

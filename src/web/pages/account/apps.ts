@@ -1,9 +1,9 @@
 /** The apps to which a user has granted access, with a button to revoke it. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { type Html, html, named, type Part } from '../../../base/html.ts'
 import type { ScopeGroup } from '../../../identity/server/consent/choices.ts'
 import type { ConnectedApp } from '../../../identity/server/server.ts'
 import { button, form } from '../components/form.ts'
-import { type Html, html, named, type Part } from '../../../base/html.ts'
 import { appTile } from '../components/tile.ts'
 import { ago, day } from '../components/time.ts'
 import { websiteOf } from '../components/website.ts'

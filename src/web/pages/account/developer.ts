@@ -1,9 +1,9 @@
 /** A user's OAuth apps: the list, an app with its secrets and first requests, and confirmations before something ends. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { type Html, html, named, type Part } from '../../../base/html.ts'
 import type { App } from '../../../identity/server/server.ts'
 import { duration } from '../components/duration.ts'
 import { button, form } from '../components/form.ts'
-import { type Html, html, named, type Part } from '../../../base/html.ts'
 import { appLinks, confirmPage, copied, copiedCode, linkButton, ownHeading } from '../components/parts.ts'
 import { appTile } from '../components/tile.ts'
 import { time } from '../components/time.ts'

@@ -1,8 +1,8 @@
 /** A user's API keys: the list, the form for a new key, the key itself, and the confirmation before one is revoked. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { type Html, html, named } from '../../../base/html.ts'
 import type { ChosenScopes, ScopeChoices } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { type Html, html, named } from '../../../base/html.ts'
 import {
   checkbox,
   confirmPage,

@@ -1,7 +1,8 @@
 /** The profile: name, further fields, address, a copy of the user's data, and the deletion of the account. */
+
+import { type Html, html, named, type Part } from '../../../base/html.ts'
 import type { DeletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { type Html, html, named, type Part } from '../../../base/html.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import { linkButton } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'

@@ -1,9 +1,10 @@
 /** Passwords, passkeys and one-time codes of an account. */
+
+import { type Html, html, named } from '../../../base/html.ts'
 import type { Identity } from '../../../identity/accounts/identities.ts'
 import type { Passkey } from '../../../identity/accounts/sign-in/passkeys.ts'
 import { maxPasswordCharacters } from '../../../identity/password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { type Html, html, named } from '../../../base/html.ts'
 import { icon } from '../components/icons.ts'
 import { checkbox } from '../components/parts.ts'
 import { day } from '../components/time.ts'

@@ -1,9 +1,9 @@
 /** The browsers in which a user is signed in. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { type Html, html, type Part } from '../../../base/html.ts'
 import type { SessionInfo } from '../../../identity/server/server.ts'
 import { browserName, deviceIcon } from '../components/device-name.ts'
 import { button, form } from '../components/form.ts'
-import { type Html, html, type Part } from '../../../base/html.ts'
 import { icon } from '../components/icons.ts'
 import { checkbox } from '../components/parts.ts'
 import { ago, day } from '../components/time.ts'

@@ -1,6 +1,7 @@
 /** The form to add or edit a webhook. */
-import { button, type FormFaults, field, form, summary } from '../components/form.ts'
+
 import { type Html, html } from '../../../base/html.ts'
+import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { checkbox, group, linkButton, radio } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 

@@ -1,8 +1,8 @@
 /** A user's webhooks: the list, a webhook with its deliveries, and the confirmation before one is deleted. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
+import { type Html, html, type Part } from '../../../base/html.ts'
 import { duration } from '../components/duration.ts'
 import { button, type FormFaults, form } from '../components/form.ts'
-import { type Html, html, type Part } from '../../../base/html.ts'
 import { confirmPage, copied, linkButton, ownHeading } from '../components/parts.ts'
 import { time } from '../components/time.ts'
 import type { Menu, Page } from '../frame/layout.ts'

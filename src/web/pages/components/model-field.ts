@@ -1,7 +1,8 @@
 /** A field of the model in a form. Its JSON Schema determines the kind of input. */
+
+import { type Html, html } from '../../../base/html.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import { type FormFaults, type FormField, field, otherField } from './form.ts'
-import { type Html, html } from '../../../base/html.ts'
 
 /** A field of the model, with what was entered. */
 export interface ModelField {

@@ -1,9 +1,10 @@
 /** Components that the pages of a user's keys, apps and webhooks share. */
+
+import { attributes, type Html, html, type Part } from '../../../base/html.ts'
 import type { App } from '../../../identity/server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 import { button, describedBy, type FormFaults, field, form, hintAndFault, otherField } from './form.ts'
-import { attributes, type Html, html, type Part } from '../../../base/html.ts'
 
 /** A link that looks like a button. */
 export function linkButton(

@@ -1,4 +1,6 @@
 /** The fields for scopes: for each collection nothing, reading, or reading and changing. */
+
+import { type Html, html, type Part } from '../../../base/html.ts'
 import {
   type ChosenScopes,
   type CollectionChoice,
@@ -6,7 +8,6 @@ import {
   levelField,
   type ScopeChoices,
 } from '../../../identity/accounts/self-service/scope-choices.ts'
-import { type Html, html, type Part } from '../../../base/html.ts'
 import { checkbox } from './parts.ts'
 
 const levelNames: readonly (readonly [Level, string])[] = [

@@ -1,7 +1,8 @@
 /** Tiles: the picture of an app, a person or the service, or their initial. */
-import type { App } from '../../../identity/server/server.ts'
-import { type Theme, tileColours } from '../../../base/theme.ts'
+
 import { attributes, type Html, html } from '../../../base/html.ts'
+import { type Theme, tileColours } from '../../../base/theme.ts'
+import type { App } from '../../../identity/server/server.ts'
 
 export type TileSize = 'small' | 'large' | undefined
 

@@ -1,10 +1,10 @@
 /** Errors of the service as pages: what happened, what to do, and details for the people who investigate. */
 import type { Call, Reply } from '../../../base/call.ts'
 import { type ApiError, toApiError } from '../../../base/errors.ts'
+import type { Theme } from '../../../base/theme.ts'
 import type { Icon } from '../components/icons.ts'
 import { faultPage, type MessageLink } from './message.ts'
 import { pageReply } from './reply.ts'
-import type { Theme } from '../../../base/theme.ts'
 
 interface ErrorTexts {
   readonly title: string

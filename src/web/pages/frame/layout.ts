@@ -1,9 +1,10 @@
 /** The frame of every page. */
-import { button, form } from '../components/form.ts'
+
 import { attributes, type Html, html, type Part } from '../../../base/html.ts'
+import type { Theme } from '../../../base/theme.ts'
+import { button, form } from '../components/form.ts'
 import { type Icon, icon } from '../components/icons.ts'
 import { brand, personTile } from '../components/tile.ts'
-import type { Theme } from '../../../base/theme.ts'
 
 export interface Page {
   readonly title: string

@@ -1,7 +1,7 @@
 /** Pages with a message only, and error pages. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { button, form } from '../components/form.ts'
 import { attributes, type Html, html, type Part } from '../../../base/html.ts'
+import { button, form } from '../components/form.ts'
 import { type Icon, icon } from '../components/icons.ts'
 import type { Page } from './layout.ts'
 

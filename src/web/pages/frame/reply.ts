@@ -1,7 +1,7 @@
 /** The response with a page, and a policy that allows only what the page needs. */
 import type { Reply } from '../../../base/call.ts'
-import { layout, type Page } from './layout.ts'
 import type { Theme } from '../../../base/theme.ts'
+import { layout, type Page } from './layout.ts'
 
 interface PageReplyOptions {
   /** By default 200, and 400 for a page with faults. */

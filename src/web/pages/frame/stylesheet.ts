@@ -1,11 +1,12 @@
 /** The only stylesheet of the pages. */
+
+import { grounds, neutral, palettes, type Theme, tileColours } from '../../../base/theme.ts'
 import { base, tiles } from './styles/base.ts'
 import { consent } from './styles/consent.ts'
 import { forms } from './styles/forms.ts'
 import { frame } from './styles/frame.ts'
 import { own } from './styles/own.ts'
 import { parts } from './styles/parts.ts'
-import { grounds, neutral, palettes, type Theme, tileColours } from '../../../base/theme.ts'
 
 function variables(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)

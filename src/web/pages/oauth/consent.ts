@@ -1,17 +1,18 @@
 /** The consent page. */
-import { capitalized, listed } from '../../../model/words.ts'
+
+import { type Html, html, named, type Part } from '../../../base/html.ts'
+import type { Theme } from '../../../base/theme.ts'
 import type { ScopeChoice, ScopeGroup, ScopeGroupKind } from '../../../identity/server/consent/choices.ts'
 import type { ReachOfOperations } from '../../../identity/server/consent/scope-title.ts'
 import type { App, Interaction } from '../../../identity/server/server.ts'
+import { capitalized, listed } from '../../../model/words.ts'
 import { button, form } from '../components/form.ts'
-import { type Html, html, named, type Part } from '../../../base/html.ts'
 import { icon } from '../components/icons.ts'
 import { appLinks } from '../components/parts.ts'
 import { scopeBox } from '../components/scope-fields.ts'
 import { appTile, brandTile, personTile } from '../components/tile.ts'
 import { day } from '../components/time.ts'
 import type { Page } from '../frame/layout.ts'
-import type { Theme } from '../../../base/theme.ts'
 
 export interface ConsentPage {
   readonly theme: Theme

@@ -1,7 +1,8 @@
 /** The pages of the device flow (RFC 8628, 3.3). */
+
+import { html, named } from '../../../base/html.ts'
 import type { App, DeviceCodePage, DeviceConfirmPage } from '../../../identity/server/server.ts'
 import { button, type FormFaults, field, form, noFaults, summary } from '../components/form.ts'
-import { html, named } from '../../../base/html.ts'
 import { appTile } from '../components/tile.ts'
 import type { Page } from '../frame/layout.ts'
 import { messagePage } from '../frame/message.ts'

@@ -1,11 +1,12 @@
 /** Errors of the authorization server that must not be sent to an app. */
-import type { ProtocolFault } from '../../../identity/server/server.ts'
+
 import { html, named, type Part } from '../../../base/html.ts'
+import type { Theme } from '../../../base/theme.ts'
+import type { ProtocolFault } from '../../../identity/server/server.ts'
 import { appTile } from '../components/tile.ts'
 import { websiteOf } from '../components/website.ts'
 import type { Page } from '../frame/layout.ts'
 import { faultPage, type MessageLink } from '../frame/message.ts'
-import type { Theme } from '../../../base/theme.ts'
 
 /** The texts of one kind of error. `app`: its registered name, or words for it. */
 interface FaultTexts {

@@ -1,8 +1,9 @@
 /** The pages that the authorization server itself shows. */
+
+import type { Theme } from '../../../base/theme.ts'
 import type { ProtocolPages } from '../../../identity/server/server.ts'
 import { layout } from '../frame/layout.ts'
 import { messagePage, signOutPage } from '../frame/message.ts'
-import type { Theme } from '../../../base/theme.ts'
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
 import { protocolFaultPage } from './protocol-fault.ts'
 

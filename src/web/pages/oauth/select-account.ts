@@ -1,7 +1,8 @@
 /** The choice of an account for an app (`prompt=select_account`; OpenID Connect Core 1.0, 3.1.2.1). */
+
+import { html, named } from '../../../base/html.ts'
 import type { App } from '../../../identity/server/server.ts'
 import { button, form } from '../components/form.ts'
-import { html, named } from '../../../base/html.ts'
 import { appTile, personTile } from '../components/tile.ts'
 import type { Page } from '../frame/layout.ts'
 

@@ -1,8 +1,8 @@
 /** What a new password has ended, and what remains. */
 
+import { type Html, html } from '../../../base/html.ts'
 import { listOf } from '../../../identity/accounts/recovery/access-inventory.ts'
 import type { RecoveryOutcome } from '../../../identity/accounts/recovery/account-recovery.ts'
-import { type Html, html } from '../../../base/html.ts'
 import type { Menu, Page } from '../frame/layout.ts'
 
 export interface EndedPage {

@@ -1,7 +1,8 @@
 /** Sign-in with other providers: the buttons, and the pages that follow a provider's response. */
+
+import { type Html, html, named, type Part } from '../../../base/html.ts'
 import type { Identity } from '../../../identity/accounts/identities.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { type Html, html, named, type Part } from '../../../base/html.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import { providerMark } from '../components/provider-marks.ts'
 import { time } from '../components/time.ts'

@@ -1,7 +1,8 @@
 /** Links in mails: requesting one for a new password, and the pages that links open. */
+
+import { html } from '../../../base/html.ts'
 import { maxPasswordCharacters } from '../../../identity/password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { html } from '../../../base/html.ts'
 import type { Page } from '../frame/layout.ts'
 import { newPassword } from './sign-up.ts'
 

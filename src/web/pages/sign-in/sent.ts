@@ -1,6 +1,7 @@
 /** "Check your mail": where a link was sent, how to correct the address, and how to get the link again. */
-import { button, form } from '../components/form.ts'
+
 import { type Html, html, type Part } from '../../../base/html.ts'
+import { button, form } from '../components/form.ts'
 import { icon } from '../components/icons.ts'
 import type { Page } from '../frame/layout.ts'
 

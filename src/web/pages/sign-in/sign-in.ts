@@ -1,7 +1,8 @@
 /** The sign-in page, with a password or a passkey, and the page for a one-time code. */
+
+import { html, named, type Part } from '../../../base/html.ts'
 import { maxPasswordCharacters } from '../../../identity/password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { html, named, type Part } from '../../../base/html.ts'
 import { checkbox } from '../components/parts.ts'
 import type { Page } from '../frame/layout.ts'
 import { or, type ProviderButtons, providerButtons } from './providers.ts'

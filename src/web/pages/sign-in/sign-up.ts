@@ -1,8 +1,9 @@
 /** The sign-up page. */
+
+import { html } from '../../../base/html.ts'
 import { minPasswordCharacters } from '../../../identity/accounts/sign-in/password-rules.ts'
 import { maxPasswordCharacters } from '../../../identity/password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
-import { html } from '../../../base/html.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import type { Page } from '../frame/layout.ts'
 import { type ProviderButtons, providerButtons } from './providers.ts'

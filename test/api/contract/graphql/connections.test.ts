@@ -1,8 +1,8 @@
 /** GraphQL connections and REST lists by cursor: the same pages, cursors, totals and guard decisions. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { Principal } from '../../../../src/base/principal.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import { databaseKinds } from '../rest/databases.ts'
 import { callers, type Decisions, inRestForm, openTransports, type Transports } from './transports.ts'
 

@@ -1,8 +1,8 @@
 /** The same query through REST and GraphQL: equal data and the same decisions of the guard. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import { anonymous } from '../../../../src/base/principal.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import { databaseKinds } from '../rest/databases.ts'
 import { callers, inRestForm, openTransports, type Transports } from './transports.ts'
 

@@ -1,6 +1,7 @@
 /** Scenarios of the REST API on the reference model: users and posts. */
-import { checkModel } from '../../../../src/model/check/check.ts'
+
 import { anonymous, user } from '../../../../src/base/principal.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import blog from '../../../models/blog.ts'
 import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'

@@ -1,21 +1,21 @@
 /** The REST handler on a store of its own, with a view of everything that the store contains. */
 
 import { randomUUID } from 'node:crypto'
-import { newAppHook } from '../../../../src/identity/server/clients/app-hooks.ts'
+import { createRest, errorReply } from '../../../../src/api/rest/rest.ts'
 import { then } from '../../../../src/base/awaitable.ts'
 import type { Call, Reply } from '../../../../src/base/call.ts'
-import type { JsonValue } from '../../../../src/model/fields/type.ts'
-import type { Model } from '../../../../src/model/model.ts'
+import { type Principal, system } from '../../../../src/base/principal.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { orderById } from '../../../../src/engine/plan/order.ts'
 import type { ListShape } from '../../../../src/engine/plan/plan.ts'
 import type { CreateHook, CreateHooks, Run } from '../../../../src/engine/plan/run.ts'
-import { type Principal, system } from '../../../../src/base/principal.ts'
-import { createRest, errorReply } from '../../../../src/api/rest/rest.ts'
-import { createRun } from '../../../../src/server/serve/store.ts'
 import type { Store } from '../../../../src/engine/store/store.ts'
-import { eventsOf } from '../../events/parts.ts'
+import { newAppHook } from '../../../../src/identity/server/clients/app-hooks.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
+import type { Model } from '../../../../src/model/model.ts'
+import { createRun } from '../../../../src/server/serve/store.ts'
 import { idempotencyOf } from '../../../engine/idempotency/of-store.ts'
+import { eventsOf } from '../../events/parts.ts'
 
 export type OpenStore = (model: Model) => Promise<{ readonly store: Store; close(): Promise<void> }>
 

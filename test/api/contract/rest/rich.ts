@@ -1,6 +1,7 @@
 /** Scenarios that need the richer model: field rules, related rows, deprecation, search, many-to-many relations. */
-import { checkModel } from '../../../../src/model/check/check.ts'
+
 import { anonymous, user } from '../../../../src/base/principal.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import rich from '../../../models/rich.ts'
 import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'

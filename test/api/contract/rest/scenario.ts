@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Reply } from '../../../../src/base/call.ts'
-import type { Model } from '../../../../src/model/model.ts'
 import type { Principal } from '../../../../src/base/principal.ts'
+import type { Model } from '../../../../src/model/model.ts'
 import type { Harness, OpenHarness, Request } from './harness.ts'
 
 export interface Scenario extends Request {

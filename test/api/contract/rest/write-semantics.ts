@@ -1,6 +1,7 @@
 /** The semantics of PUT and PATCH: merged documents, kept fields, values set to what they already are. */
-import { checkModel } from '../../../../src/model/check/check.ts'
+
 import { user } from '../../../../src/base/principal.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import drafts from '../../../models/drafts.ts'
 import type { OpenHarness } from './harness.ts'
 import { runScenarios, type Scenario, type Seed } from './scenario.ts'

@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { checkModel } from '../../../../src/model/check/check.ts'
 import { anonymous, type Principal, user } from '../../../../src/base/principal.ts'
-import { chosen } from '../../../chosen.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../../../api/contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../../api/contract/rest/harness.ts'
+import { chosen } from '../../../chosen.ts'
 import tracker from './tracker.ts'
 
 const ann = user(2, 'user', 'all')

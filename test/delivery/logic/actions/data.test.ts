@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { user } from '../../../../src/base/principal.ts'
 import {
   action,
   choice,
@@ -17,10 +18,9 @@ import {
   users,
 } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { user } from '../../../../src/base/principal.ts'
-import { chosen } from '../../../chosen.ts'
 import { databaseKinds, openStore, rowSecurityPostgres } from '../../../api/contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../../api/contract/rest/harness.ts'
+import { chosen } from '../../../chosen.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the tests call it in many forms.
 type Data = Record<string, any>

@@ -17,6 +17,8 @@ import {
   text,
   users,
 } from '../../../../src/index.ts'
+import { type Event, fetchPage, stream } from '../../../api/events/listener.ts'
+import { until } from '../../../api/transports/service.ts'
 import { chosen } from '../../../chosen.ts'
 import {
   authorizationUrl,
@@ -28,11 +30,9 @@ import {
   redirectUri,
   sharedFixtures,
 } from '../../../identity/conformance/server.ts'
-import { type Event, fetchPage, stream } from '../../../api/events/listener.ts'
 import { call } from '../../../server/serve/service.ts'
 import { postgres } from '../../../setups/postgres.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
-import { until } from '../../../api/transports/service.ts'
 
 const declaration = model(
   {

@@ -10,9 +10,9 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { generateKey } from '../../../../src/identity/keys/key.ts'
 import { type Event, fetchEvents } from '../../../api/events/listener.ts'
-import { type NodeCluster, startCluster } from '../../../system/nodes/cluster.ts'
 import { call } from '../../../server/serve/service.ts'
 import { nodeSetups } from '../../../setups/setups.ts'
+import { type NodeCluster, startCluster } from '../../../system/nodes/cluster.ts'
 import { firstBalance } from './transfers-model.ts'
 
 const kills = Number(process.env['PORTICO_ACTION_KILLS'] ?? 4)

@@ -14,8 +14,8 @@ import {
   text,
   users,
 } from '../../../../src/index.ts'
-import { type Fixture, sharedFixtures } from '../../../identity/conformance/server.ts'
 import { assertFits, assertTooLarge } from '../../../api/contract/answers.ts'
+import { type Fixture, sharedFixtures } from '../../../identity/conformance/server.ts'
 import type { Answer } from '../../../server/serve/service.ts'
 import { postgres } from '../../../setups/postgres.ts'
 import { sqlite } from '../../../setups/sqlite.ts'

@@ -2,10 +2,11 @@
  * Endless actions, in a separate process: `node:test` tracks every promise with async hooks, and such a process crashes
  * when V8 terminates code between two promises. Prints the outcome of each action.
  */
-import { checkModel } from '../../../../src/model/check/check.ts'
+
 import { user } from '../../../../src/base/principal.ts'
 import { openPostgres } from '../../../../src/engine/store/postgres/postgres.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import { openHarness } from '../../../api/contract/rest/harness.ts'
 import tracker from './tracker.ts'
 

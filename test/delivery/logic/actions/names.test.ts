@@ -2,7 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sdlOf } from '../../../../src/api/graphql/schema/sdl.ts'
-import { action, anyone, checkModel, collection, model, query, relation, text } from '../../../../src/index.ts'
+import {
+  action,
+  anyone,
+  checkModel,
+  collection,
+  model,
+  query,
+  relation,
+  text,
+} from '../../../../src/index.ts'
 import tracker from './tracker.ts'
 
 const collections = {

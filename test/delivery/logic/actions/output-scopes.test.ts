@@ -2,7 +2,6 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GivenSettings } from '../../../../src/server/config/config.ts'
 import {
   action,
   collection,
@@ -17,6 +16,7 @@ import {
   string,
   text,
 } from '../../../../src/index.ts'
+import type { GivenSettings } from '../../../../src/server/config/config.ts'
 import { testService } from '../../../../src/testing.ts'
 import { testOfOthers } from '../../../chosen.ts'
 import { withOrdinaryDatabase } from '../../../setups/databases/ordinary.ts'

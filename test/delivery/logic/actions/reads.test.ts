@@ -1,9 +1,9 @@
 /** Uncommitted changes of an action are neither visible to other readers nor cached for them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { user } from '../../../../src/base/principal.ts'
 import { action, collection, integer, model, signedIn } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { user } from '../../../../src/base/principal.ts'
 import { databaseKinds, openStore } from '../../../api/contract/rest/databases.ts'
 import { openHarness } from '../../../api/contract/rest/harness.ts'
 

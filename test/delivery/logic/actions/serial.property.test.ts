@@ -5,10 +5,15 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
+import { user } from '../../../../src/base/principal.ts'
 import { action, collection, integer, item, model, query, signedIn } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { user } from '../../../../src/base/principal.ts'
-import { type DatabaseKind, postgres, rowSecurityPostgres, sqlite } from '../../../api/contract/rest/databases.ts'
+import {
+  type DatabaseKind,
+  postgres,
+  rowSecurityPostgres,
+  sqlite,
+} from '../../../api/contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../../api/contract/rest/harness.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.

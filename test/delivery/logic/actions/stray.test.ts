@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { generateKey } from '../../../../src/identity/keys/key.ts'
-import { startProcess } from '../../../system/processes/portico.ts'
 import { until } from '../../../api/transports/service.ts'
+import { startProcess } from '../../../system/processes/portico.ts'
 
 const model = join(import.meta.dirname, 'stray-model.ts')
 

@@ -1,7 +1,6 @@
 /** The number of rows that a list's statement visits, as counted by the database. */
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
-import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { GuardedList } from '../../../../src/engine/plan/guarded.ts'
 import type { ListUnit } from '../../../../src/engine/store/advice/units.ts'
 import { statementOf } from '../../../../src/engine/store/postgres/connections/statement.ts'
@@ -12,6 +11,7 @@ import { sqlite } from '../../../../src/engine/store/sql/sqlite.ts'
 import { arg, compile, type Sql, sql } from '../../../../src/engine/store/sql/writer.ts'
 import { AnswerSize } from '../../../../src/engine/store/sqlite/read/answer-size.ts'
 import { parameterValue } from '../../../../src/engine/store/values.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import { query } from '../../../setups/databases/postgres.ts'
 import type { TestDatabase } from '../databases.ts'
 

@@ -1,8 +1,8 @@
 /** PostgreSQL as the source of a copy. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { PostgresSource } from '../../../../src/engine/store/copy/postgres.ts'
 import { copyDatabase } from '../../../../src/engine/store/copy/copy.ts'
+import { PostgresSource } from '../../../../src/engine/store/copy/postgres.ts'
 import { pruneTouched } from '../../../../src/engine/store/postgres/log/event-log.ts'
 import { openPostgres } from '../../../../src/engine/store/postgres/postgres.ts'
 import { connect } from '../../../../src/engine/store/schema/postgres/session.ts'

@@ -1,8 +1,8 @@
 /** The columns of the change log: the row before, the changed fields, the time and the author; and those of later versions. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { LoggedChange } from '../../../../src/engine/plan/change-feed.ts'
 import { app, type Principal, system, user } from '../../../../src/base/principal.ts'
+import type { LoggedChange } from '../../../../src/engine/plan/change-feed.ts'
 import { addedColumns as postgresColumns } from '../../../../src/engine/store/schema/postgres/ddl.ts'
 import { addedColumns as sqliteColumns } from '../../../../src/engine/store/schema/sqlite/ddl.ts'
 import { blog, Client } from '../blog.ts'

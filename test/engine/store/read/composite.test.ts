@@ -2,10 +2,10 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { anonymous, system, user } from '../../../../src/base/principal.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { orderById, totalOrder } from '../../../../src/engine/plan/order.ts'
 import type { CompositeShape, Root, Selected } from '../../../../src/engine/plan/plan.ts'
-import { anonymous, system, user } from '../../../../src/base/principal.ts'
 import { compositeSql } from '../../../../src/engine/store/sql/composite.ts'
 import { postgres } from '../../../../src/engine/store/sql/postgres.ts'
 import { sqlite } from '../../../../src/engine/store/sql/sqlite.ts'

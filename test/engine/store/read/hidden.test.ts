@@ -2,13 +2,22 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anyone, collection, field, manyToMany, model, owner, relation, string } from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check/check.ts'
-import type { JsonValue } from '../../../../src/model/fields/type.ts'
+import { type Principal, user } from '../../../../src/base/principal.ts'
 import { orderById, totalOrder } from '../../../../src/engine/plan/order.ts'
 import type { Filter, ListShape, Selected } from '../../../../src/engine/plan/plan.ts'
-import { type Principal, user } from '../../../../src/base/principal.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
+import {
+  anyone,
+  collection,
+  field,
+  manyToMany,
+  model,
+  owner,
+  relation,
+  string,
+} from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import { Client, fields, type Values } from '../blog.ts'
 import { failure } from '../contract.ts'
 

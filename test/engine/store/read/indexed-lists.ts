@@ -1,5 +1,7 @@
 /** A model for lists that use indexes, and the values of their statements. */
 
+import { type TotalOrder, totalOrder } from '../../../../src/engine/plan/order.ts'
+import type { Bind } from '../../../../src/engine/store/sql/writer.ts'
 import {
   type AccessRule,
   anyone,
@@ -16,8 +18,6 @@ import { checkModel } from '../../../../src/model/check/check.ts'
 import type { IndexDeclaration } from '../../../../src/model/declaration.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { Model } from '../../../../src/model/model.ts'
-import { type TotalOrder, totalOrder } from '../../../../src/engine/plan/order.ts'
-import type { Bind } from '../../../../src/engine/store/sql/writer.ts'
 
 /** A model of posts with these indexes and this read rule. */
 export function postsWith(indexes: readonly IndexDeclaration[], read: AccessRule = anyone): Model {

@@ -1,9 +1,9 @@
 /** Totals are cached only if their snapshot is not newer than the versions; estimates are used again for ten seconds. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { user } from '../../../../src/base/principal.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import type { GuardedList } from '../../../../src/engine/plan/guarded.ts'
-import { user } from '../../../../src/base/principal.ts'
 import type { ListQueries, Snapshot, Statements } from '../../../../src/engine/store/read/database.ts'
 import { ListCache, listCacheOptions } from '../../../../src/engine/store/read/list-cache.ts'
 import { shapeRun } from '../../../../src/engine/store/read/shape-run.ts'

@@ -1,11 +1,11 @@
 /** Answers that depend on the time or on claims are not reused for another time or other claims. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Rule } from '../../../../src/model/rule/rule.ts'
+import { type Principal, user } from '../../../../src/base/principal.ts'
 import type { ListAnswer } from '../../../../src/engine/plan/answer.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
-import { type Principal, user } from '../../../../src/base/principal.ts'
 import type { Store } from '../../../../src/engine/store/store.ts'
+import type { Rule } from '../../../../src/model/rule/rule.ts'
 import { seededStores } from '../../../setups/databases/seeded-store.ts'
 import { requestTimeMs } from '../../plan/reference.ts'
 import { anyone, smallModel } from '../../plan/small-model.ts'

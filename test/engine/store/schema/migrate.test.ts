@@ -1,6 +1,7 @@
 /** Migrations from one model to another: changes that apply automatically, that need the command, and that need a flag. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { MigrationError } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import {
   boolean,
   choice,
@@ -16,7 +17,6 @@ import {
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { CollectionOptions } from '../../../../src/model/declaration.ts'
 import type { FieldDeclaration } from '../../../../src/model/fields/declared.ts'
-import { MigrationError } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { type MigrationDatabase, migrationDatabases } from '../../../setups/databases/migrations.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
 import { failure } from '../contract.ts'

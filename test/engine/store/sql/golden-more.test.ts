@@ -3,23 +3,10 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import {
-  anyone,
-  collection,
-  index,
-  integer,
-  manyToMany,
-  model,
-  owner,
-  relation,
-  string,
-  text,
-} from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check/check.ts'
+import { system, user } from '../../../../src/base/principal.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { totalOrder } from '../../../../src/engine/plan/order.ts'
 import type { ItemShape, ListShape, Sort, UpdateShape } from '../../../../src/engine/plan/plan.ts'
-import { system, user } from '../../../../src/base/principal.ts'
 import { postgres } from '../../../../src/engine/store/sql/postgres.ts'
 import { countSql, itemSql, listSql, type Slice, walkSql } from '../../../../src/engine/store/sql/read.ts'
 import { RowAlias } from '../../../../src/engine/store/sql/row-alias.ts'
@@ -35,6 +22,19 @@ import {
 } from '../../../../src/engine/store/sql/write.ts'
 import { arg, compile, type Sql, slot, sql } from '../../../../src/engine/store/sql/writer.ts'
 import { schemaSql } from '../../../../src/engine/store/sqlite/sqlite.ts'
+import {
+  anyone,
+  collection,
+  index,
+  integer,
+  manyToMany,
+  model,
+  owner,
+  relation,
+  string,
+  text,
+} from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import { testOfOthers } from '../../../chosen.ts'
 import { Client, fields, listOfPosts } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'

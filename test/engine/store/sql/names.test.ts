@@ -1,13 +1,13 @@
 /** Names in a model that are like those that Portico's statements and tables use. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { system, user } from '../../../../src/base/principal.ts'
+import type { CreateShape, ListShape } from '../../../../src/engine/plan/plan.ts'
+import type { Store } from '../../../../src/engine/store/store.ts'
 import { anyone, collection, model, owner, related, relation, string, text } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { CollectionOptions } from '../../../../src/model/declaration.ts'
 import type { Model } from '../../../../src/model/model.ts'
-import type { CreateShape, ListShape } from '../../../../src/engine/plan/plan.ts'
-import { system, user } from '../../../../src/base/principal.ts'
-import type { Store } from '../../../../src/engine/store/store.ts'
 import { Client, fields, listOfPosts, parsed } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 

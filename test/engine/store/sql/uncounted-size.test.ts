@@ -2,6 +2,17 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { suite, test } from 'node:test'
+import { type Principal, user } from '../../../../src/base/principal.ts'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
+import { orderById } from '../../../../src/engine/plan/order.ts'
+import type { CompositeShape, Selected } from '../../../../src/engine/plan/plan.ts'
+import { answerSizeFunction } from '../../../../src/engine/store/sql/answer-size-function.ts'
+import { compositeSql } from '../../../../src/engine/store/sql/composite.ts'
+import { sqlite } from '../../../../src/engine/store/sql/sqlite.ts'
+import { compile } from '../../../../src/engine/store/sql/writer.ts'
+import { AnswerSize } from '../../../../src/engine/store/sqlite/read/answer-size.ts'
+import { schemaSql } from '../../../../src/engine/store/sqlite/sqlite.ts'
+import { noSlots, parameterValue } from '../../../../src/engine/store/values.ts'
 import {
   anyone,
   checkModel,
@@ -13,17 +24,6 @@ import {
   string,
   text,
 } from '../../../../src/index.ts'
-import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
-import { orderById } from '../../../../src/engine/plan/order.ts'
-import type { CompositeShape, Selected } from '../../../../src/engine/plan/plan.ts'
-import { type Principal, user } from '../../../../src/base/principal.ts'
-import { answerSizeFunction } from '../../../../src/engine/store/sql/answer-size-function.ts'
-import { compositeSql } from '../../../../src/engine/store/sql/composite.ts'
-import { sqlite } from '../../../../src/engine/store/sql/sqlite.ts'
-import { compile } from '../../../../src/engine/store/sql/writer.ts'
-import { AnswerSize } from '../../../../src/engine/store/sqlite/read/answer-size.ts'
-import { schemaSql } from '../../../../src/engine/store/sqlite/sqlite.ts'
-import { noSlots, parameterValue } from '../../../../src/engine/store/values.ts'
 
 const short = () => string({ optional: true })
 const access = { read: anyone }

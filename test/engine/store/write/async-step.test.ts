@@ -4,10 +4,14 @@ import { test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { ApiError } from '../../../../src/base/errors.ts'
-import type { AsyncStep, RunStep, StepAnswer } from '../../../../src/engine/plan/transaction.ts'
-import { type GuardedInnerStep, runAsyncStep, runAsyncStepSync } from '../../../../src/engine/store/write/async-step.ts'
-import type { GuardedPlanStep } from '../../../../src/engine/store/write/transaction.ts'
 import { createTimeLimit } from '../../../../src/base/time-limit.ts'
+import type { AsyncStep, RunStep, StepAnswer } from '../../../../src/engine/plan/transaction.ts'
+import {
+  type GuardedInnerStep,
+  runAsyncStep,
+  runAsyncStepSync,
+} from '../../../../src/engine/store/write/async-step.ts'
+import type { GuardedPlanStep } from '../../../../src/engine/store/write/transaction.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')

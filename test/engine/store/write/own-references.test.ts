@@ -1,9 +1,9 @@
 /** A signed-in caller can always reference their own account, readable or not, even if a write has to check many rules. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { user } from '../../../../src/base/principal.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import type { CreateShape, UpdateShape } from '../../../../src/engine/plan/plan.ts'
-import { user } from '../../../../src/base/principal.ts'
 import { createRun } from '../../../../src/server/serve/store.ts'
 import { seededStores } from '../../../setups/databases/seeded-store.ts'
 import { equals, nobody, relatedTo, smallModel } from '../../plan/small-model.ts'

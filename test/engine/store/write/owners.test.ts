@@ -2,11 +2,11 @@
 
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { anyone, collection, model, relation, string, users } from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check/check.ts'
 import { user } from '../../../../src/base/principal.ts'
 import type { NewRecord } from '../../../../src/base/records.ts'
 import type { Store } from '../../../../src/engine/store/store.ts'
+import { anyone, collection, model, relation, string, users } from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import { testOfOthers } from '../../../chosen.ts'
 import { seededStores } from '../../../setups/databases/seeded-store.ts'
 import { Client } from '../blog.ts'

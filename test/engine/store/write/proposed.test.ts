@@ -1,6 +1,7 @@
 /** A rule on the result of a write sees the other items as they were: the item does not vouch for itself. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system, user } from '../../../../src/base/principal.ts'
 import {
   anyone,
   boolean,
@@ -25,7 +26,6 @@ import {
   users,
 } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { system, user } from '../../../../src/base/principal.ts'
 import { Client } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 

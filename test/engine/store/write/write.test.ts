@@ -2,14 +2,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { entityTag } from '../../../../src/base/conditional.ts'
-import { anyone, collection, json, model, owner, relation, role, string } from '../../../../src/index.ts'
-import { checkModel } from '../../../../src/model/check/check.ts'
-import type { JsonValue } from '../../../../src/model/fields/type.ts'
+import { type Principal, system, user } from '../../../../src/base/principal.ts'
 import { always, and, not } from '../../../../src/engine/plan/condition.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
-import type { GuardedCreate, GuardedPlan, GuardedSelected, GuardedUpdate } from '../../../../src/engine/plan/guarded.ts'
+import type {
+  GuardedCreate,
+  GuardedPlan,
+  GuardedSelected,
+  GuardedUpdate,
+} from '../../../../src/engine/plan/guarded.ts'
 import type { Condition, RelationPath } from '../../../../src/engine/plan/guarded-conditions.ts'
-import { type Principal, system, user } from '../../../../src/base/principal.ts'
 import { publicFields } from '../../../../src/engine/store/sql/write.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { requireValues } from '../../../../src/engine/store/write/assign.ts'
@@ -17,6 +19,9 @@ import { requireChecks, requireMatch } from '../../../../src/engine/store/write/
 import { isReturnable, outputPositions, TEXT } from '../../../../src/engine/store/write/create.ts'
 import { mergedDocuments } from '../../../../src/engine/store/write/documents.ts'
 import { updateEventOf } from '../../../../src/engine/store/write/update.ts'
+import { anyone, collection, json, model, owner, relation, role, string } from '../../../../src/index.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
+import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import { Client, fields } from '../blog.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }

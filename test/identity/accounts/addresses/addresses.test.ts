@@ -1,12 +1,12 @@
 /** Which address of an account is verified: the confirmed one, not the current one. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Addresses, createAddresses } from '../../../../src/identity/accounts/addresses/addresses.ts'
-import { checkModel } from '../../../../src/model/check/check.ts'
 import type { Records } from '../../../../src/base/records.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
-import blog from '../../../models/blog.ts'
+import { type Addresses, createAddresses } from '../../../../src/identity/accounts/addresses/addresses.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import { createUsers } from '../../../engine/store/blog.ts'
+import blog from '../../../models/blog.ts'
 
 async function withAddresses(use: (addresses: Addresses, records: Records) => Promise<void>): Promise<void> {
   const store = openSqlite(checkModel(blog), { file: ':memory:' })

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, hash, type KeyObject, randomUUID } from 'node:crypto'
 import { decodeProtectedHeader, exportJWK, type JWTPayload, jwtVerify, SignJWT, UnsecuredJWT } from 'jose'
-import type { SendRequest } from '../../../../src/identity/accounts/providers/provider-fetch.ts'
-import type { GivenProvider } from '../../../../src/server/config/providers.ts'
 import { OutgoingError } from '../../../../src/delivery/outgoing/errors.ts'
 import type { OutgoingRequest, OutgoingResponse } from '../../../../src/delivery/outgoing/outgoing.ts'
+import type { SendRequest } from '../../../../src/identity/accounts/providers/provider-fetch.ts'
+import type { GivenProvider } from '../../../../src/server/config/providers.ts'
 
 type Claims = Readonly<Record<string, unknown>>
 

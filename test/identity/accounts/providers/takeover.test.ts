@@ -5,12 +5,12 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { createOneTimeCodes } from '../../../../src/identity/accounts/sign-in/one-time-codes.ts'
-import { deleteShape, updateShape } from '../../../../src/engine/plan/system-plans.ts'
 import { system } from '../../../../src/base/principal.ts'
+import { deleteShape, updateShape } from '../../../../src/engine/plan/system-plans.ts'
+import { createOneTimeCodes } from '../../../../src/identity/accounts/sign-in/one-time-codes.ts'
+import { call } from '../../../server/serve/service.ts'
 import type { Answer, Page } from '../../conformance/browser.ts'
 import { consentOf } from '../../conformance/server.ts'
-import { call } from '../../../server/serve/service.ts'
 import { type SoftPasskey, softPasskey } from '../sign-in/soft-authenticator.ts'
 import {
   type Fixture,

@@ -3,6 +3,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
+import { system } from '../../../../src/base/principal.ts'
+import { updateShape } from '../../../../src/engine/plan/system-plans.ts'
 import { confirmAddress, sendConfirmation } from '../../../../src/identity/accounts/addresses/verification.ts'
 import {
   canReset,
@@ -16,8 +18,6 @@ import { signUp } from '../../../../src/identity/accounts/sign-up/sign-up.ts'
 import { findByEmail, findUser } from '../../../../src/identity/accounts/users.ts'
 import { keysOf } from '../../../../src/identity/keys/user-keys.ts'
 import { hashPassword, verifyPassword } from '../../../../src/identity/password.ts'
-import { updateShape } from '../../../../src/engine/plan/system-plans.ts'
-import { system } from '../../../../src/base/principal.ts'
 import { confirms, type Fixture, minuteMs, storePasswordHash, withFixture } from '../fixture.ts'
 
 const email = 'ada@example.com'

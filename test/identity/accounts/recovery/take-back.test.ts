@@ -1,6 +1,7 @@
 /** When an owner takes an account back, everything that an attacker created there stops working. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setups } from '../../../setups/setups.ts'
 import {
   type App,
   authorizationUrl,
@@ -11,7 +12,6 @@ import {
   type Person,
   post,
 } from '../../conformance/server.ts'
-import { setups } from '../../../setups/setups.ts'
 import type { Received } from '../../smtp.ts'
 import { formWithField, newestLink, open, page, withMail } from '../mail-fixture.ts'
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { lineFaults, linesOf } from '../../../../src/identity/accounts/self-service/redirect-uri-lines.ts'
+import { sqlite } from '../../../setups/sqlite.ts'
 import type { Page } from '../../conformance/browser.ts'
 import {
   authorize,
@@ -11,7 +12,6 @@ import {
   redirectUri,
   sharedFixtures,
 } from '../../conformance/server.ts'
-import { sqlite } from '../../../setups/sqlite.ts'
 import { open } from '../mail-fixture.ts'
 import { advance, formTo, inputValue, signIn, submitForm } from './own-pages.ts'
 

@@ -1,9 +1,9 @@
 /** `/account/keys`: a user creates their first key without an operator, and no form grants more than the API. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Fixture, newTokens, type Person, sharedFixtures } from '../../conformance/server.ts'
 import { call } from '../../../server/serve/service.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
+import { type Fixture, newTokens, type Person, sharedFixtures } from '../../conformance/server.ts'
 import { open, page } from '../mail-fixture.ts'
 import { advance, formTo, inputValue, signIn, submitForm } from './own-pages.ts'
 

@@ -1,15 +1,9 @@
 /** The overview, sessions and connected apps of an account, and error pages. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import {
-  authorizationUrl,
-  newTokens,
-  post,
-  redirectUri,
-  sharedFixtures,
-} from '../../conformance/server.ts'
 import { call } from '../../../server/serve/service.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
+import { authorizationUrl, newTokens, post, redirectUri, sharedFixtures } from '../../conformance/server.ts'
 import { open, page } from '../mail-fixture.ts'
 import { advance, formTo, signIn, submitForm } from './own-pages.ts'
 

@@ -16,8 +16,8 @@ import {
   text,
   users,
 } from '../../../../src/index.ts'
-import { type Fixture, newTokens, type Person, sharedFixtures } from '../../conformance/server.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
+import { type Fixture, newTokens, type Person, sharedFixtures } from '../../conformance/server.ts'
 import { signedInCookie } from '../../own-page.ts'
 import { type Received, withSmtp } from '../../smtp.ts'
 import { formWithField, newestLink, open } from '../mail-fixture.ts'

@@ -2,13 +2,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
+import { memoryCounters } from '../../../../src/engine/cluster/memory-counters.ts'
 import { type AccountBase, createAccountBase } from '../../../../src/identity/accounts/accounts.ts'
 import { requestReset, reset } from '../../../../src/identity/accounts/recovery/reset.ts'
 import { secretsIn } from '../../../../src/identity/accounts/sign-in/known-devices.ts'
+import {
+  confirmPassword,
+  signInByCode,
+  signInByPassword,
+} from '../../../../src/identity/accounts/sign-in/sign-in.ts'
 import { createThrottle, signInAllowances } from '../../../../src/identity/accounts/sign-in/throttle.ts'
-import { confirmPassword, signInByCode, signInByPassword } from '../../../../src/identity/accounts/sign-in/sign-in.ts'
 import { signUp } from '../../../../src/identity/accounts/sign-up/sign-up.ts'
-import { memoryCounters } from '../../../../src/engine/cluster/memory-counters.ts'
 import { type Browser, type Form, formsOf, type Page } from '../../conformance/browser.ts'
 import { withFixture as withService } from '../../conformance/server.ts'
 import { type Fixture, minuteMs, withFixture } from '../fixture.ts'

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import { createOneTimeCodes } from '../../../../src/identity/accounts/sign-in/one-time-codes.ts'
-import { checkModel } from '../../../../src/model/check/check.ts'
 import { forwarding } from '../../../../src/base/records.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
-import blog from '../../../models/blog.ts'
+import { createOneTimeCodes } from '../../../../src/identity/accounts/sign-in/one-time-codes.ts'
+import { checkModel } from '../../../../src/model/check/check.ts'
 import { createUsers } from '../../../engine/store/blog.ts'
+import blog from '../../../models/blog.ts'
 
 const start = Date.parse('2026-01-01T00:00:00Z')
 const periodMs = 30_000

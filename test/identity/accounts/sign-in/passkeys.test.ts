@@ -1,8 +1,8 @@
 /** Passkeys of an authenticator in software. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPasskeys } from '../../../../src/identity/accounts/sign-in/passkeys.ts'
 import type { Records } from '../../../../src/base/records.ts'
+import { createPasskeys } from '../../../../src/identity/accounts/sign-in/passkeys.ts'
 import { type Fixture, withFixture } from '../fixture.ts'
 import { softPasskey, softRegistration } from './soft-authenticator.ts'
 

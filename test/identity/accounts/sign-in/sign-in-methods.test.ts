@@ -1,6 +1,7 @@
 /** Removals of passkeys and identities, which never leave a user without a sign-in method. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { identityKind } from '../../../../src/identity/accounts/identities.ts'
 import type { Provider } from '../../../../src/identity/accounts/providers/provider.ts'
 import { passkeyKind } from '../../../../src/identity/accounts/sign-in/passkeys.ts'
@@ -10,10 +11,9 @@ import {
 } from '../../../../src/identity/accounts/sign-in/sign-in-methods.ts'
 import { createUser } from '../../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/server/serve/store.ts'
-import blog from '../../../models/blog.ts'
 import { databaseKinds } from '../../../engine/store/databases.ts'
+import blog from '../../../models/blog.ts'
 import { cheapHash } from '../../cheap-hash.ts'
 import { crashingRecords, untilCrash } from '../../crashing-records.ts'
 

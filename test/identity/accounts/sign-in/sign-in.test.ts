@@ -3,7 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { requestReset, reset } from '../../../../src/identity/accounts/recovery/reset.ts'
-import { confirmPassword, signInByCode, signInByPassword } from '../../../../src/identity/accounts/sign-in/sign-in.ts'
+import {
+  confirmPassword,
+  signInByCode,
+  signInByPassword,
+} from '../../../../src/identity/accounts/sign-in/sign-in.ts'
 import { hashPassword } from '../../../../src/identity/password.ts'
 import { type Fixture, minuteMs, storePasswordHash, withFixture } from '../fixture.ts'
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { createThrottle } from '../../../../src/identity/accounts/sign-in/throttle.ts'
 import type { RateCounters } from '../../../../src/engine/cluster/cluster.ts'
 import { memoryCounters } from '../../../../src/engine/cluster/memory-counters.ts'
+import { createThrottle } from '../../../../src/identity/accounts/sign-in/throttle.ts'
 
 const allowances = {
   pair: { attempts: 3, windowSeconds: 60 },

@@ -2,10 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { signUpFields, valuesOf } from '../../../../src/identity/accounts/sign-up/sign-up-fields.ts'
-import { fieldOfModel, formName } from '../../../../src/web/pages/components/model-field.ts'
 import { json, model, nobody, relation, role, string, users } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { FieldDeclaration } from '../../../../src/model/fields/declared.ts'
+import { fieldOfModel, formName } from '../../../../src/web/pages/components/model-field.ts'
+import asking from '../../../models/sign-up-fields.ts'
 import type { Form, Page } from '../../conformance/browser.ts'
 import {
   authorizationUrl,
@@ -14,7 +15,6 @@ import {
   redirectUri,
   withFixture,
 } from '../../conformance/server.ts'
-import asking from '../../../models/sign-up-fields.ts'
 
 const right = {
   name: 'Ada Lovelace',

@@ -1,12 +1,15 @@
 /** Signing up, and confirming that an address is one’s own. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Records } from '../../../../src/base/records.ts'
 import { type AccountBase, claimsReader } from '../../../../src/identity/accounts/accounts.ts'
-import { addressToConfirm, sendConfirmation } from '../../../../src/identity/accounts/addresses/verification.ts'
 import { createAddresses } from '../../../../src/identity/accounts/addresses/addresses.ts'
+import {
+  addressToConfirm,
+  sendConfirmation,
+} from '../../../../src/identity/accounts/addresses/verification.ts'
 import { finishSignUp, pendingSignUp, signUp } from '../../../../src/identity/accounts/sign-up/sign-up.ts'
 import { findByEmail, findUser } from '../../../../src/identity/accounts/users.ts'
-import type { Records } from '../../../../src/base/records.ts'
 import { confirms, minuteMs, withFixture } from '../fixture.ts'
 
 const password = 'correct horse battery'

@@ -1,9 +1,9 @@
 /** First-party apps: no consent page, and only administrators can create them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/server/serve/store.ts'
 import blog from '../../../models/blog.ts'
 import { sqlite } from '../../../setups/sqlite.ts'

@@ -1,8 +1,8 @@
 /** An old session cannot grant an app lasting or account-changing rights: that takes a sign-in within 15 minutes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { advance } from '../../accounts/self-service/own-pages.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
+import { advance } from '../../accounts/self-service/own-pages.ts'
 import type { Browser, Departure, Page } from '../browser.ts'
 import {
   type App,

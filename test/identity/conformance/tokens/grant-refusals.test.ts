@@ -5,11 +5,11 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { generateKey } from '../../../../src/identity/keys/key.ts'
 import type { StoredRecord } from '../../../../src/base/records.ts'
-import { recordsOfOtherProcess } from '../../encryption/other-process.ts'
-import { startProcess } from '../../../system/processes/portico.ts'
+import { generateKey } from '../../../../src/identity/keys/key.ts'
 import { call } from '../../../server/serve/service.ts'
+import { startProcess } from '../../../system/processes/portico.ts'
+import { recordsOfOtherProcess } from '../../encryption/other-process.ts'
 import {
   type App,
   authorizationUrl,

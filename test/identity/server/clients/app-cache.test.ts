@@ -1,8 +1,8 @@
 /** Apps are cached until any app changes. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createApps } from '../../../../src/identity/server/clients/apps.ts'
 import type { Run } from '../../../../src/engine/plan/run.ts'
+import { createApps } from '../../../../src/identity/server/clients/apps.ts'
 
 /** A database of one app, which responds on demand and counts its look-ups. */
 function open() {

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import { requireName, shownName } from '../../../../src/identity/server/clients/app-name.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/server/serve/store.ts'
-import { authorizationUrl, formWith, redirectUri, withFixture } from '../../conformance/server.ts'
 import blog from '../../../models/blog.ts'
 import { portico } from '../../../system/processes/command.ts'
+import { authorizationUrl, formWith, redirectUri, withFixture } from '../../conformance/server.ts'
 
 /** Characters that are invisible, or that change the direction of the following text. */
 const unseen = [

@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system } from '../../../../src/base/principal.ts'
+import { writeWith } from '../../../../src/engine/plan/run.ts'
+import { createPlan } from '../../../../src/engine/plan/system-plans.ts'
 import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import {
   AppSecrets,
@@ -9,10 +12,10 @@ import {
 } from '../../../../src/identity/server/clients/app-secrets.ts'
 import { type AppSecretRow, appById } from '../../../../src/identity/server/clients/apps.ts'
 import { secretHash } from '../../../../src/identity/server/secret.ts'
-import { writeWith } from '../../../../src/engine/plan/run.ts'
-import { createPlan } from '../../../../src/engine/plan/system-plans.ts'
-import { system } from '../../../../src/base/principal.ts'
 import { chosen } from '../../../chosen.ts'
+import blog from '../../../models/blog.ts'
+import { postgresRowSecurity } from '../../../setups/postgres.ts'
+import { sqlite } from '../../../setups/sqlite.ts'
 import {
   type App,
   clientCredentials,
@@ -22,9 +25,6 @@ import {
   sharedFixtures,
   withFixture,
 } from '../../conformance/server.ts'
-import blog from '../../../models/blog.ts'
-import { postgresRowSecurity } from '../../../setups/postgres.ts'
-import { sqlite } from '../../../setups/sqlite.ts'
 
 const daySeconds = 24 * 60 * 60
 

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createBySystem } from '../../../../src/identity/bootstrap.ts'
 import { rotateKeys } from '../../../../src/identity/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { createRun } from '../../../../src/server/serve/store.ts'
 import { earlyInMinute } from '../../../engine/cluster/window.ts'
+import blog from '../../../models/blog.ts'
 import {
   type App,
   clientCredentials,
@@ -15,7 +16,6 @@ import {
   redirectUri,
   withFixture,
 } from '../../conformance/server.ts'
-import blog from '../../../models/blog.ts'
 import { recordsOfOtherProcess } from '../../encryption/other-process.ts'
 
 const minimal = { name: 'Mine', redirect_uris: [redirectUri] }

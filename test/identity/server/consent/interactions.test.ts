@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Consents } from '../../../../src/identity/server/consent/consents.ts'
-import { type InteractionRequest, Interactions } from '../../../../src/identity/server/consent/interactions.ts'
+import {
+  type InteractionRequest,
+  Interactions,
+} from '../../../../src/identity/server/consent/interactions.ts'
 
 class SessionNotFound extends Error {
   override readonly name = 'SessionNotFound'

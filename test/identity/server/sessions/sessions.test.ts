@@ -1,13 +1,13 @@
 /** Sessions as their user ends them: one, or all but the current one, with their interactions. */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { openSqlite, type SqliteStore } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { LastUses } from '../../../../src/identity/last-use.ts'
 import { isEnded } from '../../../../src/identity/server/sessions/session-ends.ts'
 import { Sessions } from '../../../../src/identity/server/sessions/sessions.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { openSqlite, type SqliteStore } from '../../../../src/engine/store/sqlite/sqlite.ts'
-import blog from '../../../models/blog.ts'
 import { createUsers } from '../../../engine/store/blog.ts'
+import blog from '../../../models/blog.ts'
 
 let store: SqliteStore
 let sessions: Sessions

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { Denials, grantHash, withDenials } from '../../../../src/identity/server/tokens/deny-list.ts'
 import type { NewRecord, Records, StoredRecord } from '../../../../src/base/records.ts'
+import { Denials, grantHash, withDenials } from '../../../../src/identity/server/tokens/deny-list.ts'
 
 const lifetimeSeconds = 3600
 

@@ -1,11 +1,11 @@
 /** Which tokens are active, and for which clients, without a server. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { Records, StoredRecord } from '../../../../src/base/records.ts'
 import type { AppRow } from '../../../../src/identity/server/clients/apps.ts'
 import { secretHash } from '../../../../src/identity/server/secret.ts'
 import { Introspection } from '../../../../src/identity/server/tokens/introspection.ts'
 import type { TokenSigner } from '../../../../src/identity/server/tokens/jwt.ts'
-import type { Records, StoredRecord } from '../../../../src/base/records.ts'
 
 const issuer = 'https://a.example'
 const token = 'x'.repeat(43)

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Context } from 'oidc-provider'
+import type { NewRecord, Records } from '../../../../src/base/records.ts'
 import { withRequestState } from '../../../../src/identity/server/provider/request-state.ts'
 import { parseForm } from '../../../../src/identity/server/requests/form.ts'
 import { replayRefreshes } from '../../../../src/identity/server/tokens/refresh-replay.ts'
-import type { NewRecord, Records } from '../../../../src/base/records.ts'
 
 interface Sent {
   readonly form?: string

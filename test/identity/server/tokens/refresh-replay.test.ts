@@ -3,12 +3,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Context } from 'oidc-provider'
+import type { Records } from '../../../../src/base/records.ts'
 import { withRequestState } from '../../../../src/identity/server/provider/request-state.ts'
 import { parseForm } from '../../../../src/identity/server/requests/form.ts'
 import { replayRefreshes } from '../../../../src/identity/server/tokens/refresh-replay.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import type { Records } from '../../../../src/base/records.ts'
 import { chosen } from '../../../chosen.ts'
+import blog from '../../../models/blog.ts'
+import { postgresNodes, postgresRowSecurity } from '../../../setups/postgres.ts'
+import { sqlite } from '../../../setups/sqlite.ts'
 import {
   type App,
   clientCredentials,
@@ -18,9 +21,6 @@ import {
   sharedFixtures,
   withFixture,
 } from '../../conformance/server.ts'
-import blog from '../../../models/blog.ts'
-import { postgresNodes, postgresRowSecurity } from '../../../setups/postgres.ts'
-import { sqlite } from '../../../setups/sqlite.ts'
 
 const scope = 'openid offline_access read:post read:user'
 

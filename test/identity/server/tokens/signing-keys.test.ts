@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { createLocalJWKSet, jwtVerify } from 'jose'
+import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import { TokenSigner } from '../../../../src/identity/server/tokens/jwt.ts'
 import {
   keysVersion,
@@ -14,9 +15,8 @@ import {
   rotateKeys,
 } from '../../../../src/identity/server/tokens/signing-keys.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
-import blog from '../../../models/blog.ts'
 import { databaseKinds } from '../../../engine/store/databases.ts'
+import blog from '../../../models/blog.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'portico-keys-'))
 after(() => rmSync(folder, { recursive: true, force: true }))

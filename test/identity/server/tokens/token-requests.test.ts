@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { sqlite } from '../../../setups/sqlite.ts'
 import {
   type App,
   clientCredentials,
@@ -14,7 +15,6 @@ import {
   sharedFixtures,
   type TokenAnswer,
 } from '../../conformance/server.ts'
-import { sqlite } from '../../../setups/sqlite.ts'
 
 const withFixture = sharedFixtures(sqlite)
 

@@ -4,12 +4,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
-import { formatSteps } from '../../../../src/tools/cli/commands/migrate.ts'
-import { formatLine } from '../../../../src/tools/dev/log-lines.ts'
 import { ModelError } from '../../../../src/model/check/faults.ts'
 import { declarationPlace } from '../../../../src/server/project/source/declaration-place.ts'
-import { describeCrash, describeLoadError, describeModelError } from '../../../../src/server/project/source/describe.ts'
+import {
+  describeCrash,
+  describeLoadError,
+  describeModelError,
+} from '../../../../src/server/project/source/describe.ts'
 import { codeFrame } from '../../../../src/server/project/source/frame.ts'
+import { formatSteps } from '../../../../src/tools/cli/commands/migrate.ts'
+import { formatLine } from '../../../../src/tools/dev/log-lines.ts'
 
 let folder = ''
 

@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { query, withPostgres } from '../../../setups/databases/postgres.ts'
+import { secretKey } from '../../../setups/postgres.ts'
 import { bin, type CommandResult, portico } from '../../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../../system/processes/environment.ts'
-import { secretKey } from '../../../setups/postgres.ts'
 
 const source = resolve(import.meta.dirname, '../../../../src/index.ts')
 

@@ -1,6 +1,7 @@
 /** Reads on PostgreSQL: each read is one pipeline, in one snapshot. */
-import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
+
 import type { Principal } from '../../../../base/principal.ts'
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { Answers, GuardedReadShape } from '../../read/answers.ts'
 import { batched, type Freshness, type RunQueries } from '../../read/batched.ts'
 import type { ReadDatabase, RunRead, Snapshot, Statements } from '../../read/database.ts'

@@ -2,6 +2,8 @@
  * Access rules as SQL over the settings of a transaction (see `security.ts`). Independent of the guard, so that a fault of the
  * guard does not affect the policies.
  */
+
+import { addressRecord } from '../../../../base/records.ts'
 import type { Encoding } from '../../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../../model/model.ts'
 import { followPath } from '../../../../model/rule/paths.ts'
@@ -12,7 +14,6 @@ import {
   type RuleOperand,
   type Scalar,
 } from '../../../../model/rule/rule.ts'
-import { addressRecord } from '../../../../base/records.ts'
 import { ident, literal } from '../../schema/quoted.ts'
 import { storedTable } from '../../sql/dialect.ts'
 import { nowSql, withoutCollation } from '../../sql/postgres.ts'

@@ -2,9 +2,10 @@
  * On whose behalf a statement runs, as the policies of `policies.ts` read it: settings that end with the transaction. If
  * nothing is set, no row is visible.
  */
+
+import { type Claims, isAnonymous, type Principal } from '../../../../base/principal.ts'
 import type { Collection } from '../../../../model/model.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
-import { type Claims, isAnonymous, type Principal } from '../../../../base/principal.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { postgres, rowSecurityPostgres } from '../../sql/postgres.ts'
 import { type Actor, type Inputs, serviceActor } from '../../values.ts'

@@ -1,8 +1,8 @@
 /** PostgreSQL's part of writes. Other transactions write at the same time. */
 
+import type { TimeLimit } from '../../../../base/time-limit.ts'
 import type { Collection, Field, Model } from '../../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
-import type { TimeLimit } from '../../../../base/time-limit.ts'
 import type { Dialect } from '../../sql/dialect.ts'
 import { postgres, withoutCollation } from '../../sql/postgres.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'

@@ -1,6 +1,7 @@
 /** The order in which the writes of one group run. */
-import type { GuardedCreate, GuardedWrite } from '../../../plan/guarded.ts'
+
 import { compareCodeUnits } from '../../../../base/unicode.ts'
+import type { GuardedCreate, GuardedWrite } from '../../../plan/guarded.ts'
 import { assignedValue } from '../../write/assign.ts'
 
 /** The properties of a write that decide when it runs within its group. */

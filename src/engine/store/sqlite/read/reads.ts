@@ -1,7 +1,7 @@
 /** Reads on SQLite: on the event loop, or in a reader process if they may be slow. */
 import type { EpochMs } from '../../../../base/epoch-ms.ts'
-import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import { isPortico, type Principal } from '../../../../base/principal.ts'
+import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { Answer, Answers, GuardedReadShape } from '../../read/answers.ts'
 import type { ReadDatabase, RunRead } from '../../read/database.ts'
 import { type AnswerQuery, ReadsByCaller, type ReadsInFlight } from '../../read/in-flight.ts'

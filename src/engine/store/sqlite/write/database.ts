@@ -1,7 +1,8 @@
 /** SQLite's part of writes. Only one transaction writes at a time, so rows are not locked. */
+
+import type { TimeLimit } from '../../../../base/time-limit.ts'
 import type { Collection, Model } from '../../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
-import type { TimeLimit } from '../../../../base/time-limit.ts'
 import { memoised } from '../../memoised.ts'
 import { sqlite } from '../../sql/sqlite.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'

@@ -3,10 +3,10 @@
  * they see the changes of earlier steps.
  */
 import { ApiError } from '../../../../base/errors.ts'
+import { system } from '../../../../base/principal.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../../plan/guarded.ts'
 import type { AsyncStep, GuardedProgram, IndependentWrites } from '../../../plan/transaction.ts'
-import { system } from '../../../../base/principal.ts'
 import type { QueryStatistics } from '../../advice/statistics.ts'
 import { memoised } from '../../memoised.ts'
 import type { Answer, GuardedReadShape } from '../../read/answers.ts'

@@ -1,12 +1,12 @@
 /** Runs guarded writes: queues them for the next commit. */
 import type { EpochMs } from '../../../../base/epoch-ms.ts'
 import { ApiError } from '../../../../base/errors.ts'
+import type { TimeLimit } from '../../../../base/time-limit.ts'
 import type { Model } from '../../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
-import type { TimeLimit } from '../../../../base/time-limit.ts'
 import type { RecordChanges } from '../../records.ts'
 import type { StoreCounts } from '../../store.ts'
 import type { CascadeOptions } from '../../write/removal/cascades.ts'

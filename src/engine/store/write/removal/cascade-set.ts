@@ -1,7 +1,7 @@
 /** The rows that are deleted together, whichever database they are in. */
 import { ApiError } from '../../../../base/errors.ts'
-import type { Collection, Field, Model, ToOne } from '../../../../model/model.ts'
 import type { Principal } from '../../../../base/principal.ts'
+import type { Collection, Field, Model, ToOne } from '../../../../model/model.ts'
 import type { ItemChange } from '../event.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
 

@@ -3,11 +3,11 @@
  * through `prepare`, `check` and the limits like any other.
  */
 import { ApiError } from '../../../../base/errors.ts'
+import type { Principal } from '../../../../base/principal.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../../model/model.ts'
 import type { GuardedAssignment } from '../../../plan/guarded.ts'
 import { affectsLimit, limitsOf } from '../../../plan/limits.ts'
-import type { Principal } from '../../../../base/principal.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
 import { eventSql, logicItemSql, returningRow, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'

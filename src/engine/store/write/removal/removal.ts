@@ -3,9 +3,9 @@
  * event. The rows that refer to many items are read in one step.
  */
 import type { ApiError } from '../../../../base/errors.ts'
-import type { Collection, ToOne } from '../../../../model/model.ts'
 import type { Principal } from '../../../../base/principal.ts'
 import { recordsOfItems } from '../../../../base/records.ts'
+import type { Collection, ToOne } from '../../../../model/model.ts'
 import { memoised } from '../../memoised.ts'
 import { recordSql, versionName } from '../../records.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
@@ -14,6 +14,8 @@ import { name, slot, sql } from '../../sql/writer.ts'
 import { type ResultRows, slotInputs } from '../../values.ts'
 import type { RemovalOf, WriteDatabase } from '../database.ts'
 import type { Author, ItemChange } from '../event.ts'
+import { type RowState, type RowStates, stateAt } from '../row-states.ts'
+import type { QuerySteps, StepQueries, StepQuery, WriteScope } from '../steps.ts'
 import {
   type CascadeItem,
   CascadeSet,
@@ -28,8 +30,6 @@ import {
 import { type Cascades, CascadeTooLarge } from './cascades.ts'
 import { ClearedFacts } from './cleared-facts.ts'
 import { checkedClearing, clearedChange } from './clearing.ts'
-import { type RowState, type RowStates, stateAt } from '../row-states.ts'
-import type { QuerySteps, StepQueries, StepQuery, WriteScope } from '../steps.ts'
 
 export class Removal<S> {
   readonly #database: WriteDatabase<S>

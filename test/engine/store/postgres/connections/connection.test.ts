@@ -6,7 +6,10 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { Connection } from '../../../../../src/engine/store/postgres/connections/connection.ts'
 import { ConnectionLost, Unreachable } from '../../../../../src/engine/store/postgres/connections/failure.ts'
-import { type Statement, statementOf } from '../../../../../src/engine/store/postgres/connections/statement.ts'
+import {
+  type Statement,
+  statementOf,
+} from '../../../../../src/engine/store/postgres/connections/statement.ts'
 import { slot, sql } from '../../../../../src/engine/store/sql/writer.ts'
 import { noInputs, slotInputs } from '../../../../../src/engine/store/values.ts'
 import { query, withPostgres } from '../../../../setups/databases/postgres.ts'

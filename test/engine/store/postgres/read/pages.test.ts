@@ -1,14 +1,17 @@
 /** Known totals and positions of a list are used on PostgreSQL only if the snapshot has no uncounted change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { system } from '../../../../../src/base/principal.ts'
 import type { ListAnswer } from '../../../../../src/engine/plan/answer.ts'
 import { defaultAnswerLimits } from '../../../../../src/engine/plan/answer-bound.ts'
 import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
 import type { GuardedRead } from '../../../../../src/engine/plan/guarded.ts'
 import type { ListShape } from '../../../../../src/engine/plan/plan.ts'
-import { system } from '../../../../../src/base/principal.ts'
 import { Pool } from '../../../../../src/engine/store/postgres/connections/pool.ts'
-import type { BoundStatement, DataRows } from '../../../../../src/engine/store/postgres/connections/statement.ts'
+import type {
+  BoundStatement,
+  DataRows,
+} from '../../../../../src/engine/store/postgres/connections/statement.ts'
 import { PostgresReads } from '../../../../../src/engine/store/postgres/read/reads.ts'
 import { noSecurity } from '../../../../../src/engine/store/postgres/row-security/security.ts'
 import { Checks } from '../../../../../src/engine/store/postgres/versions/checks.ts'

@@ -1,11 +1,11 @@
 /** The answer cache of PostgreSQL, without a database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Principal, user } from '../../../../../src/base/principal.ts'
 import type { ItemAnswer } from '../../../../../src/engine/plan/answer.ts'
 import { defaultAnswerLimits } from '../../../../../src/engine/plan/answer-bound.ts'
 import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
 import type { ItemShape } from '../../../../../src/engine/plan/plan.ts'
-import { type Principal, user } from '../../../../../src/base/principal.ts'
 import type { DataRows } from '../../../../../src/engine/store/postgres/connections/statement.ts'
 import { PostgresReads, type ReadOptions } from '../../../../../src/engine/store/postgres/read/reads.ts'
 import {

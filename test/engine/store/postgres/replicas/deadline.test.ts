@@ -3,8 +3,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { type AskOptions, Pool } from '../../../../../src/engine/store/postgres/connections/pool.ts'
-import { type BoundStatement, statementOf } from '../../../../../src/engine/store/postgres/connections/statement.ts'
-import { Replicas, type StoreForReplicas } from '../../../../../src/engine/store/postgres/replicas/replicas.ts'
+import {
+  type BoundStatement,
+  statementOf,
+} from '../../../../../src/engine/store/postgres/connections/statement.ts'
+import {
+  Replicas,
+  type StoreForReplicas,
+} from '../../../../../src/engine/store/postgres/replicas/replicas.ts'
 import { WaitingCallers } from '../../../../../src/engine/store/read/waiting-callers.ts'
 import { sql } from '../../../../../src/engine/store/sql/writer.ts'
 import { noInputs } from '../../../../../src/engine/store/values.ts'

@@ -1,6 +1,8 @@
 /** Rules of computed fields read columns of related rows, with row security too. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { user } from '../../../../../src/base/principal.ts'
+import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
 import {
   caller,
   checkModel,
@@ -15,8 +17,6 @@ import {
   users,
   when,
 } from '../../../../../src/index.ts'
-import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
-import { user } from '../../../../../src/base/principal.ts'
 import { seededStores } from '../../../../setups/databases/seeded-store.ts'
 
 const declared = checkModel(

@@ -5,6 +5,21 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import pg from 'pg'
 import { ApiError } from '../../../../../src/base/errors.ts'
+import { anonymous, app, type Principal, system, user } from '../../../../../src/base/principal.ts'
+import type { ListAnswer } from '../../../../../src/engine/plan/answer.ts'
+import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
+import { orderById } from '../../../../../src/engine/plan/order.ts'
+import type { ListShape, Plan, WriteShape } from '../../../../../src/engine/plan/plan.ts'
+import { deleteShape, updateShape } from '../../../../../src/engine/plan/system-plans.ts'
+import { openPostgres } from '../../../../../src/engine/store/postgres/postgres.ts'
+import {
+  createSecurity,
+  enforcedSecurity,
+  noActor,
+  settings,
+} from '../../../../../src/engine/store/postgres/row-security/security.ts'
+import type { Store } from '../../../../../src/engine/store/store.ts'
+import { serviceActor } from '../../../../../src/engine/store/values.ts'
 import {
   anyone as anyoneAtAll,
   boolean,
@@ -20,21 +35,8 @@ import { checkModel } from '../../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../../src/model/fields/type.ts'
 import type { Collection, Model } from '../../../../../src/model/model.ts'
 import type { Rule } from '../../../../../src/model/rule/rule.ts'
-import type { ListAnswer } from '../../../../../src/engine/plan/answer.ts'
-import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
-import { orderById } from '../../../../../src/engine/plan/order.ts'
-import type { ListShape, Plan, WriteShape } from '../../../../../src/engine/plan/plan.ts'
-import { deleteShape, updateShape } from '../../../../../src/engine/plan/system-plans.ts'
-import { anonymous, app, type Principal, system, user } from '../../../../../src/base/principal.ts'
-import {
-  createSecurity,
-  enforcedSecurity,
-  noActor,
-  settings,
-} from '../../../../../src/engine/store/postgres/row-security/security.ts'
-import { openPostgres } from '../../../../../src/engine/store/postgres/postgres.ts'
-import type { Store } from '../../../../../src/engine/store/store.ts'
-import { serviceActor } from '../../../../../src/engine/store/values.ts'
+import declaredBlog from '../../../../models/blog.ts'
+import declaredRich from '../../../../models/rich.ts'
 import {
   dropUser,
   newUser,
@@ -45,8 +47,6 @@ import {
 } from '../../../../setups/databases/ordinary.ts'
 import { query } from '../../../../setups/databases/postgres.ts'
 import { type Data, type OpenSeededStore, seededStores } from '../../../../setups/databases/seeded-store.ts'
-import declaredBlog from '../../../../models/blog.ts'
-import declaredRich from '../../../../models/rich.ts'
 import { choices, datas, principals, writePlans } from '../../../plan/random.ts'
 import { canRead, requestTimeMs, writeReference } from '../../../plan/reference.ts'
 import { smallModel } from '../../../plan/small-model.ts'

@@ -2,7 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Pool } from '../../../../../src/engine/store/postgres/connections/pool.ts'
-import type { BoundStatement, DataRow } from '../../../../../src/engine/store/postgres/connections/statement.ts'
+import type {
+  BoundStatement,
+  DataRow,
+} from '../../../../../src/engine/store/postgres/connections/statement.ts'
 import { Checks, isTouched } from '../../../../../src/engine/store/postgres/versions/checks.ts'
 import { CacheLease } from '../../../../../src/engine/store/postgres/versions/lease.ts'
 import { Versions } from '../../../../../src/engine/store/versions.ts'

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { independentDeletes } from '../../../../../src/engine/store/postgres/write/independent-deletes.ts'
 import {
   anyone,
   atMost,
@@ -10,7 +11,6 @@ import {
   relation,
   text,
 } from '../../../../../src/index.ts'
-import { independentDeletes } from '../../../../../src/engine/store/postgres/write/independent-deletes.ts'
 
 const access = { read: anyone, create: anyone, delete: anyone }
 

@@ -4,6 +4,15 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { user } from '../../../../../src/base/principal.ts'
+import { copyDatabase } from '../../../../../src/engine/store/copy/copy.ts'
+import { openPostgres } from '../../../../../src/engine/store/postgres/postgres.ts'
+import {
+  applyPostgres,
+  planPostgres,
+  postgresSchemaSql,
+} from '../../../../../src/engine/store/schema/postgres/migrate.ts'
+import { openSqlite } from '../../../../../src/engine/store/sqlite/sqlite.ts'
 import {
   anyone,
   collection,
@@ -22,15 +31,6 @@ import type { AccessRule } from '../../../../../src/model/access.ts'
 import { checkModel } from '../../../../../src/model/check/check.ts'
 import type { FieldDeclarations } from '../../../../../src/model/fields/declared.ts'
 import type { Model } from '../../../../../src/model/model.ts'
-import { user } from '../../../../../src/base/principal.ts'
-import { copyDatabase } from '../../../../../src/engine/store/copy/copy.ts'
-import { openPostgres } from '../../../../../src/engine/store/postgres/postgres.ts'
-import {
-  applyPostgres,
-  planPostgres,
-  postgresSchemaSql,
-} from '../../../../../src/engine/store/schema/postgres/migrate.ts'
-import { openSqlite } from '../../../../../src/engine/store/sqlite/sqlite.ts'
 import { type OrdinaryDatabase, withOrdinaryDatabase } from '../../../../setups/databases/ordinary.ts'
 import { query } from '../../../../setups/databases/postgres.ts'
 import { Client, fields, listOfPosts } from '../../blog.ts'

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { integer, string } from '../../../../../src/index.ts'
 import { planMigration, prepareDatabase } from '../../../../../src/engine/store/schema/sqlite/migrate.ts'
 import { applyMigration, openSqlite } from '../../../../../src/engine/store/sqlite/sqlite.ts'
+import { integer, string } from '../../../../../src/index.ts'
 import { Client, withFile } from '../../blog.ts'
 import { books } from '../migration-cases.ts'
 

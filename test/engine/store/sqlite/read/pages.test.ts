@@ -2,12 +2,12 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anyone, collection, integer, model, owner, relation, role } from '../../../../../src/index.ts'
-import { checkModel } from '../../../../../src/model/check/check.ts'
+import { type Principal, system, user } from '../../../../../src/base/principal.ts'
 import { totalOrder } from '../../../../../src/engine/plan/order.ts'
 import type { ListShape } from '../../../../../src/engine/plan/plan.ts'
-import { type Principal, system, user } from '../../../../../src/base/principal.ts'
 import { openSqlite } from '../../../../../src/engine/store/sqlite/sqlite.ts'
+import { anyone, collection, integer, model, owner, relation, role } from '../../../../../src/index.ts'
+import { checkModel } from '../../../../../src/model/check/check.ts'
 import { Client, fields } from '../../blog.ts'
 
 const numbers = checkModel(

@@ -3,11 +3,16 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
+import { type Principal, system, user } from '../../../../../src/base/principal.ts'
 import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
 import type { GuardedList, GuardedRead } from '../../../../../src/engine/plan/guarded.ts'
 import { totalOrder } from '../../../../../src/engine/plan/order.ts'
-import type { AggregateShape, CompositeShape, Filter, ListShape } from '../../../../../src/engine/plan/plan.ts'
-import { type Principal, system, user } from '../../../../../src/base/principal.ts'
+import type {
+  AggregateShape,
+  CompositeShape,
+  Filter,
+  ListShape,
+} from '../../../../../src/engine/plan/plan.ts'
 import { ListCache, listCacheOptions } from '../../../../../src/engine/store/read/list-cache.ts'
 import { shapeRun } from '../../../../../src/engine/store/read/shape-run.ts'
 import { ReadBudget } from '../../../../../src/engine/store/sqlite/read/budget.ts'

@@ -8,7 +8,10 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { FileIdentity } from '../../../../../src/engine/store/sqlite/file/identity.ts'
-import { ReaderPool, type ReaderPoolOptions } from '../../../../../src/engine/store/sqlite/reader-processes/pool.ts'
+import {
+  ReaderPool,
+  type ReaderPoolOptions,
+} from '../../../../../src/engine/store/sqlite/reader-processes/pool.ts'
 import { withFile } from '../../blog.ts'
 
 /** A statement that ends only with its process. */

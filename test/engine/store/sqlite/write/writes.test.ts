@@ -2,13 +2,13 @@
 
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { anyone, collection, field, model, related, relation, string } from '../../../../../src/index.ts'
-import { checkModel } from '../../../../../src/model/check/check.ts'
+import { user } from '../../../../../src/base/principal.ts'
 import { createGuard } from '../../../../../src/engine/plan/guard/guard.ts'
 import { orderById } from '../../../../../src/engine/plan/order.ts'
 import type { CreateShape, ListShape } from '../../../../../src/engine/plan/plan.ts'
-import { user } from '../../../../../src/base/principal.ts'
 import { openSqlite, type SqliteStore } from '../../../../../src/engine/store/sqlite/sqlite.ts'
+import { anyone, collection, field, model, related, relation, string } from '../../../../../src/index.ts'
+import { checkModel } from '../../../../../src/model/check/check.ts'
 import { Client, fields } from '../../blog.ts'
 import { failure } from '../../contract.ts'
 
