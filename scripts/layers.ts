@@ -6,7 +6,7 @@ import { pathToFileURL } from 'node:url'
 import { floors, type Room, rooms, shared } from '../src/layers.ts'
 
 export interface Source {
-  /** Relative to `src/`, with `/`, e.g. `plan/guard.ts`. */
+  /** Relative to `src/`, with `/`, e.g. `engine/plan/guard/guard.ts`. */
   readonly file: string
   readonly text: string
 }

@@ -3,8 +3,8 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 const credentials: readonly Mutant[] = [
   ...mutantsOf(
-    'auth/access-token',
-    ['auth/access-token'],
+    'identity/access-token',
+    ['identity/access-token'],
     [
       [
         'a token cached by its text does not expire',
@@ -68,8 +68,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/keys/api-key',
-    ['auth/keys/api-key', 'auth/keys/key-origins'],
+    'identity/keys/api-key',
+    ['identity/keys/api-key', 'identity/keys/key-origins'],
     [
       [
         'a key whose grant has ended still works',
@@ -95,8 +95,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/keys/key-bounds',
-    ['auth/keys/key-bounds'],
+    'identity/keys/key-bounds',
+    ['identity/keys/key-bounds'],
     [
       [
         'a key may be prolonged beyond its changer',
@@ -123,8 +123,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/keys/new-key',
-    ['auth/keys/api-key', 'auth/keys/api-keys'],
+    'identity/keys/new-key',
+    ['identity/keys/api-key', 'identity/keys/api-keys'],
     [
       [
         'a key inherits scopes that only apps can have',
@@ -139,8 +139,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/credentials',
-    ['auth/credentials'],
+    'identity/credentials',
+    ['identity/credentials'],
     [
       ['one of two different credentials is accepted', 'if (texts.size > 1)', 'if (texts.size > 2)'],
       [
@@ -156,8 +156,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/authenticate',
-    ['auth/keys/api-key'],
+    'identity/authenticate',
+    ['identity/keys/api-key'],
     [
       [
         'an unrecognised credential is treated as anonymous',
@@ -172,8 +172,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/password',
-    ['auth/password'],
+    'identity/password',
+    ['identity/password'],
     [
       [
         'one hash more than the maximum is computed at once',
@@ -184,8 +184,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/dpop',
-    ['auth/dpop'],
+    'identity/dpop',
+    ['identity/dpop'],
     [
       [
         'a proof from the future is accepted',
@@ -226,8 +226,8 @@ const credentials: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/trusted-issuer',
-    ['auth/trusted-issuer'],
+    'identity/trusted-issuer',
+    ['identity/trusted-issuer'],
     [
       [
         'keys are cached forever',
@@ -265,8 +265,8 @@ const credentials: readonly Mutant[] = [
 
 const encryption: readonly Mutant[] = [
   ...mutantsOf(
-    'auth/encryption/record-cipher',
-    ['auth/encryption/record-cipher', 'auth/encryption/open-records'],
+    'identity/encryption/record-cipher',
+    ['identity/encryption/record-cipher', 'identity/encryption/open-records'],
     [
       [
         'an encrypted value can be decrypted in any record',
@@ -286,8 +286,8 @@ const encryption: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/encryption/encrypted-records',
-    ['auth/encryption/record-cipher', 'auth/encryption/open-records'],
+    'identity/encryption/encrypted-records',
+    ['identity/encryption/record-cipher', 'identity/encryption/open-records'],
     [
       [
         'the user code of a device is stored in plain text',
@@ -308,8 +308,8 @@ const encryption: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/encryption/open-records',
-    ['auth/encryption/open-records'],
+    'identity/encryption/open-records',
+    ['identity/encryption/open-records'],
     [
       [
         'a wrong key is noticed only when something is opened',
@@ -328,8 +328,8 @@ const encryption: readonly Mutant[] = [
 
 const accounts: readonly Mutant[] = [
   ...mutantsOf(
-    'auth/accounts/sign-in/throttle',
-    ['auth/accounts/sign-in/throttle'],
+    'identity/accounts/sign-in/throttle',
+    ['identity/accounts/sign-in/throttle'],
     [
       [
         'an attempt that one limit refuses counts towards the other limits',
@@ -359,8 +359,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/link-tokens',
-    ['auth/accounts/recovery/reset', 'auth/accounts/sign-up/sign-up', 'auth/accounts/sign-in/sign-in'],
+    'identity/accounts/link-tokens',
+    ['identity/accounts/recovery/reset', 'identity/accounts/sign-up/sign-up', 'identity/accounts/sign-in/sign-in'],
     [
       [
         'a used link still opens its page',
@@ -386,8 +386,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/sign-in/one-time-codes',
-    ['auth/accounts/sign-in/one-time-codes', 'auth/accounts/sign-in/sign-in'],
+    'identity/accounts/sign-in/one-time-codes',
+    ['identity/accounts/sign-in/one-time-codes', 'identity/accounts/sign-in/sign-in'],
     [
       ['a code of one user uses up another user’s code', 'id: `${userId}:${counter}`', 'id: `${counter}`'],
       [
@@ -414,8 +414,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/sign-in/recovery-codes',
-    ['auth/accounts/sign-in/one-time-codes'],
+    'identity/accounts/sign-in/recovery-codes',
+    ['identity/accounts/sign-in/one-time-codes'],
     [
       [
         'a recovery code must be entered with its dash',
@@ -430,8 +430,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/recovery/reset',
-    ['auth/accounts/recovery/reset', 'auth/accounts/sign-in/sign-in', 'auth/accounts/links'],
+    'identity/accounts/recovery/reset',
+    ['identity/accounts/recovery/reset', 'identity/accounts/sign-in/sign-in', 'identity/accounts/links'],
     [
       [
         'a link stays valid after a change of the address',
@@ -467,8 +467,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/recovery/account-recovery',
-    ['auth/accounts/recovery/account-recovery', 'auth/accounts/recovery/reset'],
+    'identity/accounts/recovery/account-recovery',
+    ['identity/accounts/recovery/account-recovery', 'identity/accounts/recovery/reset'],
     [
       [
         'a pending second step survives a reset',
@@ -499,8 +499,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/sign-in/known-devices',
-    ['auth/accounts/sign-in/lock-out#device|secret'],
+    'identity/accounts/sign-in/known-devices',
+    ['identity/accounts/sign-in/lock-out#device|secret'],
     [
       [
         'a known device of one account is known to all',
@@ -516,8 +516,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/addresses',
-    ['auth/accounts/addresses/addresses', 'auth/accounts/recovery/reset', 'auth/accounts/sign-up/sign-up'],
+    'identity/accounts/addresses/addresses',
+    ['identity/accounts/addresses/addresses', 'identity/accounts/recovery/reset', 'identity/accounts/sign-up/sign-up'],
     [
       [
         'a confirmed address stays confirmed when it changes',
@@ -532,8 +532,8 @@ const accounts: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/accounts/sign-in',
-    ['auth/accounts/sign-in/sign-in'],
+    'identity/accounts/sign-in/sign-in',
+    ['identity/accounts/sign-in/sign-in'],
     [
       [
         'a password that is changed during a sign-in signs in',

@@ -1,12 +1,12 @@
 /** Budgets and their counters. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const counters = ['cluster/rate-limits', 'cluster/shared-counters']
+const counters = ['engine/cluster/rate-limits', 'engine/cluster/shared-counters']
 
 export const cluster: readonly Mutant[] = [
   ...mutantsOf(
-    'cluster/rate-limits',
-    ['cluster/rate-limits'],
+    'engine/cluster/rate-limits',
+    ['engine/cluster/rate-limits'],
     [
       [
         'apps without a user share the budget of their address',
@@ -44,7 +44,7 @@ export const cluster: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('cluster/memory-counters', counters, [
+  ...mutantsOf('engine/cluster/memory-counters', counters, [
     [
       'the last request of a budget is refused',
       'counter.granted = counter.used + cost <= limit',
@@ -84,8 +84,8 @@ export const cluster: readonly Mutant[] = [
     ['the window of another length is new at each draw', '    byLength.set(seconds, windowsOfLength)\n', ''],
   ]),
   ...mutantsOf(
-    'cluster/shared-counters',
-    ['cluster/shared-counters', 'cluster/rate-limits'],
+    'engine/cluster/shared-counters',
+    ['engine/cluster/shared-counters', 'engine/cluster/rate-limits'],
     [
       [
         'the last request of a budget is refused',
@@ -131,8 +131,8 @@ export const cluster: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'cluster/redis-counters',
-    ['cluster/redis-counters'],
+    'engine/cluster/redis-counters',
+    ['engine/cluster/redis-counters'],
     [
       ['a refund draws', 'cost: -cost, windowSeconds', 'cost, windowSeconds'],
       ['answered draws still count as waiting', '    this.#pendingTakes -= takes.length\n', ''],

@@ -1,10 +1,10 @@
 /** Limits of GraphQL documents, subscriptions and their resumption, and conditional requests. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const limits = ['graphql/limits']
+const limits = ['api/graphql/limits']
 
 export const graphql: readonly Mutant[] = [
-  ...mutantsOf('graphql/limits/document-limits', limits, [
+  ...mutantsOf('api/graphql/limits/document-limits', limits, [
     [
       'fragment spreads are not counted',
       'return combine(this.fragment(node.name.value), { ...ownMeasure, fields: 1 })',
@@ -65,8 +65,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'events/quota',
-    ['events/quota', 'events/group-quota'],
+    'api/events/quota',
+    ['api/events/quota', 'api/events/group-quota'],
     [
       ['one more than the limit may be open', 'if (open >= this.#max) throw', 'if (open > this.#max) throw'],
       [
@@ -108,8 +108,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/groups',
-    ['events/group-quota'],
+    'api/events/groups',
+    ['api/events/group-quota'],
     [
       [
         'a caller may open any number of distinct requests',
@@ -124,8 +124,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/hub',
-    ['events/replay', 'events/hub'],
+    'api/events/hub',
+    ['api/events/replay', 'api/events/hub'],
     [
       [
         'a subscriber that joins during a delivery misses its event',
@@ -140,16 +140,16 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/subscriber',
-    ['events/replay', 'events/hub'],
+    'api/events/subscriber',
+    ['api/events/replay', 'api/events/hub'],
     [
       ['a subscriber that missed live replies becomes live', 'if (this.#isIncomplete) return false', ''],
       ['an event is sent twice', 'if (event <= this.#position) return', ''],
     ],
   ),
   ...mutantsOf(
-    'events/replays',
-    ['events/replay'],
+    'api/events/replays',
+    ['api/events/replay'],
     [
       [
         'a replay becomes live before it has caught up',
@@ -174,8 +174,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/resume',
-    ['events/replay', 'transports/resume'],
+    'api/events/resume',
+    ['api/events/replay', 'api/transports/resume'],
     [
       [
         'a subscriber whose last event is the last pruned one cannot resume',
@@ -186,8 +186,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'graphql/limits/scan-cost',
-    ['graphql/scan-cost', ...limits],
+    'api/graphql/limits/scan-cost',
+    ['api/graphql/scan-cost', ...limits],
     [
       [
         'a related list costs as much as a collection',
@@ -207,8 +207,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'plan/scans',
-    ['graphql/scan-cost', ...limits],
+    'engine/plan/scans',
+    ['api/graphql/scan-cost', ...limits],
     [
       [
         'a disjunction with one indexed part costs nothing',
@@ -233,8 +233,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'graphql/documents/validation-rules',
-    ['graphql/validation-rules'],
+    'api/graphql/documents/validation-rules',
+    ['api/graphql/validation-rules'],
     [
       [
         'unknown variable types are accepted',
@@ -254,8 +254,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'conditional',
-    ['rest/conditional'],
+    'base/conditional',
+    ['api/rest/conditional'],
     [
       [
         'exactly the maximum number of entity tags is refused',

@@ -3,8 +3,8 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 export const http: readonly Mutant[] = [
   ...mutantsOf(
-    'http/client-address',
-    ['http/client-address'],
+    'server/http/client-address',
+    ['server/http/client-address'],
     [
       ['a long header is read', ' || forwarded.length > 2000', ''],
       [
@@ -18,8 +18,8 @@ export const http: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'http/request-target',
-    ['http/request-target', 'http/http'],
+    'server/http/request-target',
+    ['server/http/request-target', 'server/http/http'],
     [
       [
         'a URL with user information is served',
@@ -38,8 +38,8 @@ export const http: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'http/body',
-    ['http/http'],
+    'server/http/body',
+    ['server/http/http'],
     [
       [
         'a body of exactly the limit is refused',
@@ -59,8 +59,8 @@ export const http: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'http/request-id',
-    ['http/http#X-Request-Id'],
+    'server/http/request-id',
+    ['server/http/http#X-Request-Id'],
     [
       ['a credential is logged as an id', " && !clientId.includes('pk_')", ''],
       ['an id may be of any form', ' && wellFormed.test(clientId)', ''],
@@ -68,8 +68,8 @@ export const http: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'http/slow-clients',
-    ['http/admission#client'],
+    'server/http/slow-clients',
+    ['server/http/admission#client'],
     [
       ['a client may read forever', 'if (deadline < now) this', 'if (deadline < 0) this'],
       ['a long response must be read as fast as a short one', ' + (unreadBytes / bytesPerSecond) * 1000', ''],
@@ -81,8 +81,8 @@ export const http: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'http/admission',
-    ['http/admission', 'http/refusals'],
+    'server/http/admission',
+    ['server/http/admission', 'server/http/refusals'],
     [
       [
         'health checks wait',
@@ -98,8 +98,8 @@ export const http: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'http/load-shedder',
-    ['http/load-shedder', 'http/admission'],
+    'server/http/load-shedder',
+    ['server/http/load-shedder', 'server/http/admission'],
     [
       [
         'a client that has gone is served',

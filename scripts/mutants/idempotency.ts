@@ -1,13 +1,13 @@
 /** Mutants of writes that are safe to retry. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const retries = ['idempotency/idempotency#retries on SQLite']
-const several = ['idempotency/several#on SQLite, three nodes']
+const retries = ['engine/idempotency/idempotency#retries on SQLite']
+const several = ['engine/idempotency/several#on SQLite, three nodes']
 
 export const idempotency: readonly Mutant[] = [
   ...mutantsOf(
-    'idempotency/key',
-    ['idempotency/key'],
+    'engine/idempotency/key',
+    ['engine/idempotency/key'],
     [
       ['escapes in a quoted key stay', `string.replaceAll(/\\\\(["\\\\])/g, '$1')`, 'string'],
       ['a header that was sent twice is a key', '\\x23-\\x2b\\x2d-\\x7e]*$/', '\\x23-\\x7e]*$/'],
@@ -16,8 +16,8 @@ export const idempotency: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'idempotency/request',
-    ['idempotency/key'],
+    'engine/idempotency/request',
+    ['engine/idempotency/key'],
     [
       ['all callers share their keys', 'digest([scope, key])', 'digest([key])'],
       ['requests with different bodies are the same', 'variant, content])', 'variant])'],
@@ -26,7 +26,7 @@ export const idempotency: readonly Mutant[] = [
       ['requests for different media types are the same', 'ifMatch, variant, content', 'ifMatch, content'],
     ],
   ),
-  ...mutantsOf('idempotency/transaction', retries, [
+  ...mutantsOf('engine/idempotency/transaction', retries, [
     ['a caller with other claims gets the body', '`${access.key} ${claims.key}`', 'access.key'],
     [
       'a caller over the limit stores long payloads',
@@ -36,13 +36,13 @@ export const idempotency: readonly Mutant[] = [
     ['a key is free after an hour', 'retentionMs = 24 * 60', 'retentionMs = 60'],
   ]),
   ...mutantsOf(
-    'idempotency/transaction',
-    ['idempotency/rest#of twenty concurrent requests'],
+    'engine/idempotency/transaction',
+    ['engine/idempotency/rest#of twenty concurrent requests'],
     [['a node carries out what another one has', '    if (!isFirst) throw new KeyTaken()\n', '']],
   ),
   ...mutantsOf(
-    'idempotency/allowance',
-    ['idempotency/allowance'],
+    'engine/idempotency/allowance',
+    ['engine/idempotency/allowance'],
     [
       ['the first unit is drawn twice', 'smallPayloadCharacters) - 1', 'smallPayloadCharacters)'],
       [
@@ -54,10 +54,10 @@ export const idempotency: readonly Mutant[] = [
       ['the allowance is one for all callers', '`idempotency:${scope}`', "'idempotency:'"],
     ],
   ),
-  ...mutantsOf('idempotency/readable', several, [
+  ...mutantsOf('engine/idempotency/readable', several, [
     ['a replay shows only what the caller may not read', '!readable.has(id)', 'readable.has(id)'],
   ]),
-  ...mutantsOf('idempotency', several, [
+  ...mutantsOf('engine/idempotency/idempotency', several, [
     [
       'several hidden items break the JSON of a replay',
       'hidden.toSorted((a, b) => (b.at?.[0] ?? 0) - (a.at?.[0] ?? 0))',
@@ -69,7 +69,7 @@ export const idempotency: readonly Mutant[] = [
       '',
     ],
   ]),
-  ...mutantsOf('idempotency', retries, [
+  ...mutantsOf('engine/idempotency/idempotency', retries, [
     ['a caller with other rights gets the body', 'stored.access === hashAccess(principal)', 'true'],
     [
       'a write that was undone after its commit is replayed',
@@ -80,8 +80,8 @@ export const idempotency: readonly Mutant[] = [
     ['an unconfirmed commit is an error', 'isUnconfirmed && isOurs && attempt.reply', 'false'],
   ]),
   ...mutantsOf(
-    'idempotency',
-    ['idempotency/rest#a caller who can no longer read the item'],
+    'engine/idempotency/idempotency',
+    ['engine/idempotency/rest#a caller who can no longer read the item'],
     [['a replay of an id has the tag of the item', 'isWhole ? headers : withoutETag(headers)', 'headers']],
   ),
 ]

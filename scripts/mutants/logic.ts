@@ -1,12 +1,12 @@
 /** Reactions and jobs: lost, doubled and endless work. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const restart = ['logic/restart#SQLite', 'logic/log-bounds']
-const models = ['logic/two-models#SQLite', 'logic/jobs#SQLite']
-const retries = ['logic/retries', 'logic/reactions#SQLite', 'logic/jobs#SQLite']
+const restart = ['delivery/logic/restart#SQLite', 'delivery/logic/log-bounds']
+const models = ['delivery/logic/two-models#SQLite', 'delivery/logic/jobs#SQLite']
+const retries = ['delivery/logic/retries', 'delivery/logic/reactions#SQLite', 'delivery/logic/jobs#SQLite']
 
 export const logic: readonly Mutant[] = [
-  ...mutantsOf('logic/reactions/progress', restart, [
+  ...mutantsOf('delivery/runs/reactions/progress', restart, [
     [
       'later events of a failed one’s item stay in the log only',
       'if (other.itemKey === run.itemKey && other.event > run.event) this.#store(other)',
@@ -63,7 +63,7 @@ export const logic: readonly Mutant[] = [
     ],
     ['the count of stored events never falls', '    this.#storedCount--\n', ''],
   ]),
-  ...mutantsOf('logic/runs/session', restart, [
+  ...mutantsOf('delivery/runs/session', restart, [
     ['nothing holds the log for reactions', 'if (lowest !== this.#heldEvent) await hold(lowest)', ''],
     [
       'the fastest reaction holds the log, not the slowest',
@@ -83,8 +83,8 @@ export const logic: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'logic/runs/session',
-    ['logic/reactions#SQLite', 'logic/jobs#SQLite'],
+    'delivery/runs/session',
+    ['delivery/logic/reactions#SQLite', 'delivery/logic/jobs#SQLite'],
     [
       [
         'a run is tried although the lease is lost',
@@ -107,7 +107,7 @@ export const logic: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'logic/runs/position',
+    'delivery/runs/position',
     [...models, ...restart],
     [
       [
@@ -132,7 +132,7 @@ export const logic: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('logic/runs/results', retries, [
+  ...mutantsOf('delivery/runs/results', retries, [
     [
       'a scheduled run is tried again although the next one is due',
       'this.#parts.nextOf(run.name, Date.parse(run.scheduledFor))',
@@ -160,7 +160,7 @@ export const logic: readonly Mutant[] = [
       'const steps = [deadLetterStep(',
     ],
   ]),
-  ...mutantsOf('logic/runs/results', restart, [
+  ...mutantsOf('delivery/runs/results', restart, [
     ['a failed run is not stored for its retry', 'this.#parts.push([storeStep(retry)])', ''],
     [
       'a run that was stored while it ran keeps its record',
@@ -174,7 +174,7 @@ export const logic: readonly Mutant[] = [
     ],
     ['an item waits for ever once its first event is done', '      resolve()\n', '      void resolve\n'],
   ]),
-  ...mutantsOf('logic/runs/requests', retries, [
+  ...mutantsOf('delivery/runs/requests', retries, [
     [
       'a retried dead letter keeps its attempts',
       'const restart = { attempts: 0, depth: 0, dueAt: now }',
@@ -192,7 +192,7 @@ export const logic: readonly Mutant[] = [
       'const restart = { attempts: 0, depth: 0, dueAt: now + 10_000_000 }',
     ],
   ]),
-  ...mutantsOf('logic/jobs/later', retries, [
+  ...mutantsOf('engine/logic/operations/later', retries, [
     ['no run begins a new chain', 'depth: isNewChain ? 0 : depth', 'depth'],
     ['every run begins a new chain', 'depth: isNewChain ? 0 : depth', 'depth: 0'],
     [
@@ -202,7 +202,7 @@ export const logic: readonly Mutant[] = [
     ],
     ['a time in the past is kept', 'Math.max(timeOf(dueTime), now)', 'timeOf(dueTime)', 'it is due at once'],
   ]),
-  ...mutantsOf('logic/jobs/planner', models, [
+  ...mutantsOf('delivery/runs/jobs/planner', models, [
     ['a changed time zone is ignored', ' || position.timeZone !== timeZone', ''],
     ['a changed schedule is ignored', 'position?.schedule !== text || ', 'position === undefined || '],
     [
@@ -213,7 +213,7 @@ export const logic: readonly Mutant[] = [
     ['missed due times are not reported', 'if (dueAt > scheduledJob.next) this', 'if (false) this'],
     ['a due time starts two runs', 'this.#set(name, { ...position, until: dueAt })', ''],
   ]),
-  ...mutantsOf('logic/jobs/queue', models, [
+  ...mutantsOf('delivery/runs/jobs/queue', models, [
     [
       'a run of an unknown job keeps its old record',
       'this.#parts.push([...removeSteps(run), storeStep(postponed)], () => this.forget(run))',

@@ -3,8 +3,8 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 export const mail: readonly Mutant[] = [
   ...mutantsOf(
-    'auth/mail/quoted',
-    ['auth/mail/templates'],
+    'identity/mail/quoted',
+    ['identity/mail/templates'],
     [
       ['a name becomes a link', 'sign => sign + wordJoiner', 'sign => sign'],
       ['invisible characters are kept', ".replace(/[\\p{Cf}\\p{Co}\\p{Cs}\\p{Cn}]/gu, '')", ''],
@@ -13,16 +13,16 @@ export const mail: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/mail/compose',
-    ['auth/mail/templates'],
+    'identity/mail/compose',
+    ['identity/mail/templates'],
     [
       ['a stranger’s mail contains the origin of the request', 'withRequest.has(name) ?', 'true ?'],
       ['values are not quoted', '...quotedValues(values)', '...values'],
     ],
   ),
   ...mutantsOf(
-    'auth/mail/mailer',
-    ['auth/mail/languages', 'auth/mail/own-templates'],
+    'identity/mail/mailer',
+    ['identity/mail/languages', 'identity/mail/own-templates'],
     [
       [
         'the requesting browser chooses the language',
@@ -33,16 +33,16 @@ export const mail: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/mail/languages',
-    ['auth/mail/languages'],
+    'identity/mail/languages',
+    ['identity/mail/languages'],
     [
       ['a language with the quality 0 is used', ' || Number(quality) === 0', ''],
       ['the first language wins, whatever its quality', 'b.quality - a.quality', '0'],
     ],
   ),
   ...mutantsOf(
-    'dev/mail/local-request',
-    ['dev/mail'],
+    'tools/dev/mail/local-request',
+    ['tools/dev/mail'],
     [
       [
         'other machines can read the mails',

@@ -3,8 +3,8 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 export const oauth: readonly Mutant[] = [
   ...mutantsOf(
-    'auth/server/tokens/jwt',
-    ['auth/server/tokens/signing-keys'],
+    'identity/server/tokens/jwt',
+    ['identity/server/tokens/signing-keys'],
     [
       ['a JWT does not expire', 'exp > seconds &&', 'exp * 1000 > seconds &&'],
       ['an unknown critical extension is ignored', " || 'crit' in header", ''],
@@ -21,8 +21,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/tokens/signing-keys',
-    ['auth/server/tokens/signing-keys'],
+    'identity/server/tokens/signing-keys',
+    ['identity/server/tokens/signing-keys'],
     [
       [
         'retired keys are kept for milliseconds instead of seconds',
@@ -47,8 +47,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/tokens/deny-list',
-    ['auth/server/tokens/deny-list', 'auth/access-token'],
+    'identity/server/tokens/deny-list',
+    ['identity/server/tokens/deny-list', 'identity/access-token'],
     [
       ['denials last for milliseconds instead of seconds', 'lifetimeSeconds * 1000', 'lifetimeSeconds'],
       [
@@ -75,8 +75,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/consent/consents',
-    ['auth/server/consent/consents'],
+    'identity/server/consent/consents',
+    ['identity/server/consent/consents'],
     [
       [
         'scopes that were not ticked are remembered',
@@ -105,8 +105,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/clients/app-secrets',
-    ['auth/server/clients/app-secrets'],
+    'identity/server/clients/app-secrets',
+    ['identity/server/clients/app-secrets'],
     [
       [
         'a rotation after the overlap was lengthened revives a secret',
@@ -121,8 +121,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/tokens/device-polling',
-    ['conformance/oauth/tokens/device-polling'],
+    'identity/server/tokens/device-polling',
+    ['identity/conformance/tokens/device-polling'],
     [
       [
         'concurrent polls are all accepted',
@@ -138,8 +138,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/tokens/authorization-codes',
-    ['conformance/oauth/requests/redirect-uri#a code is exchanged'],
+    'identity/server/tokens/authorization-codes',
+    ['identity/conformance/requests/redirect-uri#a code is exchanged'],
     [
       [
         'a code is exchanged without the redirect URI of its request',
@@ -160,8 +160,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/clients/client-metadata',
-    ['auth/server/clients/client-metadata', 'auth/server/clients/apps'],
+    'identity/server/clients/client-metadata',
+    ['identity/server/clients/client-metadata', 'identity/server/clients/apps'],
     [
       ['a secret works after its end', ' && (expiresAt === undefined || expiresAt > now)', ''],
       [
@@ -172,8 +172,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/clients/apps',
-    ['auth/server/clients/app-cache', 'auth/server/clients/apps'],
+    'identity/server/clients/apps',
+    ['identity/server/clients/app-cache', 'identity/server/clients/apps'],
     [
       [
         'an app that changes while it is read is cached',
@@ -193,8 +193,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/provider/adapter',
-    ['auth/server/provider/adapter', 'auth/server/provider/deferred-writes'],
+    'identity/server/provider/adapter',
+    ['identity/server/provider/adapter', 'identity/server/provider/deferred-writes'],
     [
       [
         'the marker of a JWT is accepted as a device code',
@@ -226,8 +226,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/tokens/refresh-replay',
-    ['auth/server/tokens/refresh-replay-rules'],
+    'identity/server/tokens/refresh-replay',
+    ['identity/server/tokens/refresh-replay-rules'],
     [
       [
         'another app gets the cached response to a refresh',
@@ -247,8 +247,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/tokens/introspection',
-    ['auth/server/tokens/introspection'],
+    'identity/server/tokens/introspection',
+    ['identity/server/tokens/introspection'],
     [
       ['a used token is active', 'if (consumedAt !== null || token.clientId', 'if (token.clientId'],
       ['every app can introspect a token', ' || token.clientId !== app.client_id', ''],
@@ -265,8 +265,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/provider/deferred-writes',
-    ['auth/server/provider/deferred-writes'],
+    'identity/server/provider/deferred-writes',
+    ['identity/server/provider/deferred-writes'],
     [
       [
         'only the last of several writes is awaited',
@@ -277,8 +277,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/provider/patches',
-    ['auth/server/tokens/token-requests'],
+    'identity/server/provider/patches',
+    ['identity/server/tokens/token-requests'],
     [
       [
         'a token gets scopes that its app has lost',
@@ -293,8 +293,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/sessions/sessions',
-    ['auth/server/sessions/sessions'],
+    'identity/server/sessions/sessions',
+    ['identity/server/sessions/sessions'],
     [
       [
         'every user can end every session',
@@ -309,8 +309,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/clients/registration',
-    ['auth/server/clients/apps', 'auth/server/clients/registration'],
+    'identity/server/clients/registration',
+    ['identity/server/clients/apps', 'identity/server/clients/registration'],
     [
       [
         'an app without a secret can use client credentials',
@@ -325,8 +325,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/tokens/introspection-fast-path',
-    ['auth/server/tokens/introspection-fast-path'],
+    'identity/server/tokens/introspection-fast-path',
+    ['identity/server/tokens/introspection-fast-path'],
     [
       ['a repeated parameter is accepted', ' || name in form || value', ' || value'],
       [
@@ -342,8 +342,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/provider/adapter',
-    ['conformance/oauth/requests/redirect-uri'],
+    'identity/server/provider/adapter',
+    ['identity/conformance/requests/redirect-uri'],
     [
       [
         'a removed redirect URI gets the code of a sign-in in progress',
@@ -353,13 +353,13 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/server/consent/interactions',
-    ['auth/server/consent/interactions'],
+    'identity/server/consent/interactions',
+    ['identity/server/consent/interactions'],
     [['every failure ends a sign-in quietly', " && cause.name === 'SessionNotFound' ?", ' ?']],
   ),
   ...mutantsOf(
-    'auth/server/tokens/jwt-format',
-    ['conformance/oauth/clients/client-endpoints'],
+    'identity/server/tokens/jwt-format',
+    ['identity/conformance/clients/client-endpoints'],
     [
       [
         'an unsigned JWT is an error at introspection',
@@ -369,8 +369,8 @@ export const oauth: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'auth/trusted-issuer',
-    ['auth/trusted-issuer'],
+    'identity/trusted-issuer',
+    ['identity/trusted-issuer'],
     [
       [
         'a token that is bound to a key is accepted as a bearer token',

@@ -2,17 +2,17 @@
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 const guard = [
-  'plan/guard',
-  'plan/guard-composite',
-  'plan/guard.property',
-  'plan/interference.property',
-  'plan/store.property',
+  'engine/plan/guard',
+  'engine/plan/guard-composite',
+  'engine/plan/guard.property',
+  'engine/plan/interference.property',
+  'engine/plan/store.property',
 ]
 
 export const plan: readonly Mutant[] = [
   ...mutantsOf(
-    'plan/decide',
-    ['plan/decide', ...guard],
+    'engine/plan/decide',
+    ['engine/plan/decide', ...guard],
     [
       [
         'a field hidden in some rows is decided by its value',
@@ -38,7 +38,7 @@ export const plan: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('plan/guard/static-checks', guard, [
+  ...mutantsOf('engine/plan/guard/static-checks', guard, [
     [
       'updating a missing item is FORBIDDEN',
       "decision === false && shape.kind === 'create' && isCheck",
@@ -57,8 +57,8 @@ export const plan: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'plan/condition',
-    ['plan/condition', ...guard],
+    'engine/plan/condition',
+    ['engine/plan/condition', ...guard],
     [
       [
         'a list of one value has the key of its text',
@@ -86,8 +86,8 @@ export const plan: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'plan/guard/logged',
-    ['events/history'],
+    'engine/plan/guard/logged',
+    ['api/events/history'],
     [
       ['only today counts', "(['commit', 'now'] as const)", "(['now'] as const)"],
       ['only the commit counts', "(['commit', 'now'] as const)", "(['commit'] as const)"],
@@ -105,7 +105,7 @@ export const plan: readonly Mutant[] = [
       ['a missing fact is an answer', 'not({ ...known, holds: false })', '{ ...known, holds: true }'],
     ],
   ),
-  ...mutantsOf('plan/guard/read', guard, [
+  ...mutantsOf('engine/plan/guard/read', guard, [
     ['a nested list includes rows whose link is hidden', '    within?.reached.rows ?? always,\n', ''],
     [
       'a nested list needs no scope for its parent',
@@ -141,7 +141,7 @@ export const plan: readonly Mutant[] = [
     ['a related list includes unreadable rows', 'rows: and(rows, list.rows), when', 'rows: list.rows, when'],
     ['the dependencies of the fields of related rows are ignored', '  addSelect(select, related)\n', ''],
   ]),
-  ...mutantsOf('plan/guard/composite', guard, [
+  ...mutantsOf('engine/plan/guard/composite', guard, [
     ['a root list includes unreadable rows', 'rows: and(readable, rows), list', 'rows, list'],
     [
       'a root sorted by a hidden field is not personal',
@@ -150,7 +150,7 @@ export const plan: readonly Mutant[] = [
     ],
     ['the rule of a root is ignored', '    addCondition(root.rows, dependencies)\n', ''],
   ]),
-  ...mutantsOf('plan/guard/write', guard, [
+  ...mutantsOf('engine/plan/guard/write', guard, [
     [
       'a rule on reset fields is not checked after the update',
       'dependsOn(allowed, set) ?',
@@ -188,11 +188,11 @@ export const plan: readonly Mutant[] = [
     ],
     ['Portico itself can set the id', "system ? name !== 'id' && ", 'system ? '],
   ]),
-  ...mutantsOf('plan/guard', guard, [
+  ...mutantsOf('engine/plan/guard/guard', guard, [
     ['the early check of a transport omits the scope', "  requireScope(view, 'write', collection)\n", ''],
     ['the last decision is reused for the next access class', '      cached.last = decision\n', ''],
   ]),
-  ...mutantsOf('plan/guard/refusals', guard, [
+  ...mutantsOf('engine/plan/guard/refusals', guard, [
     [
       'an app without a user may do what needs a user',
       'if (!access.signedIn) {',
@@ -200,7 +200,7 @@ export const plan: readonly Mutant[] = [
       'the next line refuses it too, with another message',
     ],
   ]),
-  ...mutantsOf('plan/guard/model-view', guard, [
+  ...mutantsOf('engine/plan/guard/model-view', guard, [
     [
       'a write-only field is returned',
       'if (field.internal || field.writeOnly) return never',
@@ -230,8 +230,8 @@ export const plan: readonly Mutant[] = [
     ['an anonymous caller has every scope', '!isAnonymous(access) && hasScope(', 'hasScope('],
   ]),
   ...mutantsOf(
-    'plan/cursor',
-    ['plan/cursor'],
+    'engine/plan/cursor',
+    ['engine/plan/cursor'],
     [
       [
         'a cursor is accepted for another collection',
@@ -258,7 +258,7 @@ export const plan: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'model/fields/integer',
-    ['plan/cursor'],
+    ['engine/plan/cursor'],
     [
       [
         'an integer may exceed the exact range',
@@ -269,7 +269,7 @@ export const plan: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'model/fields/textual',
-    ['plan/cursor'],
+    ['engine/plan/cursor'],
     [['a text may contain what PostgreSQL cannot store', ' && value.isWellFormed() && !value', ' && !value']],
   ),
 ]

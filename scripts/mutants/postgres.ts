@@ -3,8 +3,8 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 export const postgres: readonly Mutant[] = [
   ...mutantsOf(
-    'store/postgres/write/commit',
-    ['store/postgres/write/commit', 'store/postgres/write/writer'],
+    'engine/store/postgres/write/commit',
+    ['engine/store/postgres/write/commit', 'engine/store/postgres/write/writer'],
     [
       [
         'closing does not wait for queued writes',
@@ -35,8 +35,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/write/lock-order',
-    ['store/postgres/write/order', 'store/write/races#PostgreSQL'],
+    'engine/store/postgres/write/lock-order',
+    ['engine/store/postgres/write/order', 'engine/store/write/races#PostgreSQL'],
     [
       ['writes to one item run concurrently', '      last.set(key, current)\n', ''],
       [
@@ -52,8 +52,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/write/table-locks',
-    ['store/postgres/write/table-locks'],
+    'engine/store/postgres/write/table-locks',
+    ['engine/store/postgres/write/table-locks'],
     [
       [
         'a read locks as a deletion does',
@@ -83,8 +83,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/write/group',
-    ['store/postgres/write/table-locks'],
+    'engine/store/postgres/write/group',
+    ['engine/store/postgres/write/table-locks'],
     [
       [
         'writes of a group are checked before they lock their tables',
@@ -99,8 +99,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/write/transaction',
-    ['store/postgres/write/table-locks'],
+    'engine/store/postgres/write/transaction',
+    ['engine/store/postgres/write/table-locks'],
     [
       [
         'writes of transactions that are not serial are checked before they lock their tables',
@@ -110,8 +110,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/write/transaction',
-    ['store/write/proposed#PostgreSQL'],
+    'engine/store/postgres/write/transaction',
+    ['engine/store/write/proposed#PostgreSQL'],
     [
       [
         'writes whose rules read each other run concurrently',
@@ -121,8 +121,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/versions/lease',
-    ['store/postgres/versions/lease-rules', 'store/postgres/versions/lease'],
+    'engine/store/postgres/versions/lease',
+    ['engine/store/postgres/versions/lease-rules', 'engine/store/postgres/versions/lease'],
     [
       [
         'a lease holds while commits are unanswered',
@@ -158,8 +158,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/replicas/positions',
-    ['store/postgres/replicas/positions'],
+    'engine/store/postgres/replicas/positions',
+    ['engine/store/postgres/replicas/positions'],
     [
       [
         'a commit since the check was sent has a position',
@@ -180,11 +180,11 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/versions/checks',
+    'engine/store/postgres/versions/checks',
     [
-      'store/postgres/versions/checks',
-      'store/write/races#PostgreSQL',
-      'store/read/stale.property#PostgreSQL',
+      'engine/store/postgres/versions/checks',
+      'engine/store/write/races#PostgreSQL',
+      'engine/store/read/stale.property#PostgreSQL',
     ],
     [
       [
@@ -209,8 +209,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/records',
-    ['store/records#PostgreSQL'],
+    'engine/store/postgres/records',
+    ['engine/store/records#PostgreSQL'],
     [
       [
         'a text that PostgreSQL refuses is queried',
@@ -225,13 +225,13 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/write/row-lock',
-    ['store/write/races#PostgreSQL'],
+    'engine/store/write/row-lock',
+    ['engine/store/write/races#PostgreSQL'],
     [['a changed row is not locked', '${id}${locks[purpose]}`', '${id}`']],
   ),
   ...mutantsOf(
-    'store/postgres/write/group',
-    ['store/postgres/write/commit', 'store/postgres/write/writer', 'store/write/races#PostgreSQL'],
+    'engine/store/postgres/write/group',
+    ['engine/store/postgres/write/commit', 'engine/store/postgres/write/writer', 'engine/store/write/races#PostgreSQL'],
     [
       [
         'a commit with an unknown outcome is retried',
@@ -252,8 +252,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/connections/pool',
-    ['store/postgres/connections/pool'],
+    'engine/store/postgres/connections/pool',
+    ['engine/store/postgres/connections/pool'],
     [
       [
         'a read is retried forever',
@@ -268,8 +268,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/read/read-queue',
-    ['store/postgres/connections/pool'],
+    'engine/store/postgres/read/read-queue',
+    ['engine/store/postgres/connections/pool'],
     [
       [
         'one read more than the maximum may wait',
@@ -296,8 +296,8 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/read/locked-reads',
-    ['store/postgres/read/locked-reads', 'store/postgres/read/locked-table#read'],
+    'engine/store/postgres/read/locked-reads',
+    ['engine/store/postgres/read/locked-reads', 'engine/store/postgres/read/locked-table#read'],
     [
       ['a read of a locked table waits forever', 'deadline <= now', 'deadline < 0'],
       ['reads of locked tables use every connection', ' && this.#connections < this.#maxConnections', ''],

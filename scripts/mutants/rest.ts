@@ -3,8 +3,8 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 const reads: readonly Mutant[] = [
   ...mutantsOf(
-    'rest/accept',
-    ['rest/headers'],
+    'api/rest/accept',
+    ['api/rest/headers'],
     [
       [
         'a wildcard precedes the type itself',
@@ -22,8 +22,8 @@ const reads: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/query/query-string',
-    ['rest/query-string'],
+    'api/rest/query/query-string',
+    ['api/rest/query-string'],
     [
       ['a plus sign is no space', "text.includes('+') ? text.replaceAll('+', ' ') : text", 'text'],
       ['a repeated parameter is accepted', 'earlier => earlier.name === parameter.name', '() => false'],
@@ -37,8 +37,8 @@ const reads: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/query/filter-name',
-    ['rest/filters'],
+    'api/rest/query/filter-name',
+    ['api/rest/filters'],
     [
       ['an alternative may have the number 0', 'alternative < 1 ||', 'alternative < 0 ||'],
       ['alternatives have no bound', ' || alternative > maxAlternatives', ''],
@@ -46,8 +46,8 @@ const reads: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/path-id',
-    ['rest/routes'],
+    'api/rest/path-id',
+    ['api/rest/routes'],
     [
       ['an id has several spellings', ' || text.charCodeAt(from) === ZERO', ''],
       ['an id beyond 2^53 is rounded', 'id <= Number.MAX_SAFE_INTEGER ? id : 0', 'id'],
@@ -55,8 +55,8 @@ const reads: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/reply/links',
-    ['rest/links', 'rest/list'],
+    'api/rest/reply/links',
+    ['api/rest/links', 'api/rest/list'],
     [
       ['the last page has a next one', 'page < last)', 'page <= last)'],
       ['a long link is sent', 'header.length + text.length > maxHeaderLength', 'false'],
@@ -69,8 +69,8 @@ const reads: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/reply/headers',
-    ['rest/headers'],
+    'api/rest/reply/headers',
+    ['api/rest/headers'],
     [
       [
         'the latest deprecation is sent',
@@ -90,8 +90,8 @@ const reads: readonly Mutant[] = [
 
 const writes: readonly Mutant[] = [
   ...mutantsOf(
-    'rest/body',
-    ['rest/body'],
+    'api/rest/body',
+    ['api/rest/body'],
     [
       ['33 levels are accepted', 'depth > maxDepth)', 'depth > maxDepth + 1)'],
       ['a repeated member is accepted', '  if (membersIn(value) !== members) throw duplicateKey(text)\n', ''],
@@ -115,8 +115,8 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/batch/references',
-    ['rest/batch'],
+    'api/rest/batch/references',
+    ['api/rest/batch'],
     [
       [
         'references copy without a bound',
@@ -133,8 +133,8 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'rest/openapi/enumerations',
-    ['rest/document#constants of enumerations'],
+    'api/rest/openapi/enumerations',
+    ['api/rest/document#constants of enumerations'],
     [
       [
         'equal values of two enumerations have one name',

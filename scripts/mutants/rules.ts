@@ -1,11 +1,11 @@
 /** Rules that compare with the time, other fields, fields of the caller, and claims. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const random = ['plan/guard.property', 'plan/store.property#SQLite']
-const volatile = ['store/read/volatile#SQLite']
+const random = ['engine/plan/guard.property', 'engine/plan/store.property#SQLite']
+const volatile = ['engine/store/read/volatile#SQLite']
 
 export const rules: readonly Mutant[] = [
-  ...mutantsOf('plan/condition', random, [
+  ...mutantsOf('engine/plan/condition', random, [
     [
       'an answer that depends on the time is cached',
       "if (isNow || operand.kind === 'claim') dependencies.volatile = true",
@@ -18,7 +18,7 @@ export const rules: readonly Mutant[] = [
     ],
     ['the dependencies of related rows are lost', '  dependencies.volatile ||= others.volatile\n', ''],
   ]),
-  ...mutantsOf('plan/guard/model-view', random, [
+  ...mutantsOf('engine/plan/guard/model-view', random, [
     [
       'a comparison with a claim is undecided for anonymous callers',
       '  if (!view.access.signedIn) return undefined\n',
@@ -26,16 +26,16 @@ export const rules: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'plan/guard/model-view',
-    ['contract/rules#SQLite'],
+    'engine/plan/guard/model-view',
+    ['api/contract/rules#SQLite'],
     [['an unconfirmed address counts', "isConfirmed: operand.field === 'email'", 'isConfirmed: false']],
   ),
   ...mutantsOf(
-    'store/read/reader',
-    [...volatile, 'contract/rules#SQLite'],
+    'engine/store/read/reader',
+    [...volatile, 'api/contract/rules#SQLite'],
     [['every answer is cached', 'isVolatile: shape.volatile', 'isVolatile: false']],
   ),
-  ...mutantsOf('store/read/list-cache', volatile, [
+  ...mutantsOf('engine/store/read/list-cache', volatile, [
     [
       'totals that depend on the time are cached',
       'return shape.volatile ? new NoListCache',
@@ -43,7 +43,7 @@ export const rules: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'store/values',
+    'engine/store/values',
     [...random, ...volatile],
     [
       [
@@ -54,7 +54,7 @@ export const rules: readonly Mutant[] = [
       ['a claim of another type is compared', ' || typeof claim !== claimTypeOf(encoding)', ''],
     ],
   ),
-  ...mutantsOf('store/sql/condition', random, [
+  ...mutantsOf('engine/store/sql/condition', random, [
     [
       'under a negation a comparison of two unknown fields is not false',
       '${fieldSql(right, row)}`\n  return exact ? sql`(${test}) IS TRUE` : test',
@@ -62,8 +62,8 @@ export const rules: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'store/postgres/row-security/rule-sql',
-    ['store/postgres/row-security/row-security'],
+    'engine/store/postgres/row-security/rule-sql',
+    ['engine/store/postgres/row-security/row-security'],
     [
       [
         'a comparison with the time never holds, whatever the row',

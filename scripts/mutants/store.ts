@@ -3,26 +3,26 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 
 /** The contract in memory, then what looks at more. */
 const contract = [
-  'store/sqlite',
-  'store/read/hidden',
-  'store/sql/golden',
-  'store/sql/golden-more',
-  'store/store#SQLite',
+  'engine/store/sqlite',
+  'engine/store/read/hidden',
+  'engine/store/sql/golden',
+  'engine/store/sql/golden-more',
+  'engine/store/store#SQLite',
 ]
 
 /** The tests that detect mistakes in updates. */
 const updates = [
-  'store/write/write',
-  'store/write/update-rule#SQLite',
+  'engine/store/write/write',
+  'engine/store/write/update-rule#SQLite',
   ...contract,
-  'store/write/documents#SQLite',
-  'store/log/changes#SQLite',
+  'engine/store/write/documents#SQLite',
+  'engine/store/log/changes#SQLite',
 ]
 
 const shared: readonly Mutant[] = [
   ...mutantsOf(
-    'cache',
-    ['store/read/answers', 'store/read/anchors', 'cache'],
+    'base/cache',
+    ['engine/store/read/answers', 'engine/store/read/anchors', 'base/cache'],
     [
       [
         'an entry with another stamp is found',
@@ -48,8 +48,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/answers',
-    ['store/read/answers', 'store/sqlite/memory'],
+    'engine/store/read/answers',
+    ['engine/store/read/answers', 'engine/store/sqlite/memory'],
     [
       [
         'a personal answer is given to other users',
@@ -62,8 +62,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/list-cache',
-    ['store/read/anchors', 'store/sqlite/read/pages', 'store/sqlite'],
+    'engine/store/read/list-cache',
+    ['engine/store/read/anchors', 'engine/store/sqlite/read/pages', 'engine/store/sqlite'],
     [
       ['one user’s list is given to another', 'this.#isPersonal ? [userId, others] : others', 'others'],
       [
@@ -111,8 +111,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/pages',
-    ['store/sqlite/read/pages', 'store/postgres/read/pages', 'store/sqlite/read/slow-reads', ...contract],
+    'engine/store/read/pages',
+    ['engine/store/sqlite/read/pages', 'engine/store/postgres/read/pages', 'engine/store/sqlite/read/slow-reads', ...contract],
     [
       [
         'a page from an anchor is returned although rows have moved',
@@ -137,8 +137,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/batched',
-    ['store/sqlite/read/slow-reads', 'store/store#PostgreSQL'],
+    'engine/store/read/batched',
+    ['engine/store/sqlite/read/slow-reads', 'engine/store/store#PostgreSQL'],
     [
       [
         'the list of a missing parent is empty',
@@ -149,8 +149,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/postgres/read/searched-pages',
-    ['store/postgres/read/searched-pages'],
+    'engine/store/postgres/read/searched-pages',
+    ['engine/store/postgres/read/searched-pages'],
     [
       [
         'a page of a search walks past more rows than match',
@@ -170,8 +170,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/in-flight',
-    ['store/read/in-flight', 'store/sqlite/read/slow-reads'],
+    'engine/store/read/in-flight',
+    ['engine/store/read/in-flight', 'engine/store/sqlite/read/slow-reads'],
     [
       [
         'an answer in flight is returned after a change',
@@ -186,8 +186,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/joined-reads',
-    ['store/read/in-flight', 'store/postgres/read/reader', 'store/write/races#PostgreSQL'],
+    'engine/store/read/joined-reads',
+    ['engine/store/read/in-flight', 'engine/store/postgres/read/reader', 'engine/store/write/races#PostgreSQL'],
     [
       [
         'an answer in flight is returned after a change',
@@ -198,13 +198,13 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sql/condition',
-    ['serve/new-field-type#SQLite'],
+    'engine/store/sql/condition',
+    ['server/serve/new-field-type#SQLite'],
     [['the values of a list are bound without encoding', 'value === null ? null : encode(value)', 'value']],
   ),
   ...mutantsOf(
-    'store/read/lists',
-    ['store/read/lists', ...contract],
+    'engine/store/read/lists',
+    ['engine/store/read/lists', ...contract],
     [
       [
         'a full last page has a next page',
@@ -224,13 +224,13 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/versions',
-    ['store/read/lists'],
+    'engine/store/versions',
+    ['engine/store/read/lists'],
     [['only the last version counts', 'sum += version.value', 'sum = version.value']],
   ),
   ...mutantsOf(
-    'store/records',
-    ['store/records#SQLite'],
+    'engine/store/records',
+    ['engine/store/records#SQLite'],
     [
       [
         'deleting a record does not increase the version',
@@ -264,7 +264,7 @@ const shared: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/sql/condition', contract, [
+  ...mutantsOf('engine/store/sql/condition', contract, [
     [
       'a hidden field can be filtered by',
       "  if (when.kind === 'always') return twoValued\n",
@@ -299,8 +299,8 @@ const shared: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'store/sql/keyset',
-    [...contract, 'store/read/indexes.property'],
+    'engine/store/sql/keyset',
+    [...contract, 'engine/store/read/indexes.property'],
     [
       [
         'a page in a mixed order starts with the row before it',
@@ -336,8 +336,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sql/select',
-    ['store/read/hidden', 'store/read/composite', ...contract],
+    'engine/store/sql/select',
+    ['engine/store/read/hidden', 'engine/store/read/composite', ...contract],
     [
       [
         'a hidden field is returned',
@@ -363,8 +363,8 @@ const shared: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sql/write',
-    ['store/read/hidden', 'store/write/write', ...contract, 'store/write/update-rule#SQLite'],
+    'engine/store/sql/write',
+    ['engine/store/read/hidden', 'engine/store/write/write', ...contract, 'engine/store/write/update-rule#SQLite'],
     [
       [
         'the answer contains an unreadable item',
@@ -397,13 +397,13 @@ const shared: readonly Mutant[] = [
 
 const writes: readonly Mutant[] = [
   ...mutantsOf(
-    'store/write/create',
+    'engine/store/write/create',
     [
-      'store/write/write',
+      'engine/store/write/write',
       ...contract,
-      'store/read/composite',
-      'store/sqlite/write/writes',
-      'store/store#PostgreSQL',
+      'engine/store/read/composite',
+      'engine/store/sqlite/write/writes',
+      'engine/store/store#PostgreSQL',
     ],
     [
       [
@@ -446,7 +446,7 @@ const writes: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/write/change', updates, [
+  ...mutantsOf('engine/store/write/change', updates, [
     [
       'the search finds the previous words',
       'changed.some(({ field }) => field.searchable)',
@@ -459,8 +459,8 @@ const writes: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'store/write/proposed',
-    ['store/write/proposed#SQLite'],
+    'engine/store/write/proposed',
+    ['engine/store/write/proposed#SQLite'],
     [
       [
         'an item vouches for itself',
@@ -484,7 +484,7 @@ const writes: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/write/update', updates, [
+  ...mutantsOf('engine/store/write/update', updates, [
     ['the changed row is not checked', '    requireChecks(shape.after, result, CHECKS, shape)\n', ''],
     [
       'an update without changes invalidates answers',
@@ -524,8 +524,8 @@ const writes: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'store/write/assign',
-    ['store/write/write'],
+    'engine/store/write/assign',
+    ['engine/store/write/write'],
     [
       [
         'a required field is set to null',
@@ -535,8 +535,8 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/write/checks',
-    ['store/write/write'],
+    'engine/store/write/checks',
+    ['engine/store/write/write'],
     [
       [
         'an unknown check counts as passed',
@@ -551,8 +551,8 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/write/documents',
-    ['store/write/write', 'store/write/documents#SQLite'],
+    'engine/store/write/documents',
+    ['engine/store/write/write', 'engine/store/write/documents#SQLite'],
     [
       [
         'null is stored in a merged document',
@@ -577,8 +577,8 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/write/removal',
-    ['store/write/write', 'store/write/removal#SQLite'],
+    'engine/store/write/removal/removal',
+    ['engine/store/write/write', 'engine/store/write/removal#SQLite'],
     [
       [
         'a remaining row may lose its required reference',
@@ -618,8 +618,8 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/write/committed-facts',
-    ['events/as-committed', 'events/history'],
+    'engine/store/write/committed-facts',
+    ['api/events/as-committed', 'api/events/history'],
     [
       [
         'what earlier steps altered counts as known',
@@ -630,8 +630,8 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/write/cardinality-limit',
-    ['store/sqlite/write/writes'],
+    'engine/store/write/cardinality-limit',
+    ['engine/store/sqlite/write/writes'],
     [
       [
         'one reference more than the limit is accepted',
@@ -644,8 +644,8 @@ const writes: readonly Mutant[] = [
 
 const sqlite: readonly Mutant[] = [
   ...mutantsOf(
-    'store/sqlite/write/commit',
-    ['store/sqlite/write/commit'],
+    'engine/store/sqlite/write/commit',
+    ['engine/store/sqlite/write/commit'],
     [
       [
         'an invalid reference refuses both writes of a group',
@@ -676,8 +676,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/write/batch-run',
-    ['store/sqlite/write/commit'],
+    'engine/store/sqlite/write/batch-run',
+    ['engine/store/sqlite/write/commit'],
     [
       [
         'the changes of a refused write stay',
@@ -697,8 +697,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/write/commit',
-    ['store/sqlite/write/unconfirmed'],
+    'engine/store/sqlite/write/commit',
+    ['engine/store/sqlite/write/unconfirmed'],
     [
       [
         'the end of the log is not settled after a failed COMMIT',
@@ -723,8 +723,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/file/log-tail',
-    ['store/sqlite/write/unconfirmed'],
+    'engine/store/sqlite/file/log-tail',
+    ['engine/store/sqlite/write/unconfirmed'],
     [
       [
         'settling the end of the log is not repeated',
@@ -735,8 +735,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/file/write-probes',
-    ['store/sqlite/file/probes', 'store/sqlite/write/unconfirmed'],
+    'engine/store/sqlite/file/write-probes',
+    ['engine/store/sqlite/file/probes', 'engine/store/sqlite/write/unconfirmed'],
     [
       [
         'while another process writes, this one counts as unable to write',
@@ -757,8 +757,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/file/checkpoints',
-    ['store/sqlite/write/unconfirmed#checkpoint|room'],
+    'engine/store/sqlite/file/checkpoints',
+    ['engine/store/sqlite/write/unconfirmed#checkpoint|room'],
     [
       ['pages that may be lost count as stored', '    this.#pausedUntil = Number.POSITIVE_INFINITY\n', ''],
       ['the process is ended although nothing can be lost', ' || !this.#mayHaveCopied()', ''],
@@ -766,8 +766,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/reader-processes/fair-queue',
-    ['store/sqlite/reader-processes/pool'],
+    'engine/store/sqlite/reader-processes/fair-queue',
+    ['engine/store/sqlite/reader-processes/pool'],
     [
       [
         'one caller uses every process',
@@ -783,8 +783,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/reader-processes/pool',
-    ['store/sqlite/reader-processes/pool'],
+    'engine/store/sqlite/reader-processes/pool',
+    ['engine/store/sqlite/reader-processes/pool'],
     [
       [
         'a read past its deadline continues in its process',
@@ -800,21 +800,21 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/reader-processes/program',
-    ['store/sqlite/reader-processes/pool'],
+    'engine/store/sqlite/reader-processes/program',
+    ['engine/store/sqlite/reader-processes/pool'],
     [
       ['a file that replaced the database is read', '    if (!isSame) throw', '    if (false) throw'],
       ['each query has its own snapshot', "    database.exec('BEGIN')\n", ''],
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/read/pooled',
-    ['store/sqlite/read/slow-reads'],
+    'engine/store/sqlite/read/pooled',
+    ['engine/store/sqlite/read/slow-reads'],
     [['a page from an anchor that moved is returned', '      return !isCurrent()\n', '      return false\n']],
   ),
   ...mutantsOf(
-    'store/sqlite/read/route',
-    ['store/sqlite/read/slow-reads'],
+    'engine/store/sqlite/read/route',
+    ['engine/store/sqlite/read/slow-reads'],
     [
       [
         'whole tables are sorted on the event loop',
@@ -825,8 +825,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/read/reader',
-    ['store/sqlite/write/writes', 'store/postgres/read/reader', ...contract],
+    'engine/store/read/reader',
+    ['engine/store/sqlite/write/writes', 'engine/store/postgres/read/reader', ...contract],
     [
       [
         'answers do not depend on the collections that they read',
@@ -850,7 +850,7 @@ const sqlite: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('store/sqlite/read/inline', contract, [
+  ...mutantsOf('engine/store/sqlite/read/inline', contract, [
     [
       'the answer for a missing parent is an empty list',
       'parent.statement.get(parent.inputs) === undefined) return missing',
@@ -858,8 +858,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'store/sqlite/write/database',
-    ['store/write/removal#SQLite'],
+    'engine/store/sqlite/write/database',
+    ['engine/store/write/removal#SQLite'],
     [
       [
         'a cycle of rows cannot be deleted',
@@ -874,8 +874,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/records',
-    ['store/records#SQLite'],
+    'engine/store/sqlite/records',
+    ['engine/store/records#SQLite'],
     [
       ['replacing a record does not increase the version', '        return true\n', '        return false\n'],
       [
@@ -886,8 +886,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/log/event-log',
-    ['store/sqlite/log/events'],
+    'engine/store/sqlite/log/event-log',
+    ['engine/store/sqlite/log/events'],
     [
       [
         'after a full round, pruning pauses',
@@ -897,8 +897,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/log/pruning',
-    ['store/log/retention#SQLite'],
+    'engine/store/log/pruning',
+    ['engine/store/log/retention#SQLite'],
     [
       [
         'events are kept for a thousandth of the retention period',
@@ -908,8 +908,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/log/logged-change',
-    ['store/log/changes#SQLite'],
+    'engine/store/log/logged-change',
+    ['engine/store/log/changes#SQLite'],
     [
       [
         'the last seen change is returned again',
@@ -919,8 +919,8 @@ const sqlite: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'store/sqlite/log/change-log',
-    ['store/log/changes#SQLite'],
+    'engine/store/sqlite/log/change-log',
+    ['engine/store/log/changes#SQLite'],
     [
       [
         'a listener that has unsubscribed is notified',

@@ -1,14 +1,14 @@
 /** Mutants of imports and exports. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const importOf = (test: string) => [`cli/transfer/transfer#SQLite: ${test}`]
+const importOf = (test: string) => [`tools/cli/transfer/transfer#SQLite: ${test}`]
 const stopped = importOf('an import stopped by a row')
 const roundTrip = importOf('an export is imported elsewhere')
 
 export const transfer: readonly Mutant[] = [
   ...mutantsOf(
-    'cli/transfer/csv',
-    ['cli/transfer/csv'],
+    'tools/cli/transfer/csv',
+    ['tools/cli/transfer/csv'],
     [
       ['a doubled quote stays doubled', `.replaceAll('""', QUOTE), isQuoted`, ', isQuoted'],
       ['an empty text is exported as null', '|^\\s|\\s$|^$/', '|^\\s|\\s$/'],
@@ -22,8 +22,8 @@ export const transfer: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'cli/transfer/records',
-    ['cli/transfer/csv'],
+    'tools/cli/transfer/records',
+    ['tools/cli/transfer/csv'],
     [
       ['a line end in a quoted cell ends the row', 'byte === LF && this.#state !== QUOTED', 'byte === LF'],
       ['lines within cells do not count', 'this.#line += countLines(bytes)', 'this.#line += 1'],
@@ -32,7 +32,7 @@ export const transfer: readonly Mutant[] = [
       ['a last line without an end is lost', 'this.#length === 0 ? [] : [this.#take()]', '[]'],
     ],
   ),
-  ...mutantsOf('cli/transfer/importer', stopped, [
+  ...mutantsOf('tools/cli/transfer/importer', stopped, [
     [
       'rows before a refused one mark the file as done',
       'await this.#store(before, planned.slice(0, index), false)',
@@ -46,32 +46,32 @@ export const transfer: readonly Mutant[] = [
     ],
     ['a resumed import counts from zero', '    if (position) this.#counts = position\n', ''],
   ]),
-  ...mutantsOf('cli/transfer/progress-record', stopped, [
+  ...mutantsOf('tools/cli/transfer/progress-record', stopped, [
     ['a file that grew was imported', 'total.bytes === bytes', 'total.bytes >= bytes'],
     ['another file of the same length was imported', 'hashes.get(bytes) === hash && ', ''],
     ['an import never resumes', 'new ProgressRecord(source, matching.at(-1))', 'new ProgressRecord(source)'],
   ]),
-  ...mutantsOf('cli/transfer/importer', importOf('a dry run reports every fault'), [
+  ...mutantsOf('tools/cli/transfer/importer', importOf('a dry run reports every fault'), [
     ['a dry run stores the rows', 'isDryRun ? undefined : change', 'change'],
   ]),
-  ...mutantsOf('cli/transfer/rows', importOf('a dry run reports every fault'), [
+  ...mutantsOf('tools/cli/transfer/rows', importOf('a dry run reports every fault'), [
     [
       'a short row is imported',
       'if (cells.length !== columns.length) {',
       'if (cells.length > columns.length) {',
     ],
   ]),
-  ...mutantsOf('cli/transfer/rows', importOf('faulty rows are skipped'), [
+  ...mutantsOf('tools/cli/transfer/rows', importOf('faulty rows are skipped'), [
     [
       'a row that is no JSON is refused without a reason',
       'if (details.length === 0) return [error',
       'if (details.length < 0) return [error',
     ],
   ]),
-  ...mutantsOf('cli/transfer/rows', roundTrip, [
+  ...mutantsOf('tools/cli/transfer/rows', roundTrip, [
     ['an empty cell is an empty text', "if (cell.text !== '' || cell.isQuoted)", "if (cell.text !== '?')"],
   ]),
-  ...mutantsOf('cli/transfer/rows', importOf('ids are kept on request'), [
+  ...mutantsOf('tools/cli/transfer/rows', importOf('ids are kept on request'), [
     [
       'ids are kept unasked',
       'else if (this.#keepsReadOnly) readOnly.push',

@@ -1,13 +1,13 @@
 /** Webhooks, and what they share with reactions: the lease, the position and the order of attempts. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
-const catchingUp = ['events/webhooks/catching-up', 'events/webhooks/queue#SQLite']
-const sender = ['events/webhooks/sender#SQLite', 'events/webhooks/catching-up']
-const scheduler = ['events/webhooks/scheduler']
+const catchingUp = ['delivery/webhooks/catching-up', 'delivery/webhooks/queue#SQLite']
+const sender = ['delivery/webhooks/sender#SQLite', 'delivery/webhooks/catching-up']
+const scheduler = ['delivery/webhooks/scheduler']
 
 export const webhooks: readonly Mutant[] = [
   ...mutantsOf(
-    'events/webhooks/enqueuer',
+    'delivery/webhooks/enqueuer',
     [...catchingUp, ...sender],
     [
       [
@@ -75,8 +75,8 @@ export const webhooks: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/webhooks/attempt',
-    [...catchingUp, 'events/webhooks/endpoints'],
+    'delivery/webhooks/attempt',
+    [...catchingUp, 'delivery/webhooks/endpoints'],
     [
       [
         'attempts are signed with the time of the delivery',
@@ -101,8 +101,8 @@ export const webhooks: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/webhooks/results',
-    ['events/webhooks/endpoints', ...sender],
+    'delivery/webhooks/results',
+    ['delivery/webhooks/endpoints', ...sender],
     [
       [
         'Retry-After holds one delivery only',
@@ -129,7 +129,7 @@ export const webhooks: readonly Mutant[] = [
       ['completed deliveries are not counted', '    this.#parts.onCompleted(webhookId)\n', ''],
     ],
   ),
-  ...mutantsOf('events/webhooks/retention', catchingUp, [
+  ...mutantsOf('delivery/webhooks/retention', catchingUp, [
     [
       'half of what is added is trimmed',
       'if (rows.length < stepSize) this.#webhooksToTrim.delete(webhookId)',
@@ -146,7 +146,7 @@ export const webhooks: readonly Mutant[] = [
       'created_at < before',
     ],
   ]),
-  ...mutantsOf('events/webhooks/session', catchingUp, [
+  ...mutantsOf('delivery/webhooks/session', catchingUp, [
     [
       'a delivery that succeeds while pending ones are read is sent twice',
       'if (!attempted.has(delivery.id)) this.#queue(delivery)',
@@ -176,7 +176,7 @@ export const webhooks: readonly Mutant[] = [
       'void readPending(run, id)',
     ],
   ]),
-  ...mutantsOf('events/webhooks/unscheduled', catchingUp, [
+  ...mutantsOf('delivery/webhooks/unscheduled', catchingUp, [
     [
       'the highest pending event is held, not the lowest',
       'Math.min(event, this.#lowest.get',
@@ -190,16 +190,16 @@ export const webhooks: readonly Mutant[] = [
     ['a webhook’s own position is not held', 'Math.min(last, position ?? last, (', 'Math.min(last, ('],
   ]),
   ...mutantsOf(
-    'events/webhooks/signature',
-    ['events/webhooks/signature'],
+    'delivery/webhooks/signature',
+    ['delivery/webhooks/signature'],
     [
       ['only the first secret signs', 'secrets.map(secret =>', 'secrets.slice(0, 1).map(secret =>'],
       ['the time is not signed', '`${id}.${timestamp}.${body}`', '`${id}.${body}`'],
     ],
   ),
   ...mutantsOf(
-    'events/webhooks/schedule',
-    ['events/webhooks/schedule'],
+    'delivery/webhooks/schedule',
+    ['delivery/webhooks/schedule'],
     [
       ['Retry-After can postpone without a bound', 'Math.min(retryAfterMs, maxRetryAfterMs)', 'retryAfterMs'],
       [
@@ -210,8 +210,8 @@ export const webhooks: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/consumer/scheduler',
-    [...scheduler, 'logic/restart#SQLite'],
+    'delivery/consumer/scheduler',
+    [...scheduler, 'delivery/logic/restart#SQLite'],
     [
       ['a webhook in Retry-After is called', 'if (target.heldUntil > this.#parts.clock.now()) return', ''],
       [
@@ -233,7 +233,7 @@ export const webhooks: readonly Mutant[] = [
       ],
     ],
   ),
-  ...mutantsOf('events/consumer/item-queue', scheduler, [
+  ...mutantsOf('delivery/consumer/item-queue', scheduler, [
     ['an earlier event follows later ones', 'isBefore(task, tasks[index - 1])', 'false'],
     [
       'an earlier event interrupts the attempt',
@@ -244,8 +244,8 @@ export const webhooks: readonly Mutant[] = [
     ['a delivery that is added twice is attempted twice', 'if (existingIndex !== -1) {', 'if (false) {'],
   ]),
   ...mutantsOf(
-    'events/consumer/lease',
-    ['events/webhooks/lease#SQLite', 'logic/reactions#SQLite'],
+    'delivery/consumer/lease',
+    ['delivery/webhooks/lease#SQLite', 'delivery/logic/reactions#SQLite'],
     [
       ['a lease is taken over at once', 'return now - this.#lastSeen.since >= takeOverMs', 'return true'],
       ['a lease is never taken over', 'return now - this.#lastSeen.since >= takeOverMs', 'return false'],
@@ -262,8 +262,8 @@ export const webhooks: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/consumer/position',
-    ['events/webhooks/lease#SQLite', 'logic/jobs#SQLite'],
+    'delivery/consumer/position',
+    ['delivery/webhooks/lease#SQLite', 'delivery/logic/jobs#SQLite'],
     [
       [
         'a former holder stores its results',
@@ -274,8 +274,8 @@ export const webhooks: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'events/consumer/back-off',
-    ['events/webhooks/schedule', 'logic/reactions#SQLite'],
+    'delivery/consumer/back-off',
+    ['delivery/webhooks/schedule', 'delivery/logic/reactions#SQLite'],
     [
       [
         'a delay is not bounded',

@@ -43,7 +43,7 @@ export const recordsOfItems: ReadonlyMap<string, string> = new Map([
   ['api_keys', 'KeyUse'],
 ])
 
-/** The kind that stores, by user id, whether the address is confirmed: see `auth/accounts/addresses.ts`. */
+/** The kind that stores, by user id, whether the address is confirmed: see `identity/accounts/addresses/addresses.ts`. */
 export const addressRecord = 'AccountAddress'
 
 /** Writes resolve when the commit is durable, and reject with an `ApiError` when nothing was changed. */

@@ -62,7 +62,7 @@ function isServed(keys: readonly IndexKey[], indexes: readonly Index[]): boolean
 
 /**
  * The order in which a non-unique index holds the rows. It ends with `id` in the direction of the last key, as every
- * list does (see `plan/cursor.ts`). Of an order and its exact reverse, the one whose first key ascends: an index can be
+ * list does (see `engine/plan/cursor.ts`). Of an order and its exact reverse, the one whose first key ascends: an index can be
  * read both ways.
  */
 export function indexOrder(keys: readonly IndexKey[]): readonly IndexKey[] {

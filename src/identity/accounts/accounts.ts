@@ -1,4 +1,4 @@
-/** The parts that all operations on accounts share. The pages are in `auth/pages/`. */
+/** The parts that all operations on accounts share. The pages are in `web/pages/`. */
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Records } from '../../base/records.ts'

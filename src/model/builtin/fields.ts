@@ -79,7 +79,7 @@ export function apiKeyFields(scopes: readonly string[]) {
     hash: string({ internal: true, unique: true }),
     // Whether it was created through a third-party app: see `AccessClass.thirdParty`.
     third_party: boolean(internal),
-    // The OAuth grant with which it ends, and the app that has the grant: see `auth/keys/origin.ts`.
+    // The OAuth grant with which it ends, and the app that has the grant: see `identity/keys/origin.ts`.
     grant: text(internal),
     app_id: relation('oauth_apps', { ...internal, as: 'app', onDelete: 'cascade' }),
     // The keys that it descends from, its creator last.

@@ -29,7 +29,7 @@ export function webhookTypes<C extends Logged>({
 
 const own = owner('user_id')
 
-/** Users see and change only their own webhooks. Their secrets are records: see `auth/webhooks/secrets.ts`. */
+/** Users see and change only their own webhooks. Their secrets are records: see `identity/webhooks/secrets.ts`. */
 export function webhooks(): CollectionDeclaration {
   return collection({
     description: 'URLs to which events are sent.',

@@ -54,7 +54,7 @@ interface OperationOptions {
   /** A scope of its own, e.g. `archive:project`. Omitted: `write:{type}` of `on` or `of`; for a query, `read:{type}`. */
   readonly scope?: string
   readonly description?: string
-  /** Gets its context, see `logic/operations/context.ts`. */
+  /** Gets its context, see `engine/logic/operations/context.ts`. */
   // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
   readonly run: (context: any) => unknown
 }

@@ -1,4 +1,4 @@
-/** Access rules as data. `access.ts` builds them; only `plan/guard.ts` evaluates them. */
+/** Access rules as data. `access.ts` builds them; only `engine/plan/guard/guard.ts` evaluates them. */
 import type { Encoding } from '../fields/encoding.ts'
 
 export type Scalar = string | number | boolean | null

@@ -1,4 +1,4 @@
-/** The types of `data`, which `logic/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
+/** The types of `data`, which `engine/logic/data/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
 import type { FieldConditions } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'

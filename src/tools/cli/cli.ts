@@ -1,4 +1,4 @@
-/** The command line. Every command is a row of this table; the commands of a group share a file in `cli/commands/`. */
+/** The command line. Every command is a row of this table; the commands of a group share a file in `tools/cli/commands/`. */
 import { readFileSync } from 'node:fs'
 import { loadEnvFile } from '../../base/env-file.ts'
 import { type Commands, findCommand, helpFor, parseArguments } from './commands/commands.ts'

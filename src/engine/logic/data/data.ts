@@ -2,7 +2,7 @@
  * `data`, the interface by which logic reads and writes. Every call is a guarded plan of one principal. In actions, calls are
  * steps of one transaction. Reactions, jobs, tests and programs that embed Portico use it too.
  *
- * These are the types for any model; `model/types.ts` infers the types for authors of a model.
+ * These are the types for any model; `model/types/types.ts` infers the types for authors of a model.
  */
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'

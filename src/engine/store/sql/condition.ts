@@ -225,7 +225,7 @@ function callerField(
   return sql`(SELECT ${value} FROM ${caller.from()}${whereClause(conditions)})`
 }
 
-/** The condition that the caller has confirmed the address: see `auth/accounts/addresses.ts`. */
+/** The condition that the caller has confirmed the address: see `identity/accounts/addresses/addresses.ts`. */
 function isConfirmedAddress(address: Sql, { dialect }: RowAlias): Sql {
   const payload: Sql = ['"_records"."payload"']
   const isOwn = sql`"_records"."kind" = ${textLiteral(addressRecord)} AND "_records"."id" = CAST(CAST(${userId} AS BIGINT) AS TEXT)`

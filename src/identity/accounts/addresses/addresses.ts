@@ -8,7 +8,7 @@ import { addressRecord, type NewRecord, type Records } from '../../../base/recor
 const pendingKind = 'PendingAddress'
 const dayMs = 24 * 60 * 60 * 1000
 
-/** Rules also read it in SQL: see `store/sql/condition.ts`. */
+/** Rules also read it in SQL: see `engine/store/sql/condition.ts`. */
 interface StoredAddress {
   readonly email: string
   readonly verified: boolean

@@ -14,7 +14,7 @@ interface CommonSettings {
   readonly clientId: string
 }
 
-/** The settings of a provider: see `config/providers.ts`. */
+/** The settings of a provider: see `server/config/providers.ts`. */
 export type ProviderSettings = CommonSettings &
   (
     | { readonly kind: 'google' | 'github'; readonly clientSecret: string }
