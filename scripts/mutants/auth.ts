@@ -360,7 +360,11 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'identity/accounts/link-tokens',
-    ['identity/accounts/recovery/reset', 'identity/accounts/sign-up/sign-up', 'identity/accounts/sign-in/sign-in'],
+    [
+      'identity/accounts/recovery/reset',
+      'identity/accounts/sign-up/sign-up',
+      'identity/accounts/sign-in/sign-in',
+    ],
     [
       [
         'a used link still opens its page',
@@ -517,7 +521,11 @@ const accounts: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'identity/accounts/addresses/addresses',
-    ['identity/accounts/addresses/addresses', 'identity/accounts/recovery/reset', 'identity/accounts/sign-up/sign-up'],
+    [
+      'identity/accounts/addresses/addresses',
+      'identity/accounts/recovery/reset',
+      'identity/accounts/sign-up/sign-up',
+    ],
     [
       [
         'a confirmed address stays confirmed when it changes',

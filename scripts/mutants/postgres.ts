@@ -231,7 +231,11 @@ export const postgres: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'engine/store/postgres/write/group',
-    ['engine/store/postgres/write/commit', 'engine/store/postgres/write/writer', 'engine/store/write/races#PostgreSQL'],
+    [
+      'engine/store/postgres/write/commit',
+      'engine/store/postgres/write/writer',
+      'engine/store/write/races#PostgreSQL',
+    ],
     [
       [
         'a commit with an unknown outcome is retried',

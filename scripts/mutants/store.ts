@@ -112,7 +112,12 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'engine/store/read/pages',
-    ['engine/store/sqlite/read/pages', 'engine/store/postgres/read/pages', 'engine/store/sqlite/read/slow-reads', ...contract],
+    [
+      'engine/store/sqlite/read/pages',
+      'engine/store/postgres/read/pages',
+      'engine/store/sqlite/read/slow-reads',
+      ...contract,
+    ],
     [
       [
         'a page from an anchor is returned although rows have moved',
@@ -187,7 +192,11 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'engine/store/read/joined-reads',
-    ['engine/store/read/in-flight', 'engine/store/postgres/read/reader', 'engine/store/write/races#PostgreSQL'],
+    [
+      'engine/store/read/in-flight',
+      'engine/store/postgres/read/reader',
+      'engine/store/write/races#PostgreSQL',
+    ],
     [
       [
         'an answer in flight is returned after a change',
@@ -364,7 +373,12 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'engine/store/sql/write',
-    ['engine/store/read/hidden', 'engine/store/write/write', ...contract, 'engine/store/write/update-rule#SQLite'],
+    [
+      'engine/store/read/hidden',
+      'engine/store/write/write',
+      ...contract,
+      'engine/store/write/update-rule#SQLite',
+    ],
     [
       [
         'the answer contains an unreadable item',
