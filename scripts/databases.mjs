@@ -19,7 +19,7 @@ export async function serveDatabases(node) {
   let reply
   const start = () => {
     if (reply !== undefined) return reply
-    serverProcess = spawn(node, [join(root, 'test', 'databases', 'server-process.ts')], {
+    serverProcess = spawn(node, [join(root, 'test', 'setups', 'databases', 'server-process.ts')], {
       cwd: root,
       stdio: ['pipe', 'pipe', 'inherit'],
     })

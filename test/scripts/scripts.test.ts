@@ -47,7 +47,7 @@ describe('a library that the pinned Node needs and this machine lacks', () => {
 describe('the lock files of the tests', () => {
   for (const name of ['generators', 'linters']) {
     it(`have every platform and no registry address: ${name}`, () => {
-      const file = join(root, 'test', 'clients', 'packages', name, 'package-lock.json')
+      const file = join(root, 'test', 'system', 'clients', 'packages', name, 'package-lock.json')
       const text = readFileSync(file, 'utf8')
       assert.deepEqual(completeLock(JSON.parse(text)), [])
       assert.doesNotMatch(text, /"resolved"/)

@@ -63,8 +63,9 @@ function kindsOf(fixture: Fixture, { id }: Person): Promise<string[]> {
 async function remember(fixture: Fixture, { id, email, name }: Person): Promise<void> {
   const owner = String(id)
   await inOtherProcess(fixture, async (_run, { records }) => {
+    const payload = JSON.stringify({ credentialId: 'AQID', transports: [] })
     for (const kind of ['MailLanguage', 'Passkey', 'TotpUsed']) {
-      await records.put({ kind, id: `${kind} of ${owner}`, payload: '{}', expiresAt: null, owner })
+      await records.put({ kind, id: `${kind} of ${owner}`, payload, expiresAt: null, owner })
     }
     await createAddresses(records).setPending(id, 'another@example.com')
     await records.put(await accountEndRecord(records, id, Date.now() - 3_600_000, undefined))
