@@ -317,8 +317,11 @@ test('a slow Redis stays unused until it answers in time, and no request waits f
   const node = await openNode(`redis://127.0.0.1:${address.port}`, { timeoutMs: 400 })
   try {
     assert.equal((await take(node, 'a', 10)).remaining, 9)
+    // A busy machine can be slow by itself, and may have caused a loss already.
+    await until('all is well', () => node.cluster.trouble() === undefined)
+    const before = node.reports.length
     delay = 1500
-    await until('the loss is detected', () => node.cluster.trouble() !== undefined)
+    await until('the loss is detected', () => node.reports.length > before)
     for (let count = 0; count < 50; count++) {
       const draw = node.cluster.counters.take('a', 1000, 1, longWindowSeconds)
       assert.ok(!(draw instanceof Promise), 'Redis is used although it is slow')
@@ -326,7 +329,9 @@ test('a slow Redis stays unused until it answers in time, and no request waits f
     }
     delay = 0
     await until('it is used again', () => node.cluster.trouble() === undefined)
-    assert.equal(node.reports.length, 2, node.reports.join(', '))
+    const later = node.reports.slice(before)
+    assert.match(later[0] ?? '', /^lost: /)
+    assert.equal(later[1], 'back', later.join(', '))
   } finally {
     await node.cluster.close()
     for (const socket of sockets) socket.destroy()
