@@ -50,8 +50,8 @@ test('equivalent mutants do not count, survivors are listed with the reason, and
   ]
   const { text, score, stale } = report(results)
   assert.deepEqual([score, stale], [0.5, 1])
-  assert.ok(text.includes('| src/engine/plan | 4 | 3 | 1 | 2 | 1 | 33.3 % |'))
-  assert.ok(text.includes('| src/identity | 1 | 1 | 1 | 0 | 0 | 100.0 % |'))
+  assert.ok(text.includes('| src/plan | 4 | 3 | 1 | 2 | 1 | 33.3 % |'))
+  assert.ok(text.includes('| src/auth | 1 | 1 | 1 | 0 | 0 | 100.0 % |'))
   assert.ok(text.includes('- src/plan/x.ts: off by one: survived'))
   assert.ok(text.includes('- src/plan/x.ts: equivalent: it means the same'))
   assert.ok(text.includes('- src/plan/x.ts: off by one: stale, its text occurs 0 times'))
