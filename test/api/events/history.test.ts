@@ -70,7 +70,7 @@ interface Database {
 const databases: readonly Database[] = [
   {
     name: 'SQLite',
-    histories: 75,
+    histories: 50,
     open: async (model, now) => ({
       store: openSqlite(model, { file: ':memory:', now }),
       drop: async () => {},
@@ -405,7 +405,8 @@ const negated = (['member now', 'held', 'private'] as const).map(
   (question): Rule => ({ kind: 'not', rule: { kind: 'ask', question } }),
 )
 
-const whole = Number(process.env.PORTICO_HISTORIES ?? 0)
+const isWhole = process.env.PORTICO_MATRIX === 'whole'
+const whole = Number(process.env.PORTICO_HISTORIES ?? (isWhole ? 1000 : 0))
 const seed = Number(process.env.PORTICO_SEED ?? 28)
 
 for (const { name, histories, open } of chosen(databases)) {

@@ -10,7 +10,8 @@ import { interpretRead, interpretWrite } from './interpreter.ts'
 import { datas, models, principals, readPlans, writePlans } from './random.ts'
 import { readReference, writeReference } from './reference.ts'
 
-const runs = 2000
+/** `npm run test:whole` tries more. */
+const runs = process.env.PORTICO_MATRIX === 'whole' ? 20_000 : 1200
 
 function attempt<T>(run: () => T): T | { readonly refused: ErrorCode } {
   try {

@@ -14,7 +14,8 @@ import { datas, models, type Name, names, principals, readPlans } from './random
 import type { Data, Row } from './reference.ts'
 import { canRead, maySee } from './reference.ts'
 
-const runs = 1500
+/** `npm run test:whole` tries more. */
+const runs = process.env.PORTICO_MATRIX === 'whole' ? 15_000 : 1000
 
 /** The exact answer or error that a caller gets. */
 function answerTo(model: Model, data: Data, who: Principal, plan: Plan<ReadShape>): unknown {
