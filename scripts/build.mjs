@@ -1,4 +1,5 @@
-// Compiles src/ to dist/, which is what the package contains and what `npm start` runs.
+// Builds dist/ from src/: what the package contains and what `npm start` runs. The compiler checks the sources and writes the
+// types and the client; scripts/bundle.mjs writes everything else.
 import {
   chmodSync,
   cpSync,
@@ -11,7 +12,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { basename, join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { brotliCompressSync, constants } from 'node:zlib'
 import { capture, chosenNode, prepareToServe, root, say } from './node.mjs'
@@ -30,18 +31,39 @@ function filesIn(folder) {
 export function isBuilt() {
   if (!existsSync(entry)) return false
   const built = statSync(entry).mtimeMs
-  const sources = [...filesIn(src), join(root, 'tsconfig.json'), join(root, 'tsconfig.build.json')]
+  const sources = [
+    ...filesIn(src),
+    ...['tsconfig.json', 'tsconfig.build.json'].map(name => join(root, name)),
+    ...['build.mjs', 'bundle.mjs'].map(name => join(root, 'scripts', name)),
+  ]
   return sources.every(file => statSync(file).mtimeMs <= built)
 }
 
-/** Copies pages, styles and other files that the compiler ignores. */
+/** Copies styles and scripts of pages into one folder, beside all chunks. */
 function copyAssets(target) {
+  const assets = join(target, 'assets')
   for (const file of filesIn(src)) {
-    if (file.endsWith('.ts')) continue
-    const copy = join(target, relative(src, file))
-    mkdirSync(dirname(copy), { recursive: true })
-    cpSync(file, copy)
+    if (!file.endsWith('.ts'))
+      cpSync(file, join(assets, basename(file)), { errorOnExist: true, force: false })
   }
+}
+
+/** Removes the modules that will be bundled. */
+function removeModules(target) {
+  for (const file of filesIn(target)) {
+    const isClient = /^client(\.js$|[\\/])/.test(relative(target, file))
+    if (file.endsWith('.js') && !isClient) rmSync(file)
+  }
+}
+
+/** Runs a program on the chosen Node. If it fails, prints its output and the sentence, and ends this process. */
+async function runOrExit(args, target, sentence) {
+  const { code, output } = await capture(chosenNode(), args)
+  if (code === 0) return
+  rmSync(target, { recursive: true, force: true })
+  say(output)
+  say(sentence)
+  process.exit(code)
 }
 
 /** The highest Brotli quality that takes less than a second. */
@@ -87,21 +109,13 @@ async function bundleAssets(target) {
 export async function build() {
   const target = join(root, `dist.${process.pid}.tmp`)
   const compiler = join(root, 'node_modules', 'typescript', 'bin', 'tsc')
-  const { code, output } = await capture(chosenNode(), [
-    compiler,
-    '-p',
-    'tsconfig.build.json',
-    '--outDir',
-    target,
-  ])
-  if (code !== 0) {
-    rmSync(target, { recursive: true, force: true })
-    say(output)
-    say('The sources do not compile; the faults are above.')
-    process.exit(code)
-  }
-  copyAssets(target)
+  const compile = [compiler, '-p', 'tsconfig.build.json', '--outDir', target]
+  await runOrExit(compile, target, 'The sources do not compile; the faults are above.')
   await bundleAssets(target)
+  removeModules(target)
+  copyAssets(target)
+  const bundle = [join(root, 'scripts', 'bundle.mjs'), target]
+  await runOrExit(bundle, target, 'The sources cannot be bundled; the fault is above.')
   const bin = join(target, 'bin.js')
   if (existsSync(bin)) chmodSync(bin, 0o755)
   rmSync(dist, { recursive: true, force: true })

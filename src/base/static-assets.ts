@@ -2,6 +2,7 @@
  * Static assets: pages, style sheets, scripts and data that never change while the service runs. Answers GET, HEAD and
  * OPTIONS, conditional requests by entity tag (RFC 9110, 13.1.2), and compresses each asset once (12.5.3).
  */
+
 import { existsSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -11,6 +12,7 @@ import { type Awaitable, then } from './awaitable.ts'
 import type { Call, Reply } from './call.ts'
 import { entityTag, matchesNone, requireMatch } from './conditional.ts'
 import { ApiError } from './errors.ts'
+import { ownFolder } from './package-files.ts'
 
 const mediaTypes = {
   html: 'text/html; charset=utf-8',
@@ -178,12 +180,12 @@ export interface PackageFile {
 }
 
 /**
- * Reads a file of a package: the built package carries it, compressed, in `assets/` next to this file, where
+ * Reads a file of a package: the built package carries it, compressed, in `assets/`, where
  * `scripts/build.mjs` puts it; a clone has it in `node_modules/`.
  */
 export function packageFile({ name, packageName, file = name, extract }: PackageFile): () => Content {
   return () => {
-    const bundled = new URL(`../assets/${name}.br`, import.meta.url)
+    const bundled = new URL(`assets/${name}.br`, ownFolder)
     if (existsSync(bundled)) return { brotli: readFileSync(bundled) }
     // `resolve` would not find it: packages may export nothing but their code.
     const source = readFileSync(join(folderOf(packageName), file))

@@ -3,6 +3,7 @@ import pino, { type DestinationStream, type Logger } from 'pino'
 import { isHealthCheck } from '../../base/call.ts'
 import type { Settings } from '../config/config.ts'
 import { LineOutput } from './log-output.ts'
+import { sourceStack } from './source-stack.ts'
 
 export type { DestinationStream, Logger } from 'pino'
 
@@ -142,7 +143,7 @@ function standardOutput(): BlockOutput {
 
 function serializeError(error: unknown): unknown {
   const { type, message, stack } = pino.stdSerializers.err(error as Error)
-  return { type, message: redact(message ?? ''), stack: redact(stack ?? '') }
+  return { type, message: redact(message ?? ''), stack: redact(sourceStack(stack ?? '')) }
 }
 
 /** Writes to `output`, or in blocks to standard output. */

@@ -1,6 +1,7 @@
 /** Worker threads that serve one model on one port: see `decisions/threads.md`. */
 
 import { openapi } from '../../api/rest/openapi/document.ts'
+import { isBuilt } from '../../base/package-files.ts'
 import type { FirstAdministrator } from '../../identity/first-administrator.ts'
 import type { Model } from '../../model/model.ts'
 import { type Settings, SettingsError } from '../config/config.ts'
@@ -42,7 +43,7 @@ export async function startWorkers({ model, settings, log, prepare }: WorkersPar
   })
   const pool = createPool({
     memory,
-    thread: new URL(import.meta.url.endsWith('.ts') ? './thread.ts' : './thread.js', import.meta.url),
+    thread: new URL(isBuilt ? './worker.js' : './thread.ts', import.meta.url),
     startData,
     log: text => log.write(text),
     onCrash: crash => logCrash(log, crash),

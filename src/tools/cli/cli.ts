@@ -1,6 +1,7 @@
 /** The command line. Every command is a row of this table; the commands of a group share a file in `tools/cli/commands/`. */
 import { readFileSync } from 'node:fs'
 import { loadEnvFile } from '../../base/env-file.ts'
+import { packageFolder } from '../../base/package-files.ts'
 import { type Commands, findCommand, helpFor, parseArguments } from './commands/commands.ts'
 import { print } from './output.ts'
 
@@ -195,7 +196,7 @@ const commands: Commands = {
 }
 
 function version(): string {
-  return JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')).version
+  return JSON.parse(readFileSync(new URL('package.json', packageFolder), 'utf8')).version
 }
 
 async function execute(words: readonly string[]): Promise<string> {

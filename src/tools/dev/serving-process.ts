@@ -6,14 +6,13 @@ import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import { processEnvironment } from '../../base/env-file.ts'
+import { isBuilt } from '../../base/package-files.ts'
 import { stopReading } from '../../server/http/moving-connections.ts'
 import type { NewMail } from './mail/mailbox.ts'
 import type { FileHashes, FromServing, ToServing } from './messages.ts'
 import { hasColours } from './style.ts'
 
-const program = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './serving.ts' : './serving.js', import.meta.url),
-)
+const program = fileURLToPath(new URL(isBuilt ? './serving.js' : './serving.ts', import.meta.url))
 
 /** The time after `stop` at which the process is killed. It is longer than the default of `shutdown.grace`. */
 const stopGraceMs = 15_000

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { openapi } from '../../api/rest/openapi/document.ts'
 import type { UncheckedObject } from '../../base/json.ts'
+import { packageFolder } from '../../base/package-files.ts'
 import type { Model } from '../../model/model.ts'
 import { clientTypes, type Origin } from './client-types.ts'
 import { fetchDocument } from './fetch-document.ts'
@@ -15,7 +16,7 @@ export interface GenerateOptions {
 }
 
 function originOf(source: string, { standalone = false }: GenerateOptions): Origin {
-  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8'))
+  const { version } = JSON.parse(readFileSync(new URL('package.json', packageFolder), 'utf8'))
   if (!standalone) return { source, version }
   return { source: `${source} --standalone`, version, runtime: `./${standaloneFolder}/client.js` }
 }

@@ -69,7 +69,7 @@ export function renderFrame(options: FrameOptions, page: FramedPage): string {
 `,
   )
   const scriptTags = [`${assetsPath}search.js`, ...scripts].map(
-    src => html`<script src="${src}" defer></script>
+    src => html`<script src="${src}" defer><\/script>
 `,
   )
   return html`<!doctype html>

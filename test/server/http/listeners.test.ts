@@ -9,7 +9,7 @@ import { test } from 'node:test'
 import { Listeners } from '../../../src/server/http/listeners.ts'
 import { failureOf } from '../../../src/tools/cli/error-message.ts'
 import { withFile } from '../../engine/store/blog.ts'
-import { bin, blog } from '../../system/processes/command.ts'
+import { blog, program } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
 import { freePort } from '../../system/processes/port.ts'
 import { startProcess } from '../../system/processes/portico.ts'
@@ -81,7 +81,7 @@ for (const workers of ['1', '2']) {
       for (let round = 0; round < 2; round++) {
         const port = String(await freePort())
         const children = ['a', 'b'].map(name =>
-          spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
+          spawn(process.execPath, [...program, 'start'], {
             env: {
               ...inheritedEnvironment,
               PORTICO_MODEL: blog,

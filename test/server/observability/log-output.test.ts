@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { type Files, LineOutput } from '../../../src/server/observability/log-output.ts'
-import { bin, blog } from '../../system/processes/command.ts'
+import { blog, program } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
 import { freePort } from '../../system/processes/port.ts'
 import { call } from '../serve/service.ts'
@@ -154,7 +154,7 @@ test('a service whose log is on a full disk responds, and stops on request', asy
   const folder = mkdtempSync(join(tmpdir(), 'portico-log-'))
   const full = openSync('/dev/full', 'w')
   const port = await freePort()
-  const service = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
+  const service = spawn(process.execPath, [...program, 'start'], {
     cwd: folder,
     env: { ...inheritedEnvironment, PORTICO_MODEL: blog, HOST: '127.0.0.1', PORT: String(port) },
     stdio: ['ignore', full, 'pipe'],
@@ -182,7 +182,7 @@ test('a service whose log is on a full disk responds, and stops on request', asy
 })
 
 test('a command whose reader stops early succeeds; one whose output cannot be written fails', async () => {
-  const words = `${process.execPath} --conditions=portico-source ${bin} print openapi`
+  const words = [process.execPath, ...program, 'print', 'openapi'].join(' ')
   const cut = spawnSync('sh', ['-c', `{ ${words}; echo "ended with $?" >&2; } | head -c 5`], {
     env: { ...inheritedEnvironment, PORTICO_MODEL: blog },
     encoding: 'utf8',

@@ -47,7 +47,9 @@ function readersOf(pid: number): number[] {
 
 function isReader(pid: number): boolean {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes('reader-processes/program')
+    return /reader-processes\/program\.ts|dist\/reader\.js/.test(
+      readFileSync(`/proc/${pid}/cmdline`, 'latin1'),
+    )
   } catch {
     return false
   }

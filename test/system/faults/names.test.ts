@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import { backUp } from '../../../src/engine/store/sqlite/file/backup.ts'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, withFile } from '../../engine/store/blog.ts'
-import { bin, blog as example } from '../processes/command.ts'
+import { blog as example, program } from '../processes/command.ts'
 import { parseTrace, type SystemCall, strace } from './trace.ts'
 
 const calls =
@@ -15,8 +15,7 @@ const calls =
 
 /** The system calls of a command that change file names or sync files. */
 function traceCommand(output: string, words: readonly string[]): readonly SystemCall[] {
-  const program = [process.execPath, '--conditions=portico-source', bin]
-  const [command = '', ...rest] = [...strace(output, ['-e', calls]), ...program, ...words]
+  const [command = '', ...rest] = [...strace(output, ['-e', calls]), process.execPath, ...program, ...words]
   const env = { PATH: process.env.PATH, PORTICO_MODEL: example }
   const { status, stderr } = spawnSync(command, rest, { encoding: 'utf8', env })
   assert.equal(status, 0, stderr)

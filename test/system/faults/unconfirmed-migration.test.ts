@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, withFile } from '../../engine/store/blog.ts'
-import { bin, blog as example } from '../processes/command.ts'
+import { blog as example, program } from '../processes/command.ts'
 import { strace } from './trace.ts'
 
 /** `portico migrate --apply` to another model, while syncs of the log fail. */
@@ -15,9 +15,8 @@ function migrateWhile(
   when: string,
 ): { readonly status: number | null; readonly output: string } {
   const inject = ['-e', 'trace=fsync', '-P', `${file}-wal`, '-e', `inject=fsync:error=EIO:when=${when}`]
-  const program = [process.execPath, '--conditions=portico-source', bin]
   const words = ['migrate', '--apply', '--allow-destructive', '--database', file]
-  const [command = '', ...rest] = [...strace(`${file}.trace`, inject), ...program, ...words]
+  const [command = '', ...rest] = [...strace(`${file}.trace`, inject), process.execPath, ...program, ...words]
   const env = { PATH: process.env.PATH, PORTICO_MODEL: example }
   const { status, stdout, stderr } = spawnSync(command, rest, { encoding: 'utf8', env })
   return { status, output: stdout + stderr }

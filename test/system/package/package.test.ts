@@ -1,11 +1,14 @@
 /** The packed package, installed into an empty project with a model of its own. */
 import assert from 'node:assert/strict'
 import { execFile, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { SourceMap } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { after, before, describe, it } from 'node:test'
 import { promisify } from 'node:util'
+import { sourcePlace } from '../../../src/server/observability/source-stack.ts'
 import { packBoth } from '../create/registry.ts'
 
 const run = promisify(execFile)
@@ -48,6 +51,28 @@ test('trees are planted by administrators', async () => {
   await assert.rejects(service.anonymous.trees.create({ name: 'Elm' }), { code: 'UNAUTHORIZED' })
   assert.equal((await service.request('GET /api/v1/trees')).body.meta.total, 1)
   await service.close()
+})
+`
+
+/** Its action fails, and a sort of its rows takes long. */
+const failing = `import { action, anyone, collection, integer, model, role, string } from 'portico'
+export default model(
+  { trees: collection({ fields: { name: string(), n: integer() }, access: { read: anyone, create: role('admin') } }) },
+  { actions: {
+    fell: action({
+      of: 'trees',
+      access: anyone,
+      run() {
+        throw new TypeError('no saw')
+      },
+    }),
+  } },
+)
+`
+
+const broken = `import { anyone, collection, model, string } from 'portico'
+export default model({
+  trees: collection({ fields: { name: string({ pattern: '(' }) }, access: { read: anyone } }),
 })
 `
 
@@ -150,6 +175,23 @@ async function useFromElsewhere(bin: string, origin: string): Promise<string> {
   }
 }
 
+/** Writes so many rows to the file, past the service, that their sort takes long. */
+function plant(file: string): void {
+  const database = new DatabaseSync(file, { timeout: 10_000 })
+  database.exec(`INSERT INTO "trees" ("name", "n", "created_at")
+    WITH RECURSIVE "c"("i") AS (SELECT 1 UNION ALL SELECT "i" + 1 FROM "c" WHERE "i" < 100000)
+    SELECT 'tree ' || "i", "i" * 7919 % 100000, '2026-01-01T00:00:00.000Z' FROM "c"`)
+  database.close()
+}
+
+/** The command lines of a process's children, whichever of its threads started them. */
+function commandsOf(pid: number): readonly string[] {
+  return readdirSync(`/proc/${pid}/task`)
+    .flatMap(thread => readFileSync(`/proc/${pid}/task/${thread}/children`, 'latin1').split(' '))
+    .filter(child => child !== '' && existsSync(`/proc/${child}`))
+    .map(child => readFileSync(`/proc/${child}/cmdline`, 'latin1'))
+}
+
 /** The URL in the first log line that contains one. */
 function listening(child: ReturnType<typeof spawn>): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -203,9 +245,32 @@ describe('the package', () => {
       [],
     )
     assert.deepEqual(
-      packed.filter(path => path.startsWith('dist/') && /(?<!\.d)\.ts$|\.tmp|\.map$/.test(path)),
+      packed.filter(path => path.startsWith('dist/') && /(?<!\.d)\.ts$|\.tmp/.test(path)),
       [],
     )
+  })
+
+  it('has its modules once: bundled, with a source map each, in one folder beside the unbundled client', () => {
+    const modules = packed.filter(path => /^dist\/(?!client[/.]|assets\/|rolldown-runtime).*\.js$/.test(path))
+    const read = (path: string) => readFileSync(join(project, 'node_modules', 'portico', path), 'utf8')
+    /** It only exports what other modules define. */
+    const isFacade = (path: string) => /^(?:(?:import|export) [^;]*;\s*)*$/.test(read(path))
+    assert.deepEqual(
+      modules.filter(path => dirname(path) !== 'dist' || !(packed.includes(`${path}.map`) || isFacade(path))),
+      [],
+    )
+    const maps = packed.filter(path => path.endsWith('.js.map'))
+    const sources: readonly string[] = maps.flatMap(path => JSON.parse(read(path)).sources)
+    assert.ok(sources.length > 500)
+    assert.deepEqual(
+      sources.filter(
+        (source, index) => sources.indexOf(source) !== index || source.startsWith('../src/client'),
+      ),
+      [],
+    )
+    assert.match(read('dist/testing.js'), /from "\.\/client\.js"/)
+    // An older Node must be able to parse the program, which then says that it is too old.
+    assert.doesNotMatch(read('dist/bin.js'), /^import (?!.* from "node:|"\.\/rolldown-runtime\.js")/m)
   })
 
   it('has no development dependencies', () => {
@@ -244,6 +309,103 @@ describe('the package', () => {
       child.kill('SIGTERM')
     }
     assert.equal(await exit, 0)
+  })
+
+  it('serves with its workers, reader processes, pages and guides, and logs the places of its sources', async () => {
+    const bin = join(project, 'node_modules', 'portico', 'dist', 'bin.js')
+    const { stdout: version } = await run(process.execPath, [bin, '--version'], { env })
+    assert.equal(version.trim(), JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version)
+    writeFileSync(join(project, 'felling.ts'), failing)
+    const database = join(project, 'felling.db')
+    const settings = {
+      ...{ PORT: '0', HOST: '127.0.0.1', PORTICO_MODEL: 'felling.ts', DATABASE_URL: database },
+      ...{ PORTICO_WORKERS: '2', PORTICO_DOCS_GUIDES: 'all' },
+    }
+    const child = spawn(process.execPath, [bin, 'start'], { cwd: project, env: { ...env, ...settings } })
+    const exit = new Promise<number | null>(resolve => child.on('exit', resolve))
+    let log = ''
+    child.stdout.on('data', chunk => {
+      log += chunk
+    })
+    try {
+      const origin = await listening(child)
+      for (const path of [
+        '/docs/guides',
+        '/docs/guides/rest',
+        '/docs/assets/frame.css',
+        '/docs/assets/search.js',
+      ]) {
+        assert.equal((await fetch(origin + path)).status, 200, path)
+      }
+      plant(database)
+      const slow = await fetch(`${origin}/api/v1/trees?sort=name,-n&name[ne]=x&per_page=5`)
+      assert.equal(slow.status, 200)
+      if (process.platform === 'linux')
+        assert.ok(commandsOf(child.pid ?? 0).some(line => /dist.reader\.js/.test(line)))
+      const failed = await fetch(`${origin}/api/v1/trees/fell`, { method: 'POST' })
+      assert.equal(failed.status, 500)
+      while (!log.includes('no saw')) await new Promise(resolve => child.stdout.once('data', resolve))
+      const [, stack = ''] = /"stack":"((?:[^"\\]|\\.)*no saw(?:[^"\\]|\\.)*)"/.exec(log) ?? []
+      assert.match(stack, /felling\.ts:9:/)
+      assert.match(stack, /\/portico\/src\/logic\/[\w/-]+\.ts:\d+:\d+/)
+      assert.doesNotMatch(stack, /dist/)
+    } finally {
+      child.kill('SIGTERM')
+    }
+    assert.equal(await exit, 0)
+  })
+
+  it('names the place of a fault in a model, in the file of the project', async () => {
+    const bin = join(project, 'node_modules', 'portico', 'dist', 'bin.js')
+    writeFileSync(join(project, 'broken.ts'), broken)
+    const settings = { PORTICO_MODEL: 'broken.ts', DATABASE_URL: './broken.db' }
+    const check = run(process.execPath, [bin, 'check'], { cwd: project, env: { ...env, ...settings } })
+    await assert.rejects(check, ({ stderr }: { stderr: string }) => {
+      assert.match(stderr, /broken\.ts:3/)
+      assert.doesNotMatch(stderr, /dist/)
+      return true
+    })
+  })
+
+  it('serves while a project is developed', async () => {
+    const bin = join(project, 'node_modules', 'portico', 'dist', 'bin.js')
+    const settings = { PORT: '0', HOST: '127.0.0.1', PORTICO_MODEL: 'model.ts', DATABASE_URL: './dev.db' }
+    const child = spawn(process.execPath, [bin, 'dev'], { cwd: project, env: { ...env, ...settings } })
+    const exit = new Promise<number | null>(resolve => child.on('exit', resolve))
+    try {
+      const origin = await new Promise<string>((resolve, reject) => {
+        let text = ''
+        child.stdout.on('data', chunk => {
+          text += chunk
+          const [, port] = /REST +http:\/\/[^:]+:(\d+)\//.exec(text) ?? []
+          if (port !== undefined) resolve(`http://127.0.0.1:${port}`)
+        })
+        child.on('exit', code => reject(new Error(`portico dev exited with ${code}: ${text}`)))
+      })
+      assert.equal((await fetch(`${origin}/api/v1/trees`)).status, 200)
+    } finally {
+      child.kill('SIGINT')
+    }
+    assert.equal(await exit, 0)
+  })
+
+  it('finds the places of its sources as Node does', async () => {
+    const folder = join(project, 'node_modules', 'portico', 'dist')
+    const map = JSON.parse(readFileSync(join(folder, 'command.js.map'), 'utf8'))
+    const reference = new SourceMap(map)
+    let compared = 0
+    for (let line = 1; line < 400; line += 7) {
+      for (const column of [1, 2, 9, 30]) {
+        const entry = reference.findEntry(line - 1, column - 1)
+        // For a place before the first of its line, Node returns the last of an earlier line.
+        if (!('generatedLine' in entry) || entry.generatedLine !== line - 1) continue
+        const { originalSource, originalLine, originalColumn } = entry
+        const expected = `${originalSource}:${originalLine + 1}:${originalColumn + 1}`
+        assert.equal(sourcePlace(map, line, column), expected)
+        compared++
+      }
+    }
+    assert.ok(compared > 50)
   })
 
   it('can be called from code', async () => {

@@ -1,10 +1,22 @@
 /** Runs a `portico` command in a process of its own. */
 
 import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { inheritedEnvironment } from './environment.ts'
 
-export const bin = resolve(import.meta.dirname, '../../../src/bin.ts')
+const built = resolve(import.meta.dirname, '../../../dist/bin.js')
+/** scripts/test.mjs builds the package. A copy of the repository for mutants has the sources only. */
+const isBuilt = existsSync(built)
+/** Node's arguments that start the command: of the built package, which users run and which starts sooner. */
+export const program: readonly string[] = isBuilt
+  ? [built]
+  : ['--conditions=portico-source', resolve(import.meta.dirname, '../../../src/bin.ts')]
+/** What a model file imports that `program` loads, from anywhere: a process must not load Portico twice. */
+export const library = resolve(
+  import.meta.dirname,
+  isBuilt ? '../../../dist/index.js' : '../../../src/index.ts',
+)
 /** The reference model. */
 export const blog = resolve(import.meta.dirname, '../../../examples/blog/model.ts')
 
@@ -29,11 +41,8 @@ export function portico(
 ): Promise<CommandResult> {
   const env = { ...inheritedEnvironment, PORTICO_MODEL: blog, ...environment }
   return new Promise(resolve =>
-    execFile(
-      process.execPath,
-      ['--conditions=portico-source', bin, ...args],
-      { cwd, env },
-      (error, out, err) => resolve({ code: error?.code ?? 0, out, err }),
+    execFile(process.execPath, [...program, ...args], { cwd, env }, (error, out, err) =>
+      resolve({ code: error?.code ?? 0, out, err }),
     ),
   )
 }

@@ -4,7 +4,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
-import { bin, blog, type ProcessOptions } from './command.ts'
+import { blog, type ProcessOptions, program } from './command.ts'
 import { inheritedEnvironment } from './environment.ts'
 
 export interface Process {
@@ -45,7 +45,7 @@ function servicePid({ pid = 0 }: ChildProcess, { wrapper = [] }: StartOptions): 
 /** Starts a service and waits until it listens. */
 export async function startProcess(start: StartOptions): Promise<Process> {
   const { folder: cwd, environment, wrapper = [], nodeOptions = [] } = start
-  const argv = [...wrapper, process.execPath, '--conditions=portico-source', ...nodeOptions, bin, 'start']
+  const argv = [...wrapper, process.execPath, ...nodeOptions, ...program, 'start']
   const [command = '', ...rest] = argv
   const child = spawn(command, rest, {
     cwd,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { configurationPage } from '../../../src/server/config/pages.ts'
@@ -9,10 +9,10 @@ import { expiry } from '../../../src/tools/cli/commands/keys.ts'
 import { table } from '../../../src/tools/cli/table.ts'
 import { call } from '../../server/serve/service.ts'
 import {
-  bin,
   type CommandResult,
   portico as command,
   type Environment,
+  library,
 } from '../../system/processes/command.ts'
 import { startProcess } from '../../system/processes/portico.ts'
 
@@ -113,7 +113,7 @@ for (const [words, environment, status, message] of mistakes) {
 
 test('an invalid model is reported with all its faults and the file', async () => {
   const file = join(folder, 'wrong.ts')
-  const source = `import { collection, model, owner, relation } from '${resolve(bin, '../index.ts')}'
+  const source = `import { collection, model, owner, relation } from '${library}'
 export default model({
   Posts: collection({ fields: {} }),
   notes: collection({ fields: { user_id: relation('nobody') }, access: { read: owner('nope') } }),
@@ -326,7 +326,7 @@ test('migrate shows the plan, applies it, and requires a flag before it destroys
   assert.match((await portico(['migrate', '--apply'], environment)).out, /Done/)
   assert.match((await portico(['migrate'], environment)).out, /nothing to do/)
   const file = join(folder, 'less.ts')
-  writeFileSync(file, `import { model } from '${resolve(bin, '../index.ts')}'\nexport default model({})\n`)
+  writeFileSync(file, `import { model } from '${library}'\nexport default model({})\n`)
   const less = { ...environment, PORTICO_MODEL: file }
   const start = await portico(['start'], { ...less, PORTICO_AUTO_MIGRATE: 'true' })
   assert.match(start.err, /Drop the collection posts.*portico migrate/s)

@@ -6,12 +6,12 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { bin, blog } from '../../system/processes/command.ts'
+import { blog, program } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
 
 test('at a terminal, start shows the addresses and a readable log, and Ctrl-C stops it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-terminal-'))
-  const line = `exec '${process.execPath}' --conditions=portico-source '${bin}' start`
+  const line = `exec ${[process.execPath, ...program].map(word => `'${word}'`).join(' ')} start`
   const child = spawn('script', ['-qfec', line, '/dev/null'], {
     cwd: folder,
     env: {

@@ -3,17 +3,15 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
-import { bin } from '../../system/processes/command.ts'
+import { library, program } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
-
-const index = resolve(import.meta.dirname, '../../../src/index.ts')
 
 /** The time that a test waits for output: for a busy machine, not an expectation. */
 const timeoutMs = 30_000
 
-const model = `import { anyone, collection, model, string, text, users } from '${index}'
+const model = `import { anyone, collection, model, string, text, users } from '${library}'
 import { longest } from './limits.ts'
 export default model(
   {
@@ -88,7 +86,7 @@ export function startDevelopment(folder: string, options: DevelopmentOptions = {
   writeFileSync(join(folder, 'limits.ts'), 'export const longest = 100\n')
   writeFileSync(join(folder, 'model.ts'), options.model ?? model)
   const env = { ...inheritedEnvironment, HOST: '127.0.0.1', PORT: '0', ...environment }
-  const child = run(process.execPath, ['--conditions=portico-source', bin, 'dev', ...args], {
+  const child = run(process.execPath, [...program, 'dev', ...args], {
     cwd: folder,
     env,
     stdio: ['ignore', 'pipe', 'pipe'],

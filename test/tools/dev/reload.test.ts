@@ -10,7 +10,7 @@ import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
 import { until } from '../../api/transports/service.ts'
 import { withPostgres } from '../../setups/databases/postgres.ts'
-import { portico } from '../../system/processes/command.ts'
+import { library, portico } from '../../system/processes/command.ts'
 import { type Development, withDevelopment } from './process.ts'
 
 const withField = (name: string) =>
@@ -421,7 +421,7 @@ export default model({
 test('a crashed process is restarted, with the last valid model if the files have a fault, and a port in use is reported with its owner', () =>
   withDevelopment({ args: ['--yes'] }, async dev => {
     await dev.waitFor(/Try it/)
-    dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../../src/index.ts')))
+    dev.write('model.ts', crashing.replace('PORTICO', library))
     await dev.waitFor(/Reloaded/)
     const fault = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'fault' } })
     assert.equal(fault.status, 500)
@@ -447,7 +447,7 @@ test('a crashed process is restarted, with the last valid model if the files hav
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
     await dev.waitFor(/has exited \(SIGKILL\)[\s\S]*The last good model is served again/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
-    dev.write('model.ts', crashing.replace('PORTICO', join(import.meta.dirname, '../../../src/index.ts')))
+    dev.write('model.ts', crashing.replace('PORTICO', library))
     await dev.waitFor(/Reloaded in \d+ ms: model\.ts/)
     const { port } = new URL(dev.url)
     const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }

@@ -2,14 +2,15 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { dirname, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { ownFolder, packageFolder } from '../../../base/package-files.ts'
 import type { SourcePlace } from './frame.ts'
 
-/** Portico's own modules. */
-const ownFolder = resolve(import.meta.dirname, '../../..')
+/** Portico's own modules: the built package also names the sources, in the stacks of its log. */
+const ownPaths = [ownFolder, new URL('src/', packageFolder)].map(folder => fileURLToPath(folder))
 
 /** Whether the file belongs to the project, and not to Portico or another package. */
 export function isOwnSource(path: string): boolean {
-  return !path.includes(`${sep}node_modules${sep}`) && !path.startsWith(ownFolder + sep)
+  return !path.includes(`${sep}node_modules${sep}`) && !ownPaths.some(own => path.startsWith(own))
 }
 
 /** Only modules: the message of an error may be untrusted, and must not make us read `.env` or a device. */

@@ -136,7 +136,7 @@ export function layout(theme: Theme, page: Page): string {
 <title>${title}</title>
 <link rel="icon" href="data:,">
 <link rel="stylesheet" href="${stylesheetPath}">
-${page.script && html`<script src="${scriptPath}" defer></script>`}
+${page.script && html`<script src="${scriptPath}" defer><\/script>`}
 </head>
 <body${attributes({ class: menu ? undefined : cardClasses })}>
 <a class="skip" href="#content">Skip to the content</a>

@@ -1,5 +1,6 @@
 /** The guides as pages, read from `docs/` of the package and rendered on the first request. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { packageFolder } from '../../../base/package-files.ts'
 import type { Visitor } from '../frame.ts'
 import { type Guide, guidesFor, type ShownGuides } from './catalogue.ts'
 import type { RenderedPage, ResolveLink } from './markdown.ts'
@@ -16,7 +17,7 @@ export const errorsPath = '/docs/errors'
 /** The address in the examples of `docs/`, also with the scheme of WebSockets. */
 const exampleOrigin = /(http|ws):\/\/localhost:3000/g
 
-const folder = new URL('../../../../docs/', import.meta.url)
+const folder = new URL('docs/', packageFolder)
 
 function fileOf(slug: string): URL {
   return new URL(`${slug}.md`, folder)

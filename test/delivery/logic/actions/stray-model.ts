@@ -1,5 +1,5 @@
 /** A model whose code leaves unhandled rejections. Served by a separate process. */
-import { action, collection, every, model, on, text, users } from '../../../../src/index.ts'
+import { action, collection, every, model, on, text, users } from 'portico'
 
 const stray = (place: string) => {
   void Promise.reject(new Error(`stray in ${place}`))

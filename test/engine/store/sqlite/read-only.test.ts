@@ -7,7 +7,7 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
-import { bin, blog as blogFile } from '../../../system/processes/command.ts'
+import { blog as blogFile, program } from '../../../system/processes/command.ts'
 import { blog, withFile } from '../blog.ts'
 
 /**
@@ -20,7 +20,7 @@ const node =
     : [process.execPath]
 
 async function start(file: string): Promise<{ readonly code: number | null; readonly output: string }> {
-  const [command = '', ...words] = [...node, '--conditions=portico-source', bin, 'start']
+  const [command = '', ...words] = [...node, ...program, 'start']
   const child = spawn(command, words, {
     env: {
       PATH: process.env.PATH,

@@ -3,16 +3,14 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { query, withPostgres } from '../../../setups/databases/postgres.ts'
 import { secretKey } from '../../../setups/postgres.ts'
-import { bin, type CommandResult, portico } from '../../../system/processes/command.ts'
+import { type CommandResult, library, portico, program } from '../../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../../system/processes/environment.ts'
 
-const source = resolve(import.meta.dirname, '../../../../src/index.ts')
-
-const modelText = `import { anyone, boolean, choice, collection, datetime, integer, json, model, number, relation, signedIn, string, text } from '${source}'
+const modelText = `import { anyone, boolean, choice, collection, datetime, integer, json, model, number, relation, signedIn, string, text } from '${library}'
 export default model({
   things: collection({
     fields: {
@@ -72,7 +70,7 @@ async function porticoWithInput(
   input: Iterable<string>,
   args: readonly string[],
 ): Promise<CommandResult> {
-  const child = spawn(process.execPath, ['--conditions=portico-source', bin, ...args], {
+  const child = spawn(process.execPath, [...program, ...args], {
     cwd,
     env: { ...inheritedEnvironment, ...environment },
   })

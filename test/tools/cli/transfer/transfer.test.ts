@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { bin } from '../../../system/processes/command.ts'
+import { library, program } from '../../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../../system/processes/environment.ts'
 import { startProcess } from '../../../system/processes/portico.ts'
 import { kinds, type Project, withProject } from './fixture.ts'
@@ -262,7 +262,7 @@ for (const kind of kinds) {
   })
 
   scenario('a row without a required field that is read-only is invalid', async ({ portico, write }) => {
-    const source = JSON.stringify(resolve(import.meta.dirname, '../../../../src/index.ts'))
+    const source = JSON.stringify(library)
     write(
       'model.ts',
       `import { anyone, collection, integer, model, nobody, text } from ${source}
@@ -340,7 +340,7 @@ async function killImport(
   input: readonly string[],
   before: number,
 ): Promise<void> {
-  const words = ['--conditions=portico-source', bin, 'import', 'things', file, '--format', 'ndjson']
+  const words = [...program, 'import', 'things', file, '--format', 'ndjson']
   const child = spawn(process.execPath, words, {
     cwd: project.folder,
     env: { ...inheritedEnvironment, ...project.environment },
@@ -419,15 +419,11 @@ test('an interrupted export leaves no file behind', () =>
     const rows = Array.from({ length: 500 }, (_, index) => `{"name":"thing ${index}","note":"${note}"}\n`)
     write('things.ndjson', rows.join(''))
     await portico('import', 'things', 'things.ndjson')
-    const child = spawn(
-      process.execPath,
-      ['--conditions=portico-source', bin, 'export', 'things', 'out.csv'],
-      {
-        cwd: folder,
-        env: { ...inheritedEnvironment, ...environment },
-        stdio: 'ignore',
-      },
-    )
+    const child = spawn(process.execPath, [...program, 'export', 'things', 'out.csv'], {
+      cwd: folder,
+      env: { ...inheritedEnvironment, ...environment },
+      stdio: 'ignore',
+    })
     const exit = once(child, 'close')
     while (partsIn(folder).length === 0 && child.exitCode === null) await wait(1)
     child.kill('SIGINT')
@@ -462,7 +458,7 @@ test('a file that cannot be read or written is one sentence', { skip: process.pl
 
 test('an import that fails ends although its standard input stays open', () =>
   withProject('SQLite', async ({ folder, environment }) => {
-    const words = ['--conditions=portico-source', bin, 'import', 'things', '--format', 'csv']
+    const words = [...program, 'import', 'things', '--format', 'csv']
     const child = spawn(process.execPath, words, {
       cwd: folder,
       env: { ...inheritedEnvironment, ...environment },
@@ -499,7 +495,7 @@ test(
       write('things.ndjson', ndjson)
       await portico('import', 'things', 'things.ndjson')
       const shell = (to: string) => {
-        const command = `"${process.execPath}" --conditions=portico-source "${bin}" export things --format csv ${to}`
+        const command = `${[process.execPath, ...program].map(word => `"${word}"`).join(' ')} export things --format csv ${to}`
         return spawnSync('bash', ['-o', 'pipefail', '-c', command], {
           cwd: folder,
           env: { ...inheritedEnvironment, ...environment },

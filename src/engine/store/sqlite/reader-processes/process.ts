@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { isBuilt } from '../../../../base/package-files.ts'
 import { movedFileError } from '../write/writer.ts'
 import type {
   ReaderFailure,
@@ -39,9 +40,7 @@ function causeOf({ message, errcode, isMoved, isTooLarge }: ReaderFailure): Erro
   return isMoved ? movedFileError() : new ReaderError(message, errcode)
 }
 
-const program = fileURLToPath(
-  new URL(import.meta.url.endsWith('.ts') ? './program.ts' : './program.js', import.meta.url),
-)
+const program = fileURLToPath(new URL(isBuilt ? './reader.js' : './program.ts', import.meta.url))
 
 /** A `nice` value: if every core is busy, the service gets about ten times as much processor time as a reader. */
 const priority = 10
