@@ -347,7 +347,7 @@ describe('the package', () => {
       while (!log.includes('no saw')) await new Promise(resolve => child.stdout.once('data', resolve))
       const [, stack = ''] = /"stack":"((?:[^"\\]|\\.)*no saw(?:[^"\\]|\\.)*)"/.exec(log) ?? []
       assert.match(stack, /felling\.ts:9:/)
-      assert.match(stack, /\/portico\/src\/logic\/[\w/-]+\.ts:\d+:\d+/)
+      assert.match(stack, /\/portico\/src\/engine\/logic\/[\w/-]+\.ts:\d+:\d+/)
       assert.doesNotMatch(stack, /dist/)
     } finally {
       child.kill('SIGTERM')
