@@ -10,16 +10,14 @@ import { parseAggregate } from './query/aggregate.ts'
 import type { CollectionView, ListScope } from './query/collection-view.ts'
 import type { BoundAggregate } from './query/list-template.ts'
 import { renderAggregate } from './reply/read-reply.ts'
-import type { Route } from './routes.ts'
+import type { RouteOf } from './routes.ts'
 import type { WriteServices } from './write.ts'
 
 /** The requests that an aggregate draws from the budget if it may scan a whole collection. */
 const scanRequests = 5
 
-export type AggregateRoute = Extract<Route, { readonly kind: 'aggregate' }>
-
 /** Throws NOT_FOUND where the caller may not follow the relation. */
-export function aggregatedScope({ within }: AggregateRoute, view: CollectionView): ListScope {
+export function aggregatedScope({ within }: RouteOf<'aggregate'>, view: CollectionView): ListScope {
   const scope = within ? view.sublist(within.relation) : view.list
   if (!scope) throw new ApiError('NOT_FOUND')
   return scope

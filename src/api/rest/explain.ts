@@ -4,6 +4,7 @@ import type { Awaitable } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { Principal } from '../../base/principal.ts'
+import { requireJson } from './accept.ts'
 import { requireAdministrator } from './administrators.ts'
 import { readBody } from './body.ts'
 import { parseQuery, unknownParameter } from './query/query-string.ts'
@@ -28,15 +29,18 @@ export type Explain = (
 ) => Promise<object>
 
 interface ExplainServices extends Pick<WriteServices, 'draw'> {
-  readonly explain?: Explain
+  readonly explain: Explain | undefined
 }
 
 /** 200 with the explanation. The explained request has no effect. */
 export async function answerExplain(
   { explain, draw }: ExplainServices,
+  _route: unknown,
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
+  requireExplainer(principal)
+  requireJson(call.headers.accept)
   if (explain === undefined) throw new ApiError('NOT_FOUND')
   await draw?.(call, principal, furtherCost)
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)

@@ -4,9 +4,10 @@ import { exists } from '../../model/crud.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import {
   type ActionRoute,
+  actionRoute,
+  type BuiltinActionRoute,
   logicRoute,
   type NestedRoute,
-  operationRoute,
   type QueryRoute,
   routeBelow,
   type SubresourceRoute,
@@ -35,6 +36,7 @@ export type Route =
   | NestedRoute
   | SubresourceRoute
   | ActionRoute
+  | BuiltinActionRoute
   | QueryRoute
   | { readonly kind: 'me' }
   | { readonly kind: 'openapi' }
@@ -42,6 +44,9 @@ export type Route =
   | { readonly kind: 'batch' }
   | { readonly kind: 'explain' }
   | RunsRoute
+
+/** The routes of one kind. */
+export type RouteOf<Kind extends Route['kind']> = Extract<Route, { readonly kind: Kind }>
 
 const start = prefix.length + 1
 
@@ -75,7 +80,7 @@ export function findRoute(model: Model, path: string): Route | undefined {
   }
   const idEnd = path.indexOf('/', nameEnd + 1)
   const id = parseId(path, nameEnd + 1, idEnd === -1 ? path.length : idEnd)
-  if (id === 0) return operationRoute(model, collection, path.slice(nameEnd + 1), undefined)
+  if (id === 0) return actionRoute(model, collection, path.slice(nameEnd + 1), undefined)
   if (idEnd === -1) return { kind: 'item', collection, id }
   const below = path.slice(idEnd + 1)
   if (!collection.relations.has(below)) return routeBelow(model, collection, id, below)

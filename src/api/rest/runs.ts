@@ -25,7 +25,7 @@ const { unstored: headers } = makePresentation(true, [])
 
 /** 200 with a page. 202 for `retry` and `skip`, which take effect within a second. */
 export async function answerRuns(
-  runs: RunView | undefined,
+  { runs }: { readonly runs: RunView | undefined },
   { action }: RunsRoute,
   call: Call,
   principal: Principal,

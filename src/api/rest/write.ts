@@ -45,9 +45,7 @@ export interface WriteServices {
   /** The public URL of the service, without a trailing slash: the server in the OpenAPI document, and in links. */
   readonly baseUrl: string | undefined
   /** Draws further requests from the caller's budget. Throws RATE_LIMITED if fewer remain. Omitted: there are no budgets. */
-  readonly draw?: (call: Call, principal: Principal, requests: number) => Awaitable<undefined>
-  /** Draws what the size of a reply costs. */
-  readonly drawForReply?: (call: Call, principal: Principal, body: string) => Awaitable<undefined>
+  readonly draw?: ((call: Call, principal: Principal, requests: number) => Awaitable<undefined>) | undefined
 }
 
 export const json: readonly string[] = ['application/json']

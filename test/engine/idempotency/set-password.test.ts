@@ -1,7 +1,7 @@
 /** A keyed request that sets a password, sent again after a crash. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type ActionServices, answerAction } from '../../../src/api/rest/actions/answer.ts'
+import { type ActionServices, answerBuiltinAction } from '../../../src/api/rest/actions/answer.ts'
 import type { Call } from '../../../src/base/call.ts'
 import { user } from '../../../src/base/principal.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
@@ -49,10 +49,10 @@ for (const { name, within } of databaseKinds) {
           headers: { 'idempotency-key': 'once', 'content-type': 'application/json' },
           body: Buffer.from('{"password":"a staple in the meadow"}'),
         } as unknown as Call
-        const route = { kind: 'action', collection, id, action, within: undefined } as const
+        const route = { kind: 'builtinAction', collection, id, action, within: undefined } as const
         const send = () =>
           idempotencyOf(store, run).answer(call, admin, attempt =>
-            answerAction(services, route, call, admin, attempt),
+            answerBuiltinAction(services, route, call, admin, attempt),
           )
         const hash = async () => (await findUser(run, id))?.password_hash
         const before = await hash()

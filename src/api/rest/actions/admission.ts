@@ -1,27 +1,19 @@
 /** Who may use actions, subresources and nested items at all. */
 import { ApiError } from '../../../base/errors.ts'
 import { type AccessClass, isAnonymous, type Principal } from '../../../base/principal.ts'
-import { admitOperation } from '../../../engine/logic/operations/access.ts'
 import { admit, staticRule } from '../../../engine/plan/guard/guard.ts'
-import type { Collection, Model } from '../../../model/model.ts'
+import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
 import { nobodyRule, type Rule } from '../../../model/rule/rule.ts'
 import { collectionsAlong } from '../operations.ts'
-import {
-  type ActionRoute,
-  isOperation,
-  type NestedRoute,
-  type QueryRoute,
-  type SubresourceRoute,
-} from './routes.ts'
+import type { BuiltinActionRoute, NestedRoute, SubresourceRoute } from './routes.ts'
 
 /** Throws for a caller who may run the action on no item at all. */
-export function admitAction(model: Model, route: ActionRoute | QueryRoute, principal: Principal): void {
-  if (isOperation(route)) {
-    admitOperation(model, route.operation, principal)
-    return
-  }
+export function admitBuiltinAction(
+  model: Model,
+  { collection, action }: BuiltinActionRoute,
+  principal: Principal,
+): void {
   const { access } = principal
-  const { collection, action } = route
   admit(model, collection, 'update', access)
   admit(model, collection, 'read', access)
   if (action.settableField !== undefined) admitSetting(model, collection, action.settableField, principal)
@@ -33,10 +25,10 @@ export function admitAction(model: Model, route: ActionRoute | QueryRoute, princ
 export function admitSubresource(
   model: Model,
   { collection, subresource }: SubresourceRoute,
-  operation: 'read' | 'update',
   principal: Principal,
+  operation: CrudOperation,
 ): void {
-  admit(model, collection, operation, principal.access)
+  if (operation !== 'read') admit(model, collection, 'update', principal.access)
   admit(model, collection, 'read', principal.access)
   admitSetting(model, collection, subresource.settableField, principal)
 }

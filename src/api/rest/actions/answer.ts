@@ -25,17 +25,10 @@ import {
   type PreparedAction,
   type SubresourceHandlers,
 } from './action.ts'
-import { admitAction, ruleOfSetting, settingRefused } from './admission.ts'
-import { bodyInput, builtinInput, queryInput } from './input.ts'
+import { admitBuiltinAction, ruleOfSetting, settingRefused } from './admission.ts'
+import { bodyInput, builtinInput, type OperationInput, queryInput } from './input.ts'
 import { preparedOperation, valuesBody } from './prepare.ts'
-import {
-  type ActionRoute,
-  type BuiltinActionRoute,
-  isOperation,
-  type NestedItem,
-  type OperationRoute,
-  type QueryRoute,
-} from './routes.ts'
+import type { ActionRoute, BuiltinActionRoute, NestedItem, QueryRoute } from './routes.ts'
 
 export interface ActionServices {
   readonly model: Model
@@ -109,7 +102,7 @@ export function requireNested(
   })
 }
 
-/** POST to an action: 200 with its result, 204 if it has none. */
+/** POST to an action of the model: 200 with its result, 204 if it has none. */
 export async function answerAction(
   services: ActionServices,
   route: ActionRoute,
@@ -117,12 +110,20 @@ export async function answerAction(
   principal: Principal,
   attempt: KeyedAttempt | undefined,
 ): Promise<Reply> {
+  const { program, answer } = preparedAction(services, route, call, principal)
+  return carryOut(services.run, program, answer, principal, attempt)
+}
+
+/** The same for a built-in action. */
+export async function answerBuiltinAction(
+  services: ActionServices,
+  route: BuiltinActionRoute,
+  call: Call,
+  principal: Principal,
+  attempt: KeyedAttempt | undefined,
+): Promise<Reply> {
   const { run } = services
-  if (isOperation(route)) {
-    const { program, answer } = preparedRequest(services, route, call, principal)
-    return carryOut(run, program, answer, principal, attempt)
-  }
-  admitAction(services.model, route, principal)
+  admitBuiltinAction(services.model, route, principal)
   const { name, returns, settableField } = route.action
   const template = templateOf(services, returns, call.query, principal)
   const input = builtinInput(route.action, call)
@@ -132,10 +133,10 @@ export async function answerAction(
   const action = services.actions.get(route.collection.name)?.get(name)
   if (action === undefined) throw new ApiError('NOT_FOUND')
   const program = await action({ id: route.id, nested: route.within?.nested, input }, principal)
-  return answerBuiltin(services, program, { template, principal }, attempt)
+  return carryOutBuiltin(services, program, { template, principal }, attempt)
 }
 
-async function answerBuiltin(
+async function carryOutBuiltin(
   services: ActionServices,
   program: PreparedAction,
   form: AnswerForm,
@@ -175,18 +176,34 @@ export interface PreparedRequest {
 }
 
 /** Throws for faults that can be found before anything is read. */
-export function preparedRequest(
+export function preparedAction(
   services: ActionServices,
-  route: OperationRoute | QueryRoute,
+  { operation, id }: ActionRoute,
   call: Call,
   principal: Principal,
 ): PreparedRequest {
-  const { operation } = route
   admitOperation(services.model, operation, principal)
-  const { id, input, answerQuery } =
-    route.kind === 'query'
-      ? queryInput(operation, call.query)
-      : { id: route.id, input: bodyInput(operation, call), answerQuery: call.query }
+  const input = bodyInput(operation, call)
+  return preparedRequest(services, operation, { id, input, answerQuery: call.query }, principal)
+}
+
+/** Throws for faults that can be found before anything is read. */
+export function preparedQuery(
+  services: ActionServices,
+  { operation }: QueryRoute,
+  call: Call,
+  principal: Principal,
+): PreparedRequest {
+  admitOperation(services.model, operation, principal)
+  return preparedRequest(services, operation, queryInput(operation, call.query), principal)
+}
+
+function preparedRequest(
+  services: ActionServices,
+  operation: Operation,
+  { id, input, answerQuery }: OperationInput,
+  principal: Principal,
+): PreparedRequest {
   const { output } = operation
   const collection = output.kind === 'item' ? output.collection : undefined
   const template = templateOf(services, collection, answerQuery, principal)
@@ -217,7 +234,7 @@ export function answerQuery(
   call: Call,
   principal: Principal,
 ): Promise<Reply> {
-  const { program, answer } = preparedRequest(services, route, call, principal)
+  const { program, answer } = preparedQuery(services, route, call, principal)
   return carryOut(services.run, { ...program, snapshot: true }, answer, principal, undefined)
 }
 

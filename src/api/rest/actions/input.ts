@@ -65,7 +65,8 @@ export function builtinInput(action: BuiltinAction, call: Call): InputValues {
   return {}
 }
 
-interface QueryInput {
+/** The input of an action or a query. */
+export interface OperationInput {
   readonly id: number | undefined
   readonly input: InputValues
   /** The parameters of the answer, encoded. */
@@ -73,7 +74,7 @@ interface QueryInput {
 }
 
 /** The parameters of a GET. Throws BAD_REQUEST, naming the parameter, or VALIDATION_FAILED with all faults. */
-export function queryInput(operation: Operation, query: string): QueryInput {
+export function queryInput(operation: Operation, query: string): OperationInput {
   const values: Record<string, JsonValue> = {}
   const answerParameters: string[] = []
   let id: number | undefined

@@ -16,18 +16,17 @@ export interface NestedItem {
 
 export type NestedRoute = NestedItem & { readonly kind: 'nested' }
 
-/** `POST` to an action, built-in or of the model. */
-export type ActionRoute = BuiltinActionRoute | OperationRoute
-
+/** `POST` to a built-in action. */
 export interface BuiltinActionRoute {
-  readonly kind: 'action'
+  readonly kind: 'builtinAction'
   readonly collection: Collection
   readonly id: number
   readonly action: BuiltinAction
   readonly within: NestedItem | undefined
 }
 
-export interface OperationRoute {
+/** `POST` to an action of the model. */
+export interface ActionRoute {
   readonly kind: 'action'
   readonly operation: Action
   /** Undefined if the action is not on an item. */
@@ -49,16 +48,12 @@ export interface QueryRoute {
   readonly operation: Query
 }
 
-export function isOperation(route: ActionRoute | QueryRoute): route is OperationRoute | QueryRoute {
-  return 'operation' in route
-}
-
 /** `/queries/{query}`, and `/actions/{action}` for actions without a collection. */
 export function logicRoute(
   { logic }: Model,
   kind: string,
   name: string,
-): OperationRoute | QueryRoute | undefined {
+): ActionRoute | QueryRoute | undefined {
   if (kind === 'queries') {
     const query = logic.queries.get(name)
     return query && { kind: 'query', operation: query }
@@ -68,12 +63,12 @@ export function logicRoute(
 }
 
 /** `/{collection}/{action}`; with an id, `/{collection}/{id}/{action}`. */
-export function operationRoute(
+export function actionRoute(
   { logic }: Model,
   collection: Collection,
   name: string,
   id: number | undefined,
-): OperationRoute | undefined {
+): ActionRoute | undefined {
   const action = logic.actions.get(name)
   const target = id === undefined ? 'collection' : 'item'
   if (action?.target !== target || action.collection !== collection.name) return undefined
@@ -86,17 +81,19 @@ export function routeBelow(
   collection: Collection,
   id: number,
   path: string,
-): NestedRoute | ActionRoute | SubresourceRoute | undefined {
+): NestedRoute | ActionRoute | BuiltinActionRoute | SubresourceRoute | undefined {
   const segments = path.split('/', maxSegments + 1)
   const [first = '', second, third] = segments
   const subresource = third === undefined ? subresourceRoute(collection, id, first, second) : undefined
   if (subresource !== undefined) return subresource
   if (second === undefined) {
-    return operationRoute(model, collection, first, id) ?? actionRoute(collection, id, first, undefined)
+    return actionRoute(model, collection, first, id) ?? builtinActionRoute(collection, id, first, undefined)
   }
   const within = nestedIn(model, collection, id, first, second)
   if (within === undefined || segments.length > maxSegments) return undefined
-  return third === undefined ? { kind: 'nested', ...within } : actionRoute(collection, id, third, within)
+  return third === undefined
+    ? { kind: 'nested', ...within }
+    : builtinActionRoute(collection, id, third, within)
 }
 
 const maxSegments = 3
@@ -115,7 +112,7 @@ function subresourceRoute(
   return { kind: 'subresource', collection, id, subresource, key }
 }
 
-function actionRoute(
+function builtinActionRoute(
   collection: Collection,
   id: number,
   name: string,
@@ -125,7 +122,7 @@ function actionRoute(
   const action = actions?.find(
     candidate => candidate.name === name && candidate.within === within?.relation.name,
   )
-  return action && { kind: 'action', collection, id, action, within }
+  return action && { kind: 'builtinAction', collection, id, action, within }
 }
 
 function nestedIn(

@@ -24,7 +24,7 @@ async function admittedHandler(
   principal: Principal,
 ): Promise<SubresourceHandler> {
   const { model, subresources } = services
-  admitSubresource(model, route, call.method === 'DELETE' ? 'update' : 'read', principal)
+  admitSubresource(model, route, principal, call.method === 'DELETE' ? 'delete' : 'read')
   refuseParameters(call.query)
   const handler = handlerOf(subresources, route)
   await requireSettable(services, route, route.subresource.settableField, principal)

@@ -23,40 +23,39 @@ import { readBody } from '../body.ts'
 import { faultAt } from '../place.ts'
 import { parseQuery, unknownParameter } from '../query/query-string.ts'
 import { makePresentation } from '../reply/headers.ts'
-import { prefix } from '../routes.ts'
-import { idBody, json, type WriteServices } from '../write.ts'
+import { batchedKind } from '../route-kinds.ts'
+import { prefix, type Route } from '../routes.ts'
+import type { RestServices } from '../services.ts'
+import { idBody, json } from '../write.ts'
 import { addCollections } from './collections.ts'
 import { type BatchOperation, parseOperations } from './operations.ts'
+import type { Prepared } from './prepare.ts'
 import { Results, resolveBody, resolvePath } from './references.ts'
-import type { BatchRequests, BatchRoute, Prepared } from './requests.ts'
+import { admittedRoute, check, prepare } from './requests.ts'
 
 /** 200 with the results in order. Throws the first operation's fault, with its index. */
 export function answerBatch(
-  services: WriteServices,
-  requests: BatchRequests,
+  services: RestServices,
   call: Call,
   principal: Principal,
-  attempt?: KeyedAttempt,
+  attempt: KeyedAttempt | undefined,
 ): Awaitable<Reply> {
   for (const { name } of parseQuery(call.query)) throw unknownParameter(name)
   const operations = parseOperations(readBody(call, json))
   const furtherOperations = operations.length - 1
   const budgetDrawn = furtherOperations > 0 ? services.draw?.(call, principal, furtherOperations) : undefined
-  return then(budgetDrawn, () =>
-    new Batch({ services, requests, call, principal, attempt }, operations).run(),
-  )
+  return then(budgetDrawn, () => new Batch({ services, call, principal, attempt }, operations).run())
 }
 
 interface PlannedOperation {
   readonly operation: BatchOperation
-  readonly route: BatchRoute
+  readonly route: Route
   /** Undefined: it has references, so it is prepared once the results that they name are known. */
   readonly prepared: Prepared | undefined
 }
 
 interface BatchParts {
-  readonly services: WriteServices
-  readonly requests: BatchRequests
+  readonly services: RestServices
   readonly call: Call
   readonly principal: Principal
   readonly attempt: KeyedAttempt | undefined
@@ -120,7 +119,7 @@ class Batch {
     const texts: string[] = []
     const short: string[] = []
     const items: ShownItem[] = []
-    const bound = new AnswerBound(this.#parts.requests.limits.answers, 'writeBytes')
+    const bound = new AnswerBound(this.#parts.services.logic.limits.answers, 'writeBytes')
     let end = resultsBody([]).length - 2
     for (const [index, { operation, prepared: preparedEarly }] of this.#planned.entries()) {
       this.#index = index
@@ -147,24 +146,24 @@ class Batch {
   /** Checks what can be checked of the operation without the results of others. */
   #plan(operation: BatchOperation): PlannedOperation {
     const { path, awaits } = operation
-    const { requests, principal } = this.#parts
+    const { services, principal } = this.#parts
     const body = awaits ? operation.body : resolveBody(operation.body, new Results())
     const call = this.#callOf(operation, resolvePath(path), body)
-    const route = requests.admittedRoute(call, principal)
+    const route = admittedRoute(services, call, principal)
     if (awaits) {
-      requests.check(route, call, principal)
+      check(services, route, call, principal)
       return { operation, route, prepared: undefined }
     }
-    const prepared = requests.prepare(route, call, principal)
+    const prepared = prepare(services, route, call, principal)
     return { operation, route, prepared: path.includes('$') ? undefined : prepared }
   }
 
   #resolved(operation: BatchOperation, results: Results): Prepared {
     const path = resolvePath(operation.path, results)
     const body = resolveBody(operation.body, results)
-    const { requests, principal } = this.#parts
+    const { services, principal } = this.#parts
     const call = this.#callOf(operation, path, body)
-    return requests.prepare(requests.admittedRoute(call, principal), call, principal)
+    return prepare(services, admittedRoute(services, call, principal), call, principal)
   }
 
   #callOf({ method, query, ifMatch }: BatchOperation, path: string, body: unknown): Call {
@@ -190,19 +189,21 @@ class Batch {
     const deletes = new Set<string>()
     for (const { operation, route } of this.#planned) {
       addCollections(model, route, operation.query, reads)
-      if (operation.method === 'GET' || !('collection' in route)) continue
+      if (operation.method === 'GET') continue
       const changes = operation.method === 'DELETE' ? deletes : writes
-      changes.add(route.collection.name)
+      const [changed] = batchedKind(route).collections(model, route)
+      if (changed !== undefined) changes.add(changed.name)
     }
     return { reads: [...reads], writes: [...writes], deletes: [...deletes] }
   }
 
   /** The actions and queries among the operations. */
   #asyncSteps(): AsyncSteps | undefined {
-    const places = this.#planned.flatMap(({ route }) =>
-      'operation' in route ? qualifiedName(route.operation) : [],
-    )
-    const { tries, timeMs: limitMs } = this.#parts.requests.limits
+    const places = this.#planned.flatMap(({ route }) => {
+      const operation = batchedKind(route).operation(route)
+      return operation === undefined ? [] : qualifiedName(operation)
+    })
+    const { tries, timeMs: limitMs } = this.#parts.services.logic.limits
     return places.length === 0 ? undefined : { places, tries, limitMs }
   }
 

@@ -1,33 +1,20 @@
 /** The collections that a batch reads or writes. */
 import { collectionsReadBy } from '../../../model/computed/fields.ts'
 import type { Collection, Model } from '../../../model/model.ts'
-import { relationOf } from '../admission.ts'
 import { collectionsAlong } from '../operations.ts'
 import { parseQuery } from '../query/query-string.ts'
+import { batchedKind } from '../route-kinds.ts'
 import type { Route } from '../routes.ts'
 
 /** Adds the collections of a route, and those that its query may reach by relations: possibly more than it uses, never less. */
 export function addCollections(model: Model, route: Route, query: string, collections: Set<string>): void {
-  if (
-    route.kind === 'openapi' ||
-    route.kind === 'batch' ||
-    route.kind === 'events' ||
-    route.kind === 'explain' ||
-    route.kind === 'runs'
-  )
-    return
-  // The collections of actions and queries are known only while they run.
-  if ('operation' in route) return
-  const start = route.kind === 'me' ? model.collections.get('users') : route.collection
-  if (start === undefined) return
+  const named = batchedKind(route).collections(model, route)
+  if (named.length === 0) return
   const namesInQuery = new Set(
     parseQuery(query).flatMap(({ name, value }) => `${name},${value}`.split(/[^a-z0-9_]+/)),
   )
   const reached = new Set<Collection>()
-  enter(start, model, namesInQuery, reached)
-  const relation = relationOf(route)
-  for (const target of relation ? collectionsAlong(model, relation) : [])
-    enter(target, model, namesInQuery, reached)
+  for (const collection of named) enter(collection, model, namesInQuery, reached)
   for (const collection of reached) {
     collections.add(collection.name)
     for (const name of namesInQuery)

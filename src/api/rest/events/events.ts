@@ -3,8 +3,6 @@ import type { Call, Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
 import { quoted } from '../../../engine/plan/names.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import type { Model } from '../../../model/model.ts'
 import { eventRequest } from '../../events/event-request.ts'
 import { type LogPage, readLogPage } from '../../events/log-page.ts'
 import { createEventViews } from '../../events/show-event.ts'
@@ -19,17 +17,15 @@ import { type EventsQuery, parseEventsQuery } from './query.ts'
 import { streamEvents } from './stream.ts'
 import { waitForEvents } from './wait.ts'
 
-export interface EventsHandlerParts extends EventRouteParts, Pick<WriteServices, 'draw'> {
-  readonly model: Model
-  readonly run: Run
+export interface EventsServices extends Pick<WriteServices, 'model' | 'run' | 'draw'> {
   readonly viewsOf: (access: Principal['access']) => CollectionViews
 }
 
 /** Throws or rejects with an `ApiError`. */
 export type EventsHandler = (call: Call, principal: Principal) => Promise<Reply>
 
-export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
-  const { model, run, viewsOf } = parts
+export function createEventsHandler(services: EventsServices, parts: EventRouteParts): EventsHandler {
+  const { model, run, draw, viewsOf } = services
   const views = createEventViews(model, run, parts.maxAnswerBytes)
   return async (call, principal) => {
     const parsedQuery = parseEventsQuery({ model, principal, views: viewsOf(principal.access) }, call.query)
@@ -37,13 +33,25 @@ export function createEventsHandler(parts: EventsHandlerParts): EventsHandler {
     const { json, eventStream } = readAccept(call.headers.accept)
     if (!json && !eventStream) throw notAcceptable()
     const request = eventRequest(model, views, query, eventStream ? streamedEvents : jsonEvents)
-    const parsed = { parts, query, request, principal, call }
+    const parsed = { parts, draw, query, request, principal, call }
     return eventStream ? stream(parsed) : pageReply(await readPage(parsed))
   }
 }
 
+/** Throws NOT_FOUND if there is no handler. */
+export function answerEvents(
+  { events }: { readonly events: EventsHandler | undefined },
+  _route: unknown,
+  call: Call,
+  principal: Principal,
+): Promise<Reply> {
+  if (events === undefined) throw new ApiError('NOT_FOUND')
+  return events(call, principal)
+}
+
 interface EventsCall {
-  readonly parts: EventsHandlerParts
+  readonly parts: EventRouteParts
+  readonly draw: EventsServices['draw']
   readonly query: EventsQuery
   readonly request: SubscriptionRequest
   readonly principal: Principal
@@ -66,13 +74,13 @@ async function stream({ parts, query, request, principal, call }: EventsCall): P
 const eventsPerRequest = 100
 
 /** With `wait`, an empty page at the end of the log waits for the next event. */
-async function readPage({ parts, query, request, principal, call }: EventsCall): Promise<LogPage> {
+async function readPage({ parts, draw, query, request, principal, call }: EventsCall): Promise<LogPage> {
   const after = query.after ?? (await parts.feed.bounds()).drawn
   const page = await readLogPage(parts.feed, request.rendererFor(principal), {
     ...{ after, limit: query.limit, maxBytes: parts.maxAnswerBytes },
   })
   const furtherRequests = Math.ceil(page.scanned / eventsPerRequest) - 1
-  if (furtherRequests > 0) await parts.draw?.(call, principal, furtherRequests)
+  if (furtherRequests > 0) await draw?.(call, principal, furtherRequests)
   const isEnd = page.replies.length === 0 && !page.hasMore
   if (!isEnd || query.waitSeconds === 0 || call.method === 'HEAD') return page
   const client = parts.clientOf(call, principal)

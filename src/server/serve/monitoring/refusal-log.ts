@@ -7,6 +7,7 @@ import { ruleOf } from '../../../api/explain/rule-reasons.ts'
 import { ruleSource } from '../../../api/explain/rule-source.ts'
 import { RequestFailed } from '../../../api/graphql/request-error.ts'
 import { listParameterNames } from '../../../api/rest/query/filter.ts'
+import { kindOf } from '../../../api/rest/route-kinds.ts'
 import { findRoute } from '../../../api/rest/routes.ts'
 import { ApiError, type ErrorCode } from '../../../base/errors.ts'
 import type { Run } from '../../../engine/plan/run.ts'
@@ -170,9 +171,9 @@ async function refusedKey({ run }: RefusalLogParts, key: string): Promise<object
 /** Whether the item of a path is hidden or does not exist. One read by id, as in the request itself. */
 async function hiddenItem({ model, run }: RefusalLogParts, path: string): Promise<object> {
   const route = findRoute(model, path)
-  if (route === undefined || !('id' in route) || !('collection' in route) || !route.collection) return {}
-  const { collection, id } = route
-  if (id === undefined) return {}
+  const named = route && kindOf(route).item(route)
+  if (named === undefined) return {}
+  const { collection, id } = named
   const base = { collection: collection.name, operation: 'read' }
   try {
     const item = await readItem(run, itemShape(collection.name, ['id']), id)

@@ -1,0 +1,19 @@
+/** What the routes need to answer requests. Created once. */
+import type { Awaitable } from '../../base/awaitable.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import type { Principal } from '../../base/principal.ts'
+import type { RunView } from '../../delivery/runs/view.ts'
+import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
+import type { ActionServices } from './actions/answer.ts'
+import type { EventsHandler } from './events/events.ts'
+import type { Explain } from './explain.ts'
+import type { WriteServices } from './write.ts'
+
+export interface RestServices extends WriteServices, ActionServices {
+  /** Answers with the OpenAPI document. */
+  readonly document: (call: Call) => Awaitable<Reply>
+  readonly batch: (call: Call, principal: Principal, attempt: KeyedAttempt | undefined) => Awaitable<Reply>
+  readonly events: EventsHandler | undefined
+  readonly explain: Explain | undefined
+  readonly runs: RunView | undefined
+}
