@@ -128,7 +128,7 @@ export const settingsTable = {
     kind: secretKeyList,
     secret: true,
     defaultText:
-      'the key file beside the SQLite database, e.g. `./data/portico.key`, which the first start creates',
+      'the key file next to the SQLite database, e.g. `./data/portico.key`, which the first start creates',
     description:
       'The key that encrypts secrets in the database: signing keys, one-time codes, sessions. With several keys, the first encrypts and all decrypt. Every node needs the same keys. Required on PostgreSQL, which has no key file.',
   }),

@@ -1,4 +1,4 @@
-/** Stack traces of the built package with the places of its sources, from the source maps beside its chunks. */
+/** Stack traces of the built package with the places of its sources, from the source maps next to its chunks. */
 import { existsSync, readFileSync } from 'node:fs'
 import { isBuilt, ownFolder } from '../../base/package-files.ts'
 
