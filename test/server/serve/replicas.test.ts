@@ -46,7 +46,7 @@ test('/readyz and /metrics report the state of the replicas, and requests are an
       assert.deepEqual(await ready(), { status: 'ok' })
       assert.equal(await metric('replicas_up'), 1)
       assert.ok((await metric('replica_lag_bytes')) >= 0)
-      assert.ok((await metric('replica_unfit_total')) >= 0)
+      assert.ok((await metric('replica_fallbacks_total')) >= 0)
       await standby?.stop()
       await until('the replica is not used', async () => (await metric('replicas_up')) === 0)
       await read()
