@@ -1,7 +1,4 @@
-/**
- * Who may use a route at all, and with which methods. Checked before any other fault of a request is reported: each function
- * throws for a caller who may do this to no item at all.
- */
+/** Who may use a route at all, and with which methods. Checked before any other fault of a request is reported. */
 import { ApiError } from '../../base/errors.ts'
 import { isAnonymous, type Principal } from '../../base/principal.ts'
 import { admitOperation } from '../../engine/logic/operations/access.ts'
@@ -22,44 +19,40 @@ export function requireUser(principal: Principal): number {
   return principal.userId
 }
 
+/** Throws for a caller who may do this to no item at all. */
+export type Admit<R> = (model: Model, route: R, principal: Principal, operation: CrudOperation) => void
+
+export interface HasCollection {
+  readonly collection: Collection
+}
+
 /** For routes that are open to every caller, or decide it themselves. */
 export function admitEveryone(): void {}
 
-export function admitMe(model: Model, _route: RouteOf<'me'>, principal: Principal): void {
+export const admitMe: Admit<RouteOf<'me'>> = (model, _route, principal) => {
   requireUser(principal)
   const users = model.collections.get('users')
   if (users) admit(model, users, 'read', principal.access)
 }
 
-export function admitCall(model: Model, { operation }: ActionRoute | QueryRoute, principal: Principal): void {
+export const admitToOperation: Admit<ActionRoute | QueryRoute> = (model, { operation }, principal) =>
   admitOperation(model, operation, principal)
-}
 
-export function admitToCollection(
-  model: Model,
-  { collection }: { readonly collection: Collection },
-  { access }: Principal,
-  operation: CrudOperation,
-): void {
+export const admitToCollection: Admit<HasCollection> = (model, { collection }, { access }, operation) =>
   admit(model, collection, operation, access)
-}
 
-export function admitWithin(
-  model: Model,
-  { collection, relation }: { readonly collection: Collection; readonly relation: Relation },
-  { access }: Principal,
-  operation: CrudOperation,
-): void {
+export const admitWithin: Admit<HasCollection & { readonly relation: Relation }> = (
+  model,
+  { collection, relation },
+  { access },
+  operation,
+) => {
   admit(model, collection, operation, access)
   for (const along of collectionsAlong(model, relation)) admit(model, along, 'read', access)
 }
 
-export function admitAggregate(
-  model: Model,
-  { collection, within }: RouteOf<'aggregate'>,
-  principal: Principal,
-  operation: CrudOperation,
-): void {
-  if (within === undefined) admitToCollection(model, { collection }, principal, operation)
+export const admitAggregate: Admit<RouteOf<'aggregate'>> = (model, route, principal, operation) => {
+  const { collection, within } = route
+  if (within === undefined) admitToCollection(model, route, principal, operation)
   else admitWithin(model, { collection, relation: within.relation }, principal, operation)
 }

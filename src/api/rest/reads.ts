@@ -15,33 +15,18 @@ import { parseItem } from './query/item.ts'
 import { parseList } from './query/list.ts'
 import { renderItem, renderList } from './reply/read-reply.ts'
 import type { RouteOf } from './routes.ts'
-import type { RestServices } from './services.ts'
+import type { Read, RestServices } from './services.ts'
 
-export function readItem(
-  services: RestServices,
-  { collection, id }: RouteOf<'item'>,
-  call: Call,
-  principal: Principal,
-): Awaitable<Reply> {
+export const readItem: Read<RouteOf<'item'>> = (services, { collection, id }, call, principal) => {
   return answerItem(services, services.viewOf(collection.name, principal), id, call, principal)
 }
 
-export function readMe(
-  services: RestServices,
-  _route: RouteOf<'me'>,
-  call: Call,
-  principal: Principal,
-): Awaitable<Reply> {
+export const readMe: Read<RouteOf<'me'>> = (services, _route, call, principal) => {
   const id = requireUser(principal)
   return answerItem(services, services.viewOf('users', principal), id, call, principal)
 }
 
-export function readNested(
-  services: RestServices,
-  route: NestedRoute,
-  call: Call,
-  principal: Principal,
-): Awaitable<Reply> {
+export const readNested: Read<NestedRoute> = (services, route, call, principal) => {
   admitNested(services.model, route, principal)
   const view = services.viewOf(route.relation.target, principal)
   return then(requireNested(services.run, route, principal), () =>
@@ -49,35 +34,20 @@ export function readNested(
   )
 }
 
-export function readCollection(
-  services: RestServices,
-  { collection }: RouteOf<'collection'>,
-  call: Call,
-  principal: Principal,
-): Awaitable<Reply> {
+export const readCollection: Read<RouteOf<'collection'>> = (services, { collection }, call, principal) => {
   const { list } = services.viewOf(collection.name, principal)
   admit(services.model, collection, 'read', principal.access)
   return answerList(services, list, undefined, call, principal)
 }
 
-export function readWithin(
-  services: RestServices,
-  route: RouteOf<'within'>,
-  call: Call,
-  principal: Principal,
-): Awaitable<Reply> {
+export const readWithin: Read<RouteOf<'within'>> = (services, route, call, principal) => {
   const scope = services.viewOf(route.collection.name, principal).sublist(route.relation)
   if (!scope) throw new ApiError('NOT_FOUND')
   admitWithin(services.model, route, principal, 'read')
   return answerList(services, scope, route.id, call, principal)
 }
 
-export function readAggregate(
-  services: RestServices,
-  route: RouteOf<'aggregate'>,
-  call: Call,
-  principal: Principal,
-): Awaitable<Reply> {
+export const readAggregate: Read<RouteOf<'aggregate'>> = (services, route, call, principal) => {
   const scope = aggregatedScope(route, services.viewOf(route.collection.name, principal))
   admitAggregate(services.model, route, principal, 'read')
   const aggregate = boundAggregate(scope, route.within?.id, call.query)

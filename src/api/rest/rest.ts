@@ -12,6 +12,7 @@ import type { CrudOperation, Model } from '../../model/model.ts'
 import { requireJson } from './accept.ts'
 import type { ItemActions, SubresourceHandlers } from './actions/action.ts'
 import { refuseParameters } from './actions/answer.ts'
+import type { Admit } from './admission.ts'
 import { answerBatch } from './batch/batch.ts'
 import { createEventsHandler } from './events/events.ts'
 import type { EventRouteParts } from './events/parts.ts'
@@ -20,9 +21,9 @@ import { type Methods, operationOf, refuseMethod } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import { type CollectionView, type CollectionViews, createViews } from './query/collection-view.ts'
 import { vary } from './reply/headers.ts'
-import { kindOf, type RouteKind, type Write } from './route-kinds.ts'
+import { kindOf, type RouteKind } from './route-kinds.ts'
 import { findRoute, prefix, type Route } from './routes.ts'
-import type { RestServices } from './services.ts'
+import type { RestServices, Write } from './services.ts'
 import { mergePatch, type WriteServices } from './write.ts'
 
 export { errorReply } from './reply/error-reply.ts'
@@ -134,7 +135,7 @@ class RestHandler {
 
   /** A method of its own, so that requests without a key allocate no closure. */
   #writeOnce(
-    admit: RouteKind<Route>['admit'],
+    admit: Admit<Route>,
     write: Write<Route>,
     route: Route,
     call: Call,

@@ -3,12 +3,8 @@
  * Only `routes.ts`, which parses paths, compares kinds.
  */
 
-import type { Awaitable } from '../../base/awaitable.ts'
-import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { Principal } from '../../base/principal.ts'
-import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
-import type { Collection, CrudOperation, Model, Operation } from '../../model/model.ts'
+import type { Collection, Model, Operation } from '../../model/model.ts'
 import { admitBuiltinAction, admitNested, admitSubresource } from './actions/admission.ts'
 import {
   answerAction,
@@ -19,17 +15,19 @@ import {
 } from './actions/answer.ts'
 import { answerSubresource, endSubresource } from './actions/subresources.ts'
 import {
+  type Admit,
   admitAggregate,
-  admitCall,
   admitEveryone,
   admitMe,
   admitToCollection,
+  admitToOperation,
   admitWithin,
+  type HasCollection,
 } from './admission.ts'
 import {
-  checkNothing,
+  type Check,
   checkWrite,
-  type Prepared,
+  type Prepare,
   preparedAggregate,
   preparedChange,
   preparedCollection,
@@ -54,14 +52,14 @@ import { collectionsAlong } from './operations.ts'
 import { readAggregate, readCollection, readItem, readMe, readNested, readWithin } from './reads.ts'
 import type { Route, RouteOf } from './routes.ts'
 import { answerRuns } from './runs.ts'
-import type { RestServices } from './services.ts'
+import type { Read, Write } from './services.ts'
 import { answerChange } from './write.ts'
 
 export interface RouteKind<R extends Route> {
   readonly methods: (route: R) => Methods
   /** Throws for a caller who may do this to no item at all, before other faults of the request are reported. */
-  readonly admit: (model: Model, route: R, principal: Principal, operation: CrudOperation) => void
-  /** Whether `read` and `write` check `Accept`. Otherwise it is checked before them, and must allow JSON. */
+  readonly admit: Admit<R>
+  /** Whether `read` and `write` check `Accept` themselves. Otherwise it is checked before them, and must allow JSON. */
   readonly checksAccept: boolean
   /** GET and HEAD. */
   readonly read: Read<R> | undefined
@@ -75,28 +73,11 @@ export interface RouteKind<R extends Route> {
   readonly item: (route: R) => NamedItem | undefined
 }
 
-type Read<R> = (services: RestServices, route: R, call: Call, principal: Principal) => Awaitable<Reply>
-
-export type Write<R> = (
-  services: RestServices,
-  route: R,
-  call: Call,
-  principal: Principal,
-  attempt: KeyedAttempt | undefined,
-) => Awaitable<Reply>
-
-type Prepare<R> = (services: RestServices, route: R, call: Call, principal: Principal) => Prepared
-
 interface Batched<R> {
   /** GET. */
   readonly read: Prepare<R> | undefined
-  /** `check`: throws errors that do not depend on the body, for a write whose body is not known yet. */
-  readonly write:
-    | {
-        readonly prepare: Prepare<R>
-        readonly check: (services: RestServices, route: R, call: Call, principal: Principal) => void
-      }
-    | undefined
+  /** `check`: throws errors that do not depend on the body, for a write whose body awaits other results. */
+  readonly write: { readonly prepare: Prepare<R>; readonly check: Check<R> } | undefined
   /** The collections that the path names, first the one that a write changes. Those of actions are known only while they run. */
   readonly collections: (model: Model, route: R) => readonly Collection[]
   /** The model's own code that it runs. */
@@ -111,7 +92,7 @@ interface NamedItem {
 const nothing = (): undefined => undefined
 const itself = <T>(route: T): T => route
 const noCollections = (): readonly Collection[] => []
-const ownCollection = (_model: Model, { collection }: { readonly collection: Collection }) => [collection]
+const ownCollection = (_model: Model, { collection }: HasCollection) => [collection]
 const ownOperation = ({ operation }: { readonly operation: Operation }) => operation
 const notFound = () => new ApiError('NOT_FOUND')
 const refusedInBatch = (message: string) => new ApiError('BAD_REQUEST', message)
@@ -222,14 +203,14 @@ const routeKinds: { readonly [Kind in Route['kind']]: RouteKind<RouteOf<Kind>> }
 
   action: {
     methods: postMethods,
-    admit: admitCall,
+    admit: admitToOperation,
     checksAccept: false,
     read: undefined,
     write: answerAction,
     isKeyed: true,
     batch: {
       read: undefined,
-      write: { prepare: preparedAction, check: checkNothing },
+      write: { prepare: preparedAction, check: nothing },
       collections: noCollections,
       operation: ownOperation,
     },
@@ -238,7 +219,7 @@ const routeKinds: { readonly [Kind in Route['kind']]: RouteKind<RouteOf<Kind>> }
 
   query: {
     methods: readMethods,
-    admit: admitCall,
+    admit: admitToOperation,
     checksAccept: false,
     read: answerQuery,
     write: undefined,

@@ -9,6 +9,18 @@ import type { EventsHandler } from './events/events.ts'
 import type { Explain } from './explain.ts'
 import type { WriteServices } from './write.ts'
 
+/** Answers GET and HEAD of one kind of route. */
+export type Read<R> = (services: RestServices, route: R, call: Call, principal: Principal) => Awaitable<Reply>
+
+/** Answers the other methods. */
+export type Write<R> = (
+  services: RestServices,
+  route: R,
+  call: Call,
+  principal: Principal,
+  attempt: KeyedAttempt | undefined,
+) => Awaitable<Reply>
+
 export interface RestServices extends WriteServices, ActionServices {
   /** Answers with the OpenAPI document. */
   readonly document: (call: Call) => Awaitable<Reply>

@@ -9,7 +9,7 @@ import { includedLimit } from '../../../engine/plan/plan.ts'
 import type { ProgramPlan, StepAnswer } from '../../../engine/plan/transaction.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { PreparedRequest } from '../actions/answer.ts'
-import { requireUser } from '../admission.ts'
+import { type HasCollection, requireUser } from '../admission.ts'
 import { aggregatedScope, boundAggregate, furtherRequests } from '../aggregates.ts'
 import { memberNames } from '../body.ts'
 import { operationOf } from '../methods.ts'
@@ -24,6 +24,11 @@ import { type PreparedWrite, prepareCreate, prepareDelete, prepareUpdate } from 
 /** A parsed request. */
 export type Prepared = PreparedPlan | PreparedRequest
 
+export type Prepare<R> = (services: RestServices, route: R, call: Call, principal: Principal) => Prepared
+
+/** Throws the errors of a write that do not depend on its body, which is not known yet. */
+export type Check<R> = (services: RestServices, route: R, call: Call, principal: Principal) => void
+
 /** A plan, and the reply to its answer. */
 export interface PreparedPlan {
   readonly plan: ProgramPlan
@@ -33,51 +38,36 @@ export interface PreparedPlan {
   readonly reply: (answer: StepAnswer) => Reply
 }
 
-export function preparedItem(
-  services: RestServices,
-  { collection, id }: RouteOf<'item'>,
-  call: Call,
-  principal: Principal,
-): PreparedPlan {
+export const preparedItem: Prepare<RouteOf<'item'>> = (services, { collection, id }, call, principal) => {
   return itemRead(services.viewOf(collection.name, principal), id, call, principal)
 }
 
-export function preparedMe(
-  services: RestServices,
-  _route: RouteOf<'me'>,
-  call: Call,
-  principal: Principal,
-): PreparedPlan {
+export const preparedMe: Prepare<RouteOf<'me'>> = (services, _route, call, principal) => {
   const id = requireUser(principal)
   return itemRead(services.viewOf('users', principal), id, call, principal)
 }
 
-export function preparedCollection(
-  services: RestServices,
-  { collection }: RouteOf<'collection'>,
-  call: Call,
-  principal: Principal,
-): PreparedPlan {
+export const preparedCollection: Prepare<RouteOf<'collection'>> = (
+  services,
+  { collection },
+  call,
+  principal,
+) => {
   return listRead(services, services.viewOf(collection.name, principal).list, undefined, call, principal)
 }
 
-export function preparedWithin(
-  services: RestServices,
-  { collection, id, relation }: RouteOf<'within'>,
-  call: Call,
-  principal: Principal,
-): PreparedPlan {
+export const preparedWithin: Prepare<RouteOf<'within'>> = (
+  services,
+  { collection, id, relation },
+  call,
+  principal,
+) => {
   const scope = services.viewOf(collection.name, principal).sublist(relation)
   if (!scope) throw new ApiError('NOT_FOUND')
   return listRead(services, scope, id, call, principal)
 }
 
-export function preparedAggregate(
-  services: RestServices,
-  route: RouteOf<'aggregate'>,
-  call: Call,
-  principal: Principal,
-): PreparedPlan {
+export const preparedAggregate: Prepare<RouteOf<'aggregate'>> = (services, route, call, principal) => {
   const { baseUrl } = services
   const scope = aggregatedScope(route, services.viewOf(route.collection.name, principal))
   const { bound, plan } = boundAggregate(scope, route.within?.id, call.query)
@@ -89,44 +79,25 @@ export function preparedAggregate(
   }
 }
 
-export function preparedCreation(
-  services: RestServices,
-  route: RouteOf<'collection'>,
-  call: Call,
-  principal: Principal,
-): PreparedPlan {
+export const preparedCreation: Prepare<RouteOf<'collection'>> = (services, route, call, principal) => {
   const view = writableView(services, route, call, principal)
   return preparedPlan(prepareCreate(services.model, view, call, principal))
 }
 
-export function preparedChange(
-  services: RestServices,
-  route: RouteOf<'item'>,
-  call: Call,
-  principal: Principal,
-): PreparedPlan {
+export const preparedChange: Prepare<RouteOf<'item'>> = (services, route, call, principal) => {
   const view = writableView(services, route, call, principal)
   const prepare = call.method === 'DELETE' ? prepareDelete : prepareUpdate
   return preparedPlan(prepare(services.model, view, route.id, call, principal))
 }
 
-/** Throws the errors of a write that do not depend on its body, which is not known yet. */
-export function checkWrite(
-  services: RestServices,
-  { collection }: { readonly collection: Collection },
-  call: Call,
-  principal: Principal,
-): void {
+export const checkWrite: Check<HasCollection> = (services, { collection }, call, principal) => {
   parseItem(services.viewOf(collection.name, principal), call.query)
   requirePlainWrite(services, collection, call, principal)
 }
 
-/** Actions have no such errors. */
-export function checkNothing(): void {}
-
 function writableView(
   services: RestServices,
-  { collection }: { readonly collection: Collection },
+  { collection }: HasCollection,
   call: Call,
   principal: Principal,
 ): CollectionView {
