@@ -180,7 +180,8 @@ test('a read whose process exits is retried once and then refused', async () => 
 
 test('a read is refused while no process can be started, and answered once one can', async () => {
   await withFile(async file => {
-    new DatabaseSync(file).exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
+    using database = new DatabaseSync(file)
+    database.exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
     const program = fileURLToPath(new URL('without-descriptors.ts', import.meta.url))
     const { stdout, stderr } = spawnSync(
       'sh',
@@ -242,12 +243,18 @@ test('a missing and a damaged table cause the same errors as without a process',
 
 test('reader processes end with their parent, even during a statement', async () => {
   await withFile(async file => {
-    new DatabaseSync(file).exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
+    // Open until the end: with the last connection, SQLite removes the WAL, and a reader takes the file for another one.
+    using database = new DatabaseSync(file)
+    database.exec('PRAGMA journal_mode = WAL; CREATE TABLE "notes" ("id" INTEGER PRIMARY KEY)')
     const program = fileURLToPath(new URL('parent.ts', import.meta.url))
     const parent = fork(program, [file], {
       execArgv: process.execArgv.filter(option => option.startsWith('--conditions')),
     })
-    const [pids] = (await once(parent, 'message')) as [number[]]
+    const failed = once(parent, 'exit').then(([code]) => {
+      throw new Error(`The parent ended with ${code}.`)
+    })
+    const [pids] = (await Promise.race([once(parent, 'message'), failed])) as [number[]]
+    failed.catch(() => undefined)
     assert.equal(pids.length, 2)
     assert.ok(pids.every(isAlive))
     parent.kill('SIGKILL')
