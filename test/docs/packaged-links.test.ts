@@ -60,6 +60,11 @@ describe('the paths of the repository', () => {
       assert.deepEqual(missingPaths(page, repositoryPath, ['']), [])
     })
 
+  it('that ARCHITECTURE.md names within src/ exist', () => {
+    // Its walk of a grant stays within the authorization server.
+    assert.deepEqual(missingPaths('ARCHITECTURE.md', sourcePath, ['', 'src', 'src/identity/server']), [])
+  })
+
   for (const name of readdirSync(join(root, 'decisions')))
     it(`that decisions/${name} names exist`, () => {
       assert.deepEqual(missingPaths(`decisions/${name}`, sourcePath, ['', 'src', 'decisions']), [])
