@@ -16,7 +16,7 @@ const comma = 44
 
 /**
  * The place in the sources of a line and a column, which count from 1; undefined if the map does not have it. Reads the map
- * once and keeps nothing: the objects of `SourceMap` of node:module take 20 MB for our largest chunk.
+ * from its beginning and keeps nothing: the objects of `SourceMap` of node:module take 20 MB for our largest chunk.
  */
 export function sourcePlace(map: SourceMap, line: number, column: number): string | undefined {
   const { sources, mappings } = map
@@ -49,14 +49,24 @@ export function sourcePlace(map: SourceMap, line: number, column: number): strin
   return place
 }
 
-const maxKeptPlaces = 1000
+/** Beyond this, places stay as they are: their number is bounded by the code, unless messages of errors contain invented ones. */
+const maxKnownPlaces = 1000
+/** For each stack: those of an error and its causes have about thirty. */
+const maxNewPlaces = 40
 /** Places that were looked up: the same errors are logged again and again. */
 const knownPlaces = new Map<string, string>()
 
-function lookUp(place: string, [chunk = '', line, column]: readonly string[]): string {
+function readMap(file: URL): SourceMap | undefined {
+  return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined
+}
+
+/** `maps`: those that were read for this stack. */
+function lookUp(place: string, groups: readonly string[], maps: Map<string, SourceMap | undefined>): string {
+  const [chunk = '', line, column] = groups
   const file = new URL(`${chunk}.map`, ownFolder)
-  if (!existsSync(file)) return place
-  const found = sourcePlace(JSON.parse(readFileSync(file, 'utf8')), Number(line), Number(column))
+  if (!maps.has(chunk)) maps.set(chunk, readMap(file))
+  const map = maps.get(chunk)
+  const found = map && sourcePlace(map, Number(line), Number(column))
   const [, source, position] = /^(.*?)(:\d+:\d+)$/.exec(found ?? '') ?? []
   return source === undefined ? place : new URL(source, file).href + position
 }
@@ -67,11 +77,16 @@ const modulePlace = /(file:\/\/[^\s()]*\/)([\w-]+\.js):(\d+):(\d+)/g
 /** The stack with the places of the sources, if this is the built package. */
 export function sourceStack(stack: string): string {
   if (!isBuilt) return stack
+  const maps = new Map<string, SourceMap | undefined>()
+  let newPlaces = 0
   return stack.replaceAll(modulePlace, (place, folder, ...groups) => {
-    // The message of an error may be untrusted: only our own maps are read.
+    // The message of an error may be untrusted: only our own maps are read, and few of its places are looked up.
     if (folder !== ownFolder.href) return place
-    const known = knownPlaces.get(place) ?? lookUp(place, groups)
-    if (knownPlaces.size < maxKeptPlaces) knownPlaces.set(place, known)
-    return known
+    const known = knownPlaces.get(place)
+    if (known !== undefined) return known
+    if (knownPlaces.size >= maxKnownPlaces || ++newPlaces > maxNewPlaces) return place
+    const found = lookUp(place, groups, maps)
+    knownPlaces.set(place, found)
+    return found
   })
 }
