@@ -276,8 +276,8 @@ suite('WebSocket messages that begin no operation', () => {
         assert.equal((await connection.hear()).type, 'pong')
       }
       const { headers } = await service.call('/api/v1/posts')
-      // The handshake and this request.
-      assert.equal(headers.get('X-RateLimit-Remaining'), '18')
+      // The handshake and this request; this request alone if a minute has begun in between.
+      assert.match(headers.get('X-RateLimit-Remaining') ?? '', /^1[89]$/)
     })
   })
 })
