@@ -28,7 +28,7 @@ const listeners = async (urls: readonly string[]) => {
 }
 /** Polls until the condition holds. */
 async function eventually(condition: () => Promise<boolean>): Promise<void> {
-  for (const giveUp = performance.now() + 15_000; performance.now() < giveUp; ) {
+  for (const giveUp = performance.now() + 120_000; performance.now() < giveUp; ) {
     if (await condition()) return
     await new Promise(resolve => setTimeout(resolve, 20))
   }

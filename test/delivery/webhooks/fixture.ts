@@ -193,7 +193,7 @@ async function open(store: Store) {
       return row
     },
     async until(condition, description, stepMs = 100) {
-      const deadline = performance.now() + 15_000
+      const deadline = performance.now() + 120_000
       while (!(await condition())) {
         if (performance.now() > deadline) throw new AggregateError(faults, `never: ${description}`)
         await (stepMs < 60_000 ? clock.advance(stepMs) : clock.jump(stepMs))

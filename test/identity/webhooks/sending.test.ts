@@ -30,7 +30,7 @@ interface WebhooksFixture extends Fixture {
 }
 
 async function until(condition: () => boolean | Promise<boolean>, what: string): Promise<void> {
-  const deadline = performance.now() + 30_000
+  const deadline = performance.now() + 120_000
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`never: ${what}`)
     await sleep(30)

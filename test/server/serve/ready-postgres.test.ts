@@ -14,7 +14,7 @@ const passing = [
 
 /** Waits until `/readyz` responds with `expected`. Every earlier response must be one of `before`. */
 async function until({ call }: TestService, expected: string, before: readonly string[]): Promise<void> {
-  for (const end = performance.now() + 30_000; ; await wait(100)) {
+  for (const end = performance.now() + 120_000; ; await wait(100)) {
     const { status, json } = await call('/readyz')
     const message = String((json.error as { message?: string } | undefined)?.message ?? json.status)
     const output = `${status} ${message}`

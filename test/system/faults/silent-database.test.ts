@@ -35,7 +35,7 @@ test('with a silent database, reads, writes and readiness checks are a 503 withi
         assert.ok(Math.max(...times) < 4000, `${times}`)
       }
       proxy.state.isSilent = false
-      const until = performance.now() + 10_000
+      const until = performance.now() + 120_000
       while (!(await client.item('users', 1).then(Boolean, () => false))) {
         assert.ok(performance.now() < until, 'it goes on')
         await new Promise(resolve => setTimeout(resolve, 50))
@@ -110,7 +110,7 @@ test('requests to a stopped server fail in time, and succeed after it continues'
       assert.ok(milliseconds < maxResponseMs, `${milliseconds} ms`)
     }
     server.resume()
-    const until = performance.now() + 20_000
+    const until = performance.now() + 120_000
     while ((await measureMs(() => client.update('users', 1, { name: 'w' }))).code !== undefined) {
       assert.ok(performance.now() < until, 'it goes on')
       await new Promise(resolve => setTimeout(resolve, 50))

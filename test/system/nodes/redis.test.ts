@@ -65,7 +65,7 @@ async function states({ nodes }: NodeCluster): Promise<readonly string[]> {
 }
 
 async function untilAll(cluster: NodeCluster, state: string): Promise<void> {
-  const end = performance.now() + 30_000
+  const end = performance.now() + 120_000
   while ((await states(cluster)).some(other => other !== state)) {
     assert.ok(performance.now() < end, `not every node is ${state} after 30 s`)
     await wait(20)

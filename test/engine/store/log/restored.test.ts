@@ -71,7 +71,7 @@ for (const { name, within } of databaseKinds) {
       const { pruned, drawn } = await store.changes.bounds()
       assert.ok(pruned > base + 1)
       assert.deepEqual(await idsAfter(store, pruned), [drawn - 1, drawn])
-      const end = performance.now() + 20_000
+      const end = performance.now() + 120_000
       while (store.changes.counts().newest !== drawn) {
         assert.ok(performance.now() < end)
         await new Promise(resolve => setTimeout(resolve, 10))
@@ -185,7 +185,7 @@ testOfOthers('PostgreSQL: a running node detects another server before its next 
       url,
       'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
     )
-    const end = performance.now() + 20_000
+    const end = performance.now() + 120_000
     while (
       !(await fill(store, 1).then(
         () => true,
@@ -233,7 +233,7 @@ testOfOthers('PostgreSQL: raising the log of a running service waits for open tr
     const raising = raisePostgresLog(url).then(() => {
       isRaised = true
     })
-    const end = performance.now() + 20_000
+    const end = performance.now() + 120_000
     const isDrawn = async () => {
       const [row] = await query(url, 'SELECT last_value FROM _events_id_seq')
       return Number(row?.last_value) > 3
