@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { generateKey } from '../../../src/identity/keys/key.ts'
 import { SettingsError } from '../../../src/server/config/config.ts'
 import { serve } from '../../../src/server/serve/serve.ts'
 import blog from '../../models/blog.ts'
 import rich from '../../models/rich.ts'
+import { programOfTestModels } from '../../system/processes/command.ts'
+import { inheritedEnvironment } from '../../system/processes/environment.ts'
 import { modelFile } from './service.ts'
 
 test('a start with several workers that is impossible reports the reason', async () => {
@@ -47,10 +48,9 @@ test('a start with several workers that is impossible reports the reason', async
 test('the process prints one welcome and complete log lines, and exits at SIGTERM', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-workers-'))
   const key = generateKey()
-  const bin = fileURLToPath(new URL('../../../src/bin.ts', import.meta.url))
-  const child = spawn(process.execPath, [bin, 'start'], {
+  const child = spawn(process.execPath, [...programOfTestModels, 'start'], {
     env: {
-      ...process.env,
+      ...inheritedEnvironment,
       WORKERS: '2',
       PORT: '0',
       HOST: '127.0.0.1',

@@ -2,11 +2,10 @@
 
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { resolve } from 'node:path'
 import { setTimeout as wait } from 'node:timers/promises'
+import { programOfTestModels } from '../processes/command.ts'
 import { inheritedEnvironment } from '../processes/environment.ts'
 
-const bin = resolve(import.meta.dirname, '../../../src/bin.ts')
 const startTimeoutMs = 90_000
 const stopTimeoutMs = 40_000
 
@@ -79,7 +78,7 @@ export class Node {
   #launch(): void {
     if (this.#child) throw new Error('the node is already running')
     const { folder, model, environment = {} } = this.#options
-    const child = spawn(process.execPath, ['--conditions=portico-source', bin, 'start'], {
+    const child = spawn(process.execPath, [...programOfTestModels, 'start'], {
       cwd: folder,
       env: {
         ...inheritedEnvironment,

@@ -3,6 +3,7 @@
 import { execFile } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { inheritedEnvironment } from './environment.ts'
 
 const built = resolve(import.meta.dirname, '../../../dist/bin.js')
@@ -12,6 +13,10 @@ const isBuilt = existsSync(built)
 export const program: readonly string[] = isBuilt
   ? [built]
   : ['--conditions=portico-source', resolve(import.meta.dirname, '../../../src/bin.ts')]
+/** The same for a model of the tests, which imports Portico's sources. */
+export const programOfTestModels: readonly string[] = isBuilt
+  ? ['--import', pathToFileURL(resolve(import.meta.dirname, 'bundled-models.mjs')).href, ...program]
+  : program
 /** What a model file imports that `program` loads, from anywhere: a process must not load Portico twice. */
 export const library = resolve(
   import.meta.dirname,
