@@ -1,7 +1,7 @@
 /** With row security: sign-up, the account’s pages, keys, apps and introspection. */
 import { describe } from 'node:test'
+import { isWhole } from '../cases.ts'
 import { postgresRowSecurity } from '../setups/postgres.ts'
-import { isWhole } from '../system/matrix/service.ts'
 import { shareSetup } from './conformance/server.ts'
 
 shareSetup(postgresRowSecurity)

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { scheduleOf } from '../../src/model/logic/schedule.ts'
+import { isWhole, seed } from '../cases.ts'
 
 const minuteMs = 60_000
 const dayMs = 1440 * minuteMs
@@ -127,13 +128,11 @@ function compare(timeZone: string, day: number): void {
   }
 }
 
-const wholeRun = process.env.PORTICO_MATRIX === 'whole'
-const seed = Number(process.env.PORTICO_SEED ?? 1)
 const always = ['Europe/Berlin', 'America/Santiago', 'Australia/Lord_Howe']
 
 function sampledZones(): readonly string[] {
   const zones = Intl.supportedValuesOf('timeZone')
-  return wholeRun ? zones : [...always, ...zones.filter((_, n) => n % 140 === seed % 140)]
+  return isWhole ? zones : [...always, ...zones.filter((_, n) => n % 140 === seed % 140)]
 }
 
 test('schedules are due as documented at every change of the clocks in a year', () => {

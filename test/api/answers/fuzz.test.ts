@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import { suite, test } from 'node:test'
 import { defaultAnswerLimits } from '../../../src/engine/plan/answer-bound.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { caseCount, isWhole, seed } from '../../cases.ts'
 import { chosen } from '../../chosen.ts'
 import { postgres } from '../../setups/postgres.ts'
 import type { Setup } from '../../setups/setup.ts'
@@ -16,9 +17,7 @@ import { fillWith, samples } from './data.ts'
 import { MeasuredService, type Usage } from './measured.ts'
 import { type WideRequest, wideRequests } from './requests.ts'
 
-const isWhole = process.env.PORTICO_MATRIX === 'whole'
-const seed = Number(process.env.PORTICO_SEED ?? 28)
-const count = isWhole ? 200 : 8
+const count = caseCount(200, 8)
 
 /** Other programs on the same cores also make processor time longer. */
 const maxTurnMs = 50 * (isWhole ? 1 : 3)

@@ -9,9 +9,9 @@ import { anonymous, user } from '../../../src/base/principal.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { caseCount, isWhole, seed as randomSeed } from '../../cases.ts'
 import blog from '../../models/blog.ts'
 import rich from '../../models/rich.ts'
-import { isWhole } from '../../system/matrix/service.ts'
 import { databaseKinds, openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, type OpenHarness, openHarness, type Request } from '../contract/rest/harness.ts'
 import { openHttpHarness } from '../contract/rest/http-harness.ts'
@@ -28,7 +28,7 @@ const transports: readonly Transport[] = [
   ...databaseKinds.map(kind => ({
     where: `REST without HTTP on ${kind.name}`,
     open: (model: Model) => openHarness(model, model => openStore(kind, model)),
-    requests: kind === sqlite ? 3000 : 2000,
+    requests: kind === sqlite ? caseCount(3000, 1200) : caseCount(2000, 800),
     hasSecrets: false,
   })),
   // The headers that HTTP adds do not depend on the database.
@@ -37,7 +37,7 @@ const transports: readonly Transport[] = [
     .map(kind => ({
       where: `HTTP on ${kind.name}`,
       open: (model: Model) => openHttpHarness(model, kind),
-      requests: 3000,
+      requests: caseCount(3000, 1200),
       hasSecrets: true,
     })),
 ]
@@ -218,8 +218,6 @@ async function runRequests(run: Run, generator: Generator, requests: number): Pr
   }
 }
 
-const chosen = Number(process.env.SEED ?? 20260101)
-
 async function sendRandomRequests(
   declaration: Declaration,
   fill: Fill,
@@ -240,7 +238,7 @@ async function sendRandomRequests(
       checkPart: createChecker(withoutRequired(document)),
       statuses,
     }
-    await runRequests(run, new Generator(document, seeded(chosen + requests)), requests)
+    await runRequests(run, new Generator(document, seeded(randomSeed + requests)), requests)
   } finally {
     await harness.close()
   }
@@ -253,7 +251,7 @@ for (const [name, declaration, fill] of [
 ] as const) {
   for (const transport of transports) {
     const { where, requests } = transport
-    test(`${requests} random requests to ${name} by ${where} get documented responses, seed ${chosen}`, async t => {
+    test(`${requests} random requests to ${name} by ${where} get documented responses, seed ${randomSeed}`, async t => {
       const statuses = await sendRandomRequests(declaration, fill, transport)
       t.diagnostic(JSON.stringify([...statuses].sort()))
       // The requests are useful only if many succeed and many are refused.

@@ -19,6 +19,7 @@ import type { Store } from '../../../src/engine/store/store.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
+import { isWhole, seed } from '../../cases.ts'
 import { chosen } from '../../chosen.ts'
 import { idempotencyOf } from '../../engine/idempotency/of-store.ts'
 import { rowSecurityDatabase } from '../../setups/databases/ordinary.ts'
@@ -405,9 +406,7 @@ const negated = (['member now', 'held', 'private'] as const).map(
   (question): Rule => ({ kind: 'not', rule: { kind: 'ask', question } }),
 )
 
-const isWhole = process.env.PORTICO_MATRIX === 'whole'
 const whole = Number(process.env.PORTICO_HISTORIES ?? (isWhole ? 1000 : 0))
-const seed = Number(process.env.PORTICO_SEED ?? 28)
 
 for (const { name, histories, open } of chosen(databases)) {
   test(`pages of events tell what the rules allowed at the commit and allow today (${name})`, async () => {

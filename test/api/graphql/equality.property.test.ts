@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { parse, validate } from 'graphql'
 import type { Engine } from '../../../src/api/graphql/engine.ts'
 import type { Principal } from '../../../src/base/principal.ts'
+import { cases } from '../../cases.ts'
 import { principals } from '../../engine/plan/random.ts'
 import { seededStores } from '../../setups/databases/seeded-store.ts'
 import { naiveReply } from './naive.ts'
@@ -12,7 +13,6 @@ import { type GeneratedOperation, randomDocument } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
 import { reply, withEngine } from './seeded-engine.ts'
 
-const runs = Number(process.env.RUNS ?? 24)
 const documentsPerRun = 12
 
 interface Counts {
@@ -62,7 +62,7 @@ for (const seeded of seededStores) {
           })
         },
       ),
-      { numRuns: Math.ceil(runs * seeded.share) },
+      cases(Math.ceil(24 * seeded.share), Math.ceil(10 * seeded.share)),
     )
     // Equality proves little unless the generator reaches every kind of reply.
     assert.ok(counts.data > counts.documents / 10, JSON.stringify(counts))

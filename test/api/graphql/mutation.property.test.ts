@@ -8,6 +8,7 @@ import type { Principal } from '../../../src/base/principal.ts'
 import type { LoggedChange } from '../../../src/engine/plan/change-feed.ts'
 import type { ListShape } from '../../../src/engine/plan/plan.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { cases } from '../../cases.ts'
 import { principals } from '../../engine/plan/random.ts'
 import type { Data, Row } from '../../engine/plan/reference.ts'
 import { type OpenSeededStore, seededStores } from '../../setups/databases/seeded-store.ts'
@@ -17,7 +18,6 @@ import { type GeneratedOperation, randomMutation } from './random-document.ts'
 import { type ModelAndData, modelsWithData } from './random-model.ts'
 import { type Reply, reply, type SeededEngine, withEngine } from './seeded-engine.ts'
 
-const runs = Number(process.env.RUNS ?? 30)
 const mutationsPerRun = 20
 
 /** Codes of refusals, whatever the database. */
@@ -182,7 +182,7 @@ for (const seeded of seededStores) {
           })
         },
       ),
-      { numRuns: Math.ceil(runs * seeded.share) },
+      cases(Math.ceil(30 * seeded.share), Math.ceil(12 * seeded.share)),
     )
     const actual = JSON.stringify(counts)
     // Each count is usually at least twice its limit, so that chance alone does not miss it.

@@ -23,6 +23,7 @@ import {
 } from '../../../src/index.ts'
 import { checkModel, ModelError, type ModelFault } from '../../../src/model/check/check.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { isWhole, seed } from '../../cases.ts'
 import { chosen, testOfOthers } from '../../chosen.ts'
 import { Client, withFile } from '../../engine/store/blog.ts'
 import { postgresLocation, sqliteLocation } from '../../engine/store/copy/locations.ts'
@@ -32,7 +33,6 @@ import { withPostgres } from '../../setups/databases/postgres.ts'
 import { openStore, postgres, rowSecurityPostgres, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, openHarness } from '../contract/rest/harness.ts'
 
-const wholeRun = process.env.PORTICO_MATRIX === 'whole'
 const caller = user(1, 'user', 'all')
 
 /** The names within Portico's own statements: aliases, columns and tables. */
@@ -102,8 +102,7 @@ const collectionNames = accepted(
 
 /** Words with a known second meaning, and a sample of the others that moves with the seed. */
 function sampleOf(names: readonly string[], size: number): readonly string[] {
-  if (wholeRun) return names
-  const seed = Number(process.env.PORTICO_SEED ?? 1)
+  if (isWhole) return names
   const step = Math.max(1, Math.floor(names.length / size))
   const known =
     /^(true|false|null|t\d|excluded|current_\w+|user|session_user|rank|value|key|name|data|x|new|old|row)$/

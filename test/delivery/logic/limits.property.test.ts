@@ -14,6 +14,7 @@ import type { Store } from '../../../src/engine/store/store.ts'
 import { anyone, atMost, boolean, collection, field, integer, model, relation } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
+import { cases } from '../../cases.ts'
 import { databaseKinds, type TestDatabase } from '../../engine/store/databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -242,6 +243,6 @@ for (const { name, within } of databaseKinds) {
   test(`limits are never exceeded, and no item within them is refused (${name})`, () =>
     fc.assert(
       fc.asyncProperty(batches, all => within(database => checkBatches(database, all))),
-      { numRuns: name === 'SQLite' ? 60 : 12, endOnFailure: true },
+      { ...(name === 'SQLite' ? cases(60, 20) : cases(12, 4)), endOnFailure: true },
     ))
 }

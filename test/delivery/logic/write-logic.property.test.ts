@@ -13,6 +13,7 @@ import { anyone, boolean, collection, integer, json, model, number, string } fro
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { LogicItem, WriteContext, WriteFault } from '../../../src/model/logic/logic.ts'
+import { cases } from '../../cases.ts'
 import { databaseKinds, type TestDatabase } from '../../engine/store/databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
@@ -179,6 +180,6 @@ for (const { name, within } of databaseKinds) {
       fc.asyncProperty(fc.array(operations, { minLength: 1, maxLength: 30 }), all =>
         within(database => checkAll(database, all)),
       ),
-      { numRuns: name === 'SQLite' ? 100 : 10, endOnFailure: true },
+      { ...(name === 'SQLite' ? cases(100, 30) : cases(10, 4)), endOnFailure: true },
     ))
 }

@@ -22,6 +22,7 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { cases } from '../../cases.ts'
 import { seededStores } from '../../setups/databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'
 import { choices, datas, type Name, principals, readPlans } from './random.ts'
@@ -196,7 +197,7 @@ for (const { name, within } of seededStores) {
         () => requestTimeMs,
       )
     })
-    await fc.assert(property, { numRuns: name === 'SQLite' ? 150 : 6 })
+    await fc.assert(property, name === 'SQLite' ? cases(150, 50) : cases(6, 3))
   })
 
   test(`on ${name} sums are rounded only once, and values at the limits of their range do not overflow`, async () => {

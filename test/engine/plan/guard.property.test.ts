@@ -6,12 +6,12 @@ import { ApiError, type ErrorCode } from '../../../src/base/errors.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { GuardedRead } from '../../../src/engine/plan/guarded.ts'
 import type { ListShape, Plan, ReadShape } from '../../../src/engine/plan/plan.ts'
+import { caseCount, cases } from '../../cases.ts'
 import { interpretRead, interpretWrite } from './interpreter.ts'
 import { datas, models, principals, readPlans, writePlans } from './random.ts'
 import { readReference, writeReference } from './reference.ts'
 
-/** `npm run test:whole` tries more. */
-const runs = process.env.PORTICO_MATRIX === 'whole' ? 20_000 : 1200
+const runs = caseCount(20_000, 600)
 
 function attempt<T>(run: () => T): T | { readonly refused: ErrorCode } {
   try {
@@ -38,7 +38,7 @@ test('reads return exactly what the reference returns, or are refused as it refu
       assert.deepEqual(outcome.result, expected)
     }
   })
-  fc.assert(property, { numRuns: runs })
+  fc.assert(property, cases(20_000, 600))
   assert.ok(answeredCount > runs / 8 && refused > runs / 20, `${answeredCount} answered, ${refused} refused`)
 })
 
@@ -59,7 +59,7 @@ test('consecutive pages by cursor equal those of the reference', () => {
       pagePlan = { shape, args: [...plan.args, ...result.next] }
     }
   })
-  fc.assert(walked, { numRuns: runs / 2 })
+  fc.assert(walked, cases(10_000, 300))
 })
 
 test('writes store exactly what the reference stores, or are refused as it refuses them', () => {
@@ -77,7 +77,7 @@ test('writes store exactly what the reference stores, or are refused as it refus
       assert.deepEqual(outcome, expected)
     }
   })
-  fc.assert(property, { numRuns: runs })
+  fc.assert(property, cases(20_000, 600))
   assert.ok(written > runs / 10 && refused > runs / 10, `${written} written, ${refused} refused`)
 })
 
@@ -95,7 +95,7 @@ test('an answer depends only on the collections and the user that the guarded pl
     assert.ok(volatile || !usesTimeOrClaims)
     assert.deepEqual(reads, [...new Set(reads)].sort())
   })
-  fc.assert(property, { numRuns: runs / 2 })
+  fc.assert(property, cases(10_000, 300))
 })
 
 test('a guard shared by several callers allows each what a guard of its own would allow', () => {
@@ -111,5 +111,5 @@ test('a guard shared by several callers allows each what a guard of its own woul
       )
     }
   })
-  fc.assert(property, { numRuns: runs / 4 })
+  fc.assert(property, cases(5000, 150))
 })

@@ -16,6 +16,7 @@ import { maxRankedItems } from '../../../src/engine/plan/rank.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { cases } from '../../cases.ts'
 import { type OpenSeededStore, seededStores } from '../../setups/databases/seeded-store.ts'
 import { blog, fields, listOfPosts } from '../store/blog.ts'
 import { choices, currentTag, datas, principals, readPlans, writePlans } from './random.ts'
@@ -222,9 +223,7 @@ async function addPosts({ admin }: OpenSeededStore): Promise<void> {
 }
 
 /** The number of random models: PostgreSQL databases take longer to create than files. */
-function models(name: string): number {
-  return name === 'SQLite' ? 150 : 4
-}
+const models = (name: string) => (name === 'SQLite' ? cases(150, 50) : cases(4, 2))
 
 for (const { name, within } of seededStores) {
   test(`on ${name} the newest ${maxRankedItems} matches are ranked and the others follow, by page and by cursor`, async () => {
@@ -280,7 +279,7 @@ for (const { name, within } of seededStores) {
         () => requestTimeMs,
       )
     })
-    await fc.assert(property, { numRuns: models(name) })
+    await fc.assert(property, models(name))
   })
 
   test(`writes on ${name} store what the reference stores; refused ones change nothing`, async () => {
@@ -298,6 +297,6 @@ for (const { name, within } of seededStores) {
         () => requestTimeMs,
       )
     })
-    await fc.assert(property, { numRuns: models(name) })
+    await fc.assert(property, models(name))
   })
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import type { NewRecord, Records } from '../../../src/base/records.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { cases } from '../../cases.ts'
 import blog from '../../models/blog.ts'
 import { type DatabaseKind, databaseKinds, type TestDatabase } from './databases.ts'
 
@@ -384,7 +385,7 @@ function scenarios(databaseKind: DatabaseKind): void {
           await records.put(record(id, { payload: JSON.stringify(wellFormed) }))
           assert.equal(JSON.parse((await records.get('Token', id))?.payload ?? ''), wellFormed)
         }),
-        { numRuns: 50 },
+        cases(50, 20),
       )
     }),
   )

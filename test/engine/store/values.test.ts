@@ -21,6 +21,7 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
+import { cases } from '../../cases.ts'
 import { Client, fields, listOfPosts } from './blog.ts'
 import { failure } from './contract.ts'
 import { databaseKinds } from './databases.ts'
@@ -66,7 +67,7 @@ const numbers = [
 const wholeNumbers = [0, -1, 2 ** 31, 2 ** 53 - 1, -(2 ** 53 - 1)]
 const large = [1e15, 1e16, 123456789012345680000, 2 ** 53, 2 ** 63, -(2 ** 63)]
 
-const cases: readonly [string, fc.Arbitrary<JsonValue>, readonly JsonValue[]][] = [
+const fieldValues: readonly [string, fc.Arbitrary<JsonValue>, readonly JsonValue[]][] = [
   ['number', fc.double({ noNaN: true, noDefaultInfinity: true }), [...numbers, ...wholeNumbers, ...large]],
   ['integer', fc.maxSafeInteger(), wholeNumbers],
   [
@@ -97,7 +98,7 @@ for (const { name, within } of databaseKinds) {
   const storable = (value: JsonValue) =>
     name === 'SQLite' || typeof value !== 'string' || !value.includes('\0')
 
-  for (const [field, arbitrary, examples] of cases) {
+  for (const [field, arbitrary, examples] of fieldValues) {
     test(`${name}: ${field}: every value is returned as JSON.stringify writes it, by creates and by reads`, () =>
       withValues(async client => {
         await fc.assert(
@@ -110,7 +111,7 @@ for (const { name, within } of databaseKinds) {
           }),
           {
             examples: examples.filter(storable).map(example => [example]),
-            numRuns: name === 'SQLite' ? 300 : 100,
+            ...(name === 'SQLite' ? cases(300) : cases(100)),
           },
         )
       }))

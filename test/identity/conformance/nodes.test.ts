@@ -3,8 +3,8 @@
  * `PORTICO_MATRIX=whole` also runs the tests of what a single node decides alone, as before a release.
  */
 import { describe } from 'node:test'
+import { isWhole } from '../../cases.ts'
 import { postgresNodes } from '../../setups/postgres.ts'
-import { isWhole } from '../../system/matrix/service.ts'
 import { shareSetup } from './server.ts'
 
 shareSetup(postgresNodes)

@@ -3,8 +3,8 @@
  * `PORTICO_MATRIX=whole` runs every test of the authorization server here, as before a release.
  */
 import { describe } from 'node:test'
+import { isWhole } from '../../cases.ts'
 import { postgresRowSecurity } from '../../setups/postgres.ts'
-import { isWhole } from '../../system/matrix/service.ts'
 import { shareSetup } from './server.ts'
 
 shareSetup(postgresRowSecurity)

@@ -3,12 +3,13 @@
  * the verification of a credential does not depend on the rules. So each setup tests one kind of credential for every user,
  * and most setups test the other kinds for one user. `PORTICO_MATRIX=whole` tests every combination.
  */
+
+import { isWhole } from '../../cases.ts'
 import type { Fixture } from '../../identity/conformance/server.ts'
 import { postgres, postgresNodes, postgresRowSecurity, rowSecurityNodes } from '../../setups/postgres.ts'
 import type { Setup } from '../../setups/setup.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, sessions, tokens } from './credentials.ts'
-import { isWhole } from './service.ts'
 
 type CreateCredentials = (fixture: Fixture) => Promise<readonly Credential[]>
 

@@ -6,12 +6,13 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Collection } from '../../../src/model/model.ts'
+import { isWhole } from '../../cases.ts'
 import type { Data } from '../../engine/plan/reference.ts'
 import type { Fixture } from '../../identity/conformance/server.ts'
 import { type Context, defaultSecrets, model, people, type Secrets } from './context.ts'
 import { queries, schemaOf } from './graphql.ts'
 import { request } from './request.ts'
-import { isWhole, withContext } from './service.ts'
+import { withContext } from './service.ts'
 
 const otherSecrets: Secrets = {
   phone: '+9 999',

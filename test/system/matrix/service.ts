@@ -9,9 +9,6 @@ import type { Credential } from './credentials.ts'
 import { type PlainAnswer, request } from './request.ts'
 import { type MatrixRun, type Send, Tally } from './rest.ts'
 
-/** `PORTICO_MATRIX=whole` tests every scope set on every setup, as before a release. */
-export const isWhole = process.env.PORTICO_MATRIX === 'whole'
-
 export const settings = { autoMigrate: true, quotas: { keys: 1000 } }
 
 /** Shared caches must not store a response to a session, nor use a stored one for it. */

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isWhole } from '../../cases.ts'
 import { chosen } from '../../chosen.ts'
 import type { Data } from '../../engine/plan/reference.ts'
 import { clientCredentials, type Fixture, post } from '../../identity/conformance/server.ts'
@@ -15,7 +16,7 @@ import { sqlite } from '../../setups/sqlite.ts'
 import { type Context, defaultSecrets, people, rowsOf, type Secrets, type Values } from './context.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
 import { schemaOf } from './graphql.ts'
-import { isWhole, withContext } from './service.ts'
+import { withContext } from './service.ts'
 import {
   departure,
   type ErrorStream,

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { suite, test } from 'node:test'
+import { isWhole } from '../../cases.ts'
 import { chosen } from '../../chosen.ts'
 import { type Fixture, sharedFixtures, withFixture } from '../../identity/conformance/server.ts'
 import blog from '../../models/blog.ts'
@@ -10,7 +11,6 @@ import { type Answer, type CallOptions, call } from '../../server/serve/service.
 import { rowSecurityNodes } from '../../setups/postgres.ts'
 import { replicatedNodes } from '../../setups/replicated.ts'
 import { nodeSetups } from '../../setups/setups.ts'
-import { isWhole } from '../matrix/service.ts'
 
 const rounds = isWhole ? 60 : 30
 const writerCount = 4

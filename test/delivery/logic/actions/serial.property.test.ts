@@ -15,6 +15,7 @@ import {
   sqlite,
 } from '../../../api/contract/rest/databases.ts'
 import { type Harness, openHarness } from '../../../api/contract/rest/harness.ts'
+import { cases } from '../../../cases.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: only generated types describe the arguments of `run`.
 type Data = Record<string, any>
@@ -224,7 +225,7 @@ for (const [kind, count] of setups) {
           const end = await storedValues(first)
           assert.ok(hasOrder(before, answers, end), JSON.stringify({ before, done: answers, end }))
         })
-        await fc.assert(property, { numRuns: 60, endOnFailure: true })
+        await fc.assert(property, { ...cases(60, 20), endOnFailure: true })
       }))
   })
 }

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import fc from 'fast-check'
 import type { Store } from '../../../../src/engine/store/store.ts'
+import { cases } from '../../../cases.ts'
 import { blog, Client } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 
@@ -163,7 +164,7 @@ for (const { name, within } of databaseKinds) {
         await Promise.all(stores.map(store => store.close()))
       }),
     )
-    await fc.assert(property, { numRuns: 6, endOnFailure: true })
+    await fc.assert(property, { ...cases(6, 6), endOnFailure: true })
     // Enough for the comparisons to mean something; once, six random runs had 86.
     assert.ok(pages > 30 && resyncs > 0, `${pages} pages, ${resyncs} resyncs`)
   })

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import fc from 'fast-check'
 import type { ItemAnswer } from '../../../../src/engine/plan/answer.ts'
 import { Answers, answerKey } from '../../../../src/engine/store/read/answers.ts'
+import { cases } from '../../../cases.ts'
 
 const item = (text: string | null): ItemAnswer => ({ kind: 'item', text })
 
@@ -104,7 +105,7 @@ test('the memory for random keys and answers stays within the bound', () => {
       assert.ok(usedBytes <= maxBytes * 1.2, `${keptKeys.length} answers of ${usedBytes} bytes`)
       assert.ok(keptKeys.length > 0)
     }),
-    { numRuns: 60 },
+    cases(60, 30),
   )
 })
 

@@ -26,6 +26,7 @@ import { index } from '../../../../src/index.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import { indexOrder, keyText } from '../../../../src/model/indexes.ts'
 import type { Model } from '../../../../src/model/model.ts'
+import { cases } from '../../../cases.ts'
 import { withPostgres } from '../../../setups/databases/postgres.ts'
 import { postsWith, sortOf, type Values, valuesOf } from './indexed-lists.ts'
 
@@ -275,7 +276,7 @@ const round = fc.record({
   lists: fc.array(list, { minLength: 4, maxLength: 6 }),
 })
 
-async function checkRounds(database: Database, numRuns: number): Promise<void> {
+async function checkRounds(database: Database, parameters: ReturnType<typeof cases>): Promise<void> {
   const property = fc.asyncProperty(round, async ({ indexes, posts, kept, lists }) => {
     const model = postsWith(indexes)
     const table = schemaOf(model).tables.find(table => table.name === 'posts') ?? assert.fail()
@@ -286,7 +287,7 @@ async function checkRounds(database: Database, numRuns: number): Promise<void> {
     )
     for (const list of lists) await checkList(new ListReader(model, database, list), list, idsOf(posts, list))
   })
-  await fc.assert(property, { numRuns })
+  await fc.assert(property, parameters)
 }
 
 test('SQLite returns the same rows whichever indexes exist', async () => {
@@ -295,7 +296,7 @@ test('SQLite returns the same rows whichever indexes exist', async () => {
   new AnswerSize(database)
   try {
     database.exec(schemaSql(postsWith([])))
-    await checkRounds(onSqlite(database), 100)
+    await checkRounds(onSqlite(database), cases(100, 40))
   } finally {
     database.close()
   }
@@ -309,7 +310,7 @@ test('PostgreSQL returns the same rows whichever indexes exist', () =>
       await client.query(`${postgresSchemaSql(postsWith([]))}; SET session_replication_role = replica`)
       // Makes PostgreSQL use the indexes even for so few rows.
       await client.query('SET enable_seqscan = off; SET enable_sort = off')
-      await checkRounds(onPostgres(client), 3)
+      await checkRounds(onPostgres(client), cases(3, 3))
     } finally {
       await client.end()
     }

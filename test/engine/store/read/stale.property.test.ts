@@ -7,6 +7,7 @@ import { user } from '../../../../src/base/principal.ts'
 import { totalOrder } from '../../../../src/engine/plan/order.ts'
 import type { ListShape } from '../../../../src/engine/plan/plan.ts'
 import type { ReadersOptions } from '../../../../src/engine/store/sqlite/settings.ts'
+import { cases } from '../../../cases.ts'
 import { blog, Client, fields, listOfPosts } from '../blog.ts'
 import { databaseKinds, type TestDatabase } from '../databases.ts'
 
@@ -127,7 +128,7 @@ for (const { name, within } of databaseKinds) {
       fc.asyncProperty(fc.constantFrom(30, 650), fc.array(action, { maxLength: 40 }), (rows, actions) =>
         within(database => compare(database, rows, actions)),
       ),
-      { numRuns: name === 'SQLite' ? 60 : 15 },
+      name === 'SQLite' ? cases(60, 20) : cases(15, 5),
     )
   })
 
@@ -138,7 +139,7 @@ for (const { name, within } of databaseKinds) {
         fc.asyncProperty(fc.array(action, { minLength: 100, maxLength: 200 }), actions =>
           within(database => compare(database, 650, actions, readers)),
         ),
-        { numRuns: 5 },
+        cases(5, 3),
       )
     })
   }

@@ -19,6 +19,7 @@ import {
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { Model } from '../../../../src/model/model.ts'
+import { cases } from '../../../cases.ts'
 import {
   definitionsOf,
   type MigrationDatabase,
@@ -228,7 +229,7 @@ async function requireShape(location: string, to: Model): Promise<void> {
 test('the generated models are valid', () => {
   fc.assert(
     fc.property(shapes, fc.boolean(), (shape, isAfter) => void modelOf(shape, isAfter)),
-    { numRuns: 200 },
+    cases(200, 200),
   )
 })
 
@@ -316,6 +317,6 @@ test('both databases have the same outcome for random changes of a model', async
     fc.asyncProperty(shapes, shapes, fc.array(values, { maxLength: 5 }), async (before, after, rows) => {
       await sameOutcome(before, after, rows)
     }),
-    { numRuns: Number(process.env.RUNS ?? 4), endOnFailure: true },
+    { ...cases(4, 4), endOnFailure: true },
   )
 })

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { user } from '../../../../src/base/principal.ts'
 import type { Store } from '../../../../src/engine/store/store.ts'
+import { cases } from '../../../cases.ts'
 import { testOfOthers as test } from '../../../chosen.ts'
 import { blog, Client, listOfPosts } from '../blog.ts'
 import { postgres, type TestDatabase } from '../databases.ts'
@@ -153,6 +154,6 @@ test('a write acknowledged by one node is visible in every later answer of the o
         assert.equal(title, 'v25')
       })
     }),
-    { numRuns: 8 },
+    cases(8, 8),
   )
 })

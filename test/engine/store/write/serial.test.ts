@@ -12,6 +12,7 @@ import type { ListShape, Plan, ReadShape, WriteShape } from '../../../../src/eng
 import type { CollectionUses, StepAnswer, StepOf } from '../../../../src/engine/plan/transaction.ts'
 import { anyone, collection, field, integer, model, related, relation } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
+import { cases } from '../../../cases.ts'
 import { Client, fields, parsed } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 
@@ -217,7 +218,7 @@ describe('serial transactions and concurrent single writes equal some sequential
               const found = JSON.stringify(sorted(await serialRun.state(first)))
               assert.ok(hasOrder(before, all, results, found), `${JSON.stringify(results)} ${found}`)
             }),
-            { numRuns: 25 },
+            cases(25, 10),
           )
         } finally {
           for (const node of nodes) await node.close()

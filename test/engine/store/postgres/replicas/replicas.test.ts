@@ -7,6 +7,7 @@ import type { ItemShape, ListShape } from '../../../../../src/engine/plan/plan.t
 import type { ReplicaSettings } from '../../../../../src/engine/store/postgres/connections/settings.ts'
 import { openPostgres } from '../../../../../src/engine/store/postgres/postgres.ts'
 import type { Store } from '../../../../../src/engine/store/store.ts'
+import { cases } from '../../../../cases.ts'
 import { query } from '../../../../setups/databases/postgres.ts'
 import { openProxy } from '../../../../setups/databases/proxy.ts'
 import {
@@ -259,7 +260,7 @@ test('reads return the same from the cache, the standby and the primary, however
         answers += await compare(fixture, actions)
       }),
     ),
-    { numRuns: 5 },
+    cases(5, 5),
   )
   assert.ok(answers > 0, 'the standby answered some reads')
 })

@@ -35,6 +35,7 @@ import { checkModel } from '../../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../../src/model/fields/type.ts'
 import type { Collection, Model } from '../../../../../src/model/model.ts'
 import type { Rule } from '../../../../../src/model/rule/rule.ts'
+import { cases } from '../../../../cases.ts'
 import declaredBlog from '../../../../models/blog.ts'
 import declaredRich from '../../../../models/rich.ts'
 import {
@@ -171,7 +172,7 @@ test('SQL on behalf of a caller sees exactly the rows that random rules let the 
       () => requestTimeMs,
     )
   })
-  await fc.assert(property, { numRuns: 5, endOnFailure: true })
+  await fc.assert(property, { ...cases(5, 5), endOnFailure: true })
 })
 
 test('an unguarded plan reads and counts only the rows that random rules let its caller read', async () => {
@@ -193,7 +194,7 @@ test('an unguarded plan reads and counts only the rows that random rules let its
       () => requestTimeMs,
     )
   })
-  await fc.assert(property, { numRuns: 5, endOnFailure: true })
+  await fc.assert(property, { ...cases(5, 5), endOnFailure: true })
 })
 
 test('a rule on related rows works even if a collection is named like an alias', async () => {
@@ -272,7 +273,7 @@ test('an unguarded plan changes only what random rules let its caller change', a
       () => requestTimeMs,
     )
   })
-  await fc.assert(property, { numRuns: 4, endOnFailure: true })
+  await fc.assert(property, { ...cases(4, 4), endOnFailure: true })
   assert.ok(done > 5 && refused > 5, `${done} done, ${refused} refused`)
 })
 

@@ -1,0 +1,19 @@
+/**
+ * How many cases of a long test run. `npm run test:whole` (`PORTICO_MATRIX=whole`) runs all of them, and other random ones
+ * each time; other runs take a short count, chosen by a seed (`PORTICO_SEED`), so that they fail only for what a change did.
+ */
+export const isWhole = process.env.PORTICO_MATRIX === 'whole'
+
+const { PORTICO_SEED: givenSeed } = process.env
+export const seed = Number(givenSeed ?? 28)
+
+/** How many cases to run, of all. */
+export function caseCount(all: number, short = Math.ceil(all / 4)): number {
+  return isWhole ? all : short
+}
+
+/** The parameters of a property: how many cases fast-check runs, and with which seed. */
+export function cases(all: number, short?: number): { readonly numRuns: number; readonly seed?: number } {
+  const numRuns = caseCount(all, short)
+  return isWhole && givenSeed === undefined ? { numRuns } : { numRuns, seed }
+}
