@@ -1,9 +1,10 @@
 /** PostgreSQL: with Redis, served by three processes; with row security, served by this process as well. */
 
 import { openPostgres } from '../../src/engine/store/postgres/postgres.ts'
+import { checkModel } from '../../src/model/check/check.ts'
 import type { GivenSettings } from '../../src/server/config/config.ts'
-import { newOrdinaryDatabase } from './databases/ordinary.ts'
-import { newDatabase, query } from './databases/postgres.ts'
+import { type PlannedDatabase, plannedDatabase, plannedOrdinaryDatabase } from './databases/copied.ts'
+import { query } from './databases/postgres.ts'
 import { RedisServer } from './databases/redis.ts'
 import { serveInProcess, serveNodes } from './serve.ts'
 import type { Deployment, Setup } from './setup.ts'
@@ -22,15 +23,8 @@ export async function dump(url: string): Promise<string> {
     .join('\n')
 }
 
-interface PostgresDatabase {
-  readonly url: string
-  /** The connection of a role that sees every row. */
-  readonly admin: string
-  drop(): Promise<void>
-}
-
 function openDeployment(
-  { url, admin, drop }: PostgresDatabase,
+  { url, admin, create, drop }: PlannedDatabase,
   serve: typeof serveInProcess,
   ownSettings: GivenSettings,
 ): Deployment {
@@ -49,14 +43,25 @@ function openDeployment(
       PORTICO_SECRET_KEY: secretKey,
       ...(rowSecurity && { PORTICO_ROW_SECURITY: 'on' }),
     },
-    openStore: model => openPostgres(model, { url, connections: connectionsPerNode, rowSecurity }),
-    dump: () => dump(admin),
-    serve: (declaration, overrides) => serve(declaration, { ...settings, ...overrides }),
+    create: () => create(),
+    async openStore(model) {
+      await create(model)
+      return openPostgres(model, { url, connections: connectionsPerNode, rowSecurity })
+    },
+    async dump() {
+      await create()
+      return dump(admin)
+    },
+    async serve(declaration, overrides) {
+      const all = { ...settings, ...overrides }
+      await create(all.autoMigrate === true ? checkModel(declaration) : undefined)
+      return serve(declaration, all)
+    },
     close: drop,
   }
 }
 
-async function openNodes(database: PostgresDatabase, ownSettings: GivenSettings = {}): Promise<Deployment> {
+async function openNodes(database: PlannedDatabase, ownSettings: GivenSettings = {}): Promise<Deployment> {
   const redis = await RedisServer.start()
   const deployment = openDeployment(database, serveNodes, { redis: { url: redis.url }, ...ownSettings })
   return {
@@ -71,27 +76,25 @@ async function openNodes(database: PostgresDatabase, ownSettings: GivenSettings 
 export const postgres: Setup = {
   name: 'PostgreSQL',
   async open() {
-    const { url, drop } = await newDatabase()
-    return openDeployment({ url, admin: url, drop }, serveInProcess, {})
+    return openDeployment(await plannedDatabase(), serveInProcess, {})
   },
 }
 
 export const postgresNodes: Setup = {
   name: 'PostgreSQL and Redis, three nodes',
   async open() {
-    const { url, drop } = await newDatabase()
-    return openNodes({ url, admin: url, drop })
+    return openNodes(await plannedDatabase())
   },
 }
 
 /** The same with row security. */
 export const rowSecurityNodes: Setup = {
   name: 'PostgreSQL with row security and Redis, three nodes',
-  open: async () => openNodes(await newOrdinaryDatabase(), { rowSecurity: true }),
+  open: async () => openNodes(await plannedOrdinaryDatabase(), { rowSecurity: true }),
 }
 
 /** For tests of rows alone one node is enough, and starts sooner. */
 export const postgresRowSecurity: Setup = {
   name: 'PostgreSQL with row security',
-  open: async () => openDeployment(await newOrdinaryDatabase(), serveInProcess, { rowSecurity: true }),
+  open: async () => openDeployment(await plannedOrdinaryDatabase(), serveInProcess, { rowSecurity: true }),
 }

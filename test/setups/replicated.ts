@@ -22,6 +22,7 @@ export const replicatedNodes: Setup = {
       database: url,
       settings,
       environment: { DATABASE_URL: url, PORTICO_SECRET_KEY: secretKey },
+      create: async () => undefined,
       openStore: model => openPostgres(model, { url, connections: connectionsPerNode }),
       dump: () => dump(url),
       serve: (declaration, overrides) => serveNodes(declaration, { ...settings, ...overrides }),

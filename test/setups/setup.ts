@@ -18,6 +18,8 @@ export interface Deployment {
   readonly settings: GivenSettings
   /** The environment with which a command uses it. */
   readonly environment: Readonly<Record<string, string>>
+  /** Creates the empty database, for services that a test starts itself. `openStore` and `serve` create it as well. */
+  create(): Promise<void>
   /** Opens the database as another process would. */
   openStore(model: Model): Promise<Store>
   /** All stored data, as bytes of files or as rows. */

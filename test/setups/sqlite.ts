@@ -14,6 +14,7 @@ function openDeployment(serve: typeof serveInProcess): Deployment {
     database,
     settings,
     environment: { DATABASE_URL: database },
+    create: async () => undefined,
     openStore: async model => openSqlite(model, { file: database, autoMigrate: true }),
     dump: async () =>
       [database, `${database}-wal`]

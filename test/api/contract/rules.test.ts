@@ -96,6 +96,7 @@ for (const setup of setups) {
       assert.ok(note)
       const ids = { id: note.id, author_id: ann.id }
       const tags = await Promise.all(urls.map(url => call(`${url}/api/v1/notes`, { key: ben.key })))
+      const isEarlyTag = Date.now() < moment
       const early = await eventsOf(first, ben, after)
       // A slow machine may take longer than `aheadMs` to get here.
       if (Date.now() < moment) assert.deepEqual(early, [])
@@ -110,7 +111,7 @@ for (const setup of setups) {
       for (const [index, url] of urls.entries()) {
         const tag = tags[index]?.headers.get('etag') ?? ''
         const second = await call(`${url}/api/v1/notes`, { key: ben.key, headers: { 'If-None-Match': tag } })
-        assert.equal(second.status, 200)
+        assert.equal(second.status, isEarlyTag ? 200 : 304)
       }
       // The passing of time is not an event, and what was hidden at its commit is never told.
       assert.deepEqual(await eventsOf(first, ben, after), [])

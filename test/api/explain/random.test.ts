@@ -9,6 +9,7 @@ import { type Organization, organizationOf } from '../../system/matrix/tracker.t
 import { type Document, Generator, operationsOf, seeded } from '../conformance/generate.ts'
 import { databaseKinds, sqlite } from '../contract/rest/databases.ts'
 import { openDump } from './dump.ts'
+import { caseCount, seed } from '../../cases.ts'
 
 type Service = TestService<typeof tracker>
 
@@ -145,10 +146,8 @@ function changedLines(before: readonly string[], after: readonly string[]): read
   return lines.filter(line => !/^(?:public\.)?(?:_records \(?"?KeyUse\b|_touched \(\d+,"",)/.test(line))
 }
 
-const seed = Number(process.env.SEED ?? 20_260_701)
-
 for (const kind of databaseKinds) {
-  const requests = kind === sqlite ? 300 : 150
+  const requests = kind === sqlite ? caseCount(300, 120) : caseCount(150, 60)
   test(`${requests} random requests are explained as they are answered, and explanations store nothing (${kind.name}, seed ${seed})`, async t => {
     const database = await kind.create(checkModel(tracker))
     const service = await testService(tracker, { settings: { database: database.url, rateLimit: 100_000 } })

@@ -131,7 +131,7 @@ export function client(url: string, credential?: Record<string, unknown>): Clien
   })
 }
 
-export async function until(condition: () => boolean, milliseconds = 5000): Promise<void> {
+export async function until(condition: () => boolean, milliseconds = 60_000): Promise<void> {
   const end = performance.now() + milliseconds
   while (!condition()) {
     if (performance.now() > end) throw new Error(`not fulfilled after ${milliseconds} ms: ${condition}`)

@@ -109,6 +109,7 @@ class Load {
 for (const setup of nodeSetups) {
   test(`${keys} keys, sent ${sends} times each during ${kills} kills, have one effect each, on ${setup.name}`, async context => {
     const deployment = await setup.open()
+    await deployment.create()
     const key = generateKey()
     const cluster = await startCluster({
       settings: { rateLimit: 'off', ...deployment.settings },

@@ -10,8 +10,12 @@ import type { Store } from '../../../src/engine/store/store.ts'
 import type { CascadeOptions } from '../../../src/engine/store/write/removal/cascades.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { chosen } from '../../chosen.ts'
-import { withOrdinaryDatabase } from '../../setups/databases/ordinary.ts'
-import { query, withPostgres } from '../../setups/databases/postgres.ts'
+import {
+  type PlannedDatabase,
+  plannedDatabase,
+  plannedOrdinaryDatabase,
+} from '../../setups/databases/copied.ts'
+import { query } from '../../setups/databases/postgres.ts'
 import { withFile } from './blog.ts'
 
 export interface OpenOptions {
@@ -30,6 +34,8 @@ export interface OpenOptions {
 export interface TestDatabase {
   /** Its file, or its URL. */
   readonly url: string
+  /** Creates it without tables, for stores that a test opens by its URL. `open`, `rows` and `run` create it themselves. */
+  create(): Promise<void>
   open(model: Model, options?: OpenOptions): Promise<Store>
   /** Returns the rows of a query on another connection. */
   rows(text: string): Promise<Record<string, unknown>[]>
@@ -69,6 +75,7 @@ export const sqlite: DatabaseKind = {
     withFile(file =>
       use({
         url: file,
+        create: async () => undefined,
         open: async (model, options) => openSqlite(model, { file, readers, ...options }),
         rows: async text => sqliteRows(file, text),
         run: async text => sqliteExec(file, text),
@@ -76,31 +83,39 @@ export const sqlite: DatabaseKind = {
     ),
 }
 
-export const postgres: DatabaseKind = {
-  name: 'PostgreSQL',
-  within: use =>
-    withPostgres(url =>
-      use({
-        url,
-        open: (model, { readers: _, ...options } = {}) => openPostgres(model, { url, ...options }),
-        rows: text => query(url, text),
-        run: async text => void (await query(url, text)),
-      }),
-    ),
+function postgresKind(
+  name: string,
+  plan: () => Promise<PlannedDatabase>,
+  rowSecurity: boolean,
+): DatabaseKind {
+  return {
+    name,
+    async within(use) {
+      const { url, admin, create, drop } = await plan()
+      const existing = async () => {
+        await create()
+        return admin
+      }
+      try {
+        return await use({
+          url,
+          create: () => create(),
+          async open(model, { readers: _, ...options } = {}) {
+            await create(options.autoMigrate === false ? undefined : model)
+            return openPostgres(model, { url, rowSecurity, ...options })
+          },
+          rows: async text => query(await existing(), text),
+          run: async text => void (await query(await existing(), text)),
+        })
+      } finally {
+        await drop()
+      }
+    },
+  }
 }
 
-export const rowSecurityPostgres: DatabaseKind = {
-  name: 'PostgreSQL with row security',
-  within: use =>
-    withOrdinaryDatabase(({ url, admin }) =>
-      use({
-        url,
-        open: (model, { readers: _, ...options } = {}) =>
-          openPostgres(model, { url, rowSecurity: true, ...options }),
-        rows: text => query(admin, text),
-        run: async text => void (await query(admin, text)),
-      }),
-    ),
-}
+export const postgres = postgresKind('PostgreSQL', plannedDatabase, false)
+
+export const rowSecurityPostgres = postgresKind('PostgreSQL with row security', plannedOrdinaryDatabase, true)
 
 export const databaseKinds: readonly DatabaseKind[] = chosen([sqlite, postgres, rowSecurityPostgres])

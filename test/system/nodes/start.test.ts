@@ -33,6 +33,7 @@ async function keysAt(url: string): Promise<readonly string[]> {
 for (const setup of nodeSetups) {
   test(`three nodes that start at once create one administrator, one API key and one set of signing keys (${setup.name})`, async () => {
     const deployment = await setup.open()
+    await deployment.create()
     try {
       const cluster = await startCluster({ settings: deployment.settings })
       try {

@@ -9,7 +9,7 @@ import { library, program } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
 
 /** The time that a test waits for output: for a busy machine, not an expectation. */
-const timeoutMs = 30_000
+const timeoutMs = 120_000
 
 const model = `import { anyone, collection, model, string, text, users } from '${library}'
 import { longest } from './limits.ts'

@@ -148,6 +148,7 @@ function checkEvents(entries: readonly Entry[], events: readonly Event[]): void 
 for (const setup of nodeSetups) {
   test(`${kills} kills of nodes that run actions leave one effect for each key, on ${setup.name}`, async context => {
     const deployment = await setup.open()
+    await deployment.create()
     let load: Clients | undefined
     const key = generateKey()
     const cluster = await startCluster({

@@ -384,6 +384,7 @@ describe('serial transactions on PostgreSQL', () => {
 
   testOfOthers('fail once they have waited for a lock as long as a write may', () =>
     postgres.within(async database => {
+      await database.create()
       const store = await openPostgres(blog, { url: database.url, timeoutMs: 600 })
       try {
         const client = new Client(store)

@@ -39,13 +39,11 @@ import { cases } from '../../../../cases.ts'
 import declaredBlog from '../../../../models/blog.ts'
 import declaredRich from '../../../../models/rich.ts'
 import {
-  dropUser,
-  newUser,
   type OrdinaryDatabase,
   rowSecurityDatabase,
-  urlFor,
   withOrdinaryDatabase,
 } from '../../../../setups/databases/ordinary.ts'
+import { dropUser, newUser, urlFor } from '../../../../setups/databases/owner.ts'
 import { query } from '../../../../setups/databases/postgres.ts'
 import { type Data, type OpenSeededStore, seededStores } from '../../../../setups/databases/seeded-store.ts'
 import { choices, datas, principals, writePlans } from '../../../plan/random.ts'
