@@ -17,3 +17,21 @@ export function cases(all: number, short?: number): { readonly numRuns: number; 
   const numRuns = caseCount(all, short)
   return isWhole && givenSeed === undefined ? { numRuns } : { numRuns, seed }
 }
+
+/** Random numbers from 0 to 1, reproducible from the seed (mulberry32). */
+export function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}
+
+const random = seeded(seed)
+
+/** A third of the cases, chosen anew at each call. */
+export function sampled<T>(all: Iterable<T>): readonly T[] {
+  return isWhole ? [...all] : [...all].filter(() => random() < 1 / 3)
+}

@@ -2,17 +2,6 @@
 import type { JsonSchema, JsonValue } from '../../../src/model/fields/type.ts'
 import type { Request } from '../contract/rest/harness.ts'
 
-/** Random numbers from 0 to 1, reproducible from the seed (mulberry32). */
-export function seeded(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
-  }
-}
-
 // biome-ignore lint/suspicious/noExplicitAny: the document is read as plain JSON.
 export type Document = any
 

@@ -9,13 +9,13 @@ import { anonymous, user } from '../../../src/base/principal.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { caseCount, isWhole, seed as randomSeed } from '../../cases.ts'
+import { caseCount, isWhole, seed as randomSeed, seeded } from '../../cases.ts'
 import blog from '../../models/blog.ts'
 import rich from '../../models/rich.ts'
 import { databaseKinds, openStore, sqlite } from '../contract/rest/databases.ts'
 import { type Harness, type OpenHarness, openHarness, type Request } from '../contract/rest/harness.ts'
 import { openHttpHarness } from '../contract/rest/http-harness.ts'
-import { type Document, Generator, type Operation, operationsOf, resolve, seeded } from './generate.ts'
+import { type Document, Generator, type Operation, operationsOf, resolve } from './generate.ts'
 
 interface Transport {
   readonly where: string

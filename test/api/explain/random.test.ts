@@ -4,12 +4,12 @@ import { test } from 'node:test'
 import { openapi } from '../../../src/api/rest/openapi/document.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
+import { caseCount, seed, seeded } from '../../cases.ts'
 import tracker from '../../models/tracker.ts'
 import { type Organization, organizationOf } from '../../system/matrix/tracker.ts'
-import { type Document, Generator, operationsOf, seeded } from '../conformance/generate.ts'
+import { type Document, Generator, operationsOf } from '../conformance/generate.ts'
 import { databaseKinds, sqlite } from '../contract/rest/databases.ts'
 import { openDump } from './dump.ts'
-import { caseCount, seed } from '../../cases.ts'
 
 type Service = TestService<typeof tracker>
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Collection } from '../../../src/model/model.ts'
-import { isWhole } from '../../cases.ts'
+import { isWhole, sampled } from '../../cases.ts'
 import type { Data } from '../../engine/plan/reference.ts'
 import type { Fixture } from '../../identity/conformance/server.ts'
 import { type Context, defaultSecrets, model, people, type Secrets } from './context.ts'
@@ -184,7 +184,7 @@ async function compareEverything(
     const all: Question[] = [...questions(collection, true)]
     for (const { source, variables } of queries(schema, collection, data))
       all.push({ method: 'POST', path: '/graphql', body: { query: source, variables } })
-    for (const question of all) {
+    for (const question of sampled(all)) {
       const status = await compareResponses(sides, question, who)
       counts.set(status, (counts.get(status) ?? 0) + 1)
     }
@@ -223,7 +223,7 @@ test('no response reveals write-only or internal fields, even to an administrato
     for (const collection of ['contacts', 'tasks', 'projects', 'users'].flatMap(
       name => model.collections.get(name) ?? [],
     )) {
-      for (const question of questions(collection, false)) {
+      for (const question of sampled(questions(collection, false))) {
         const [first, second] = sides
         const [a, b] = [
           await send(first, question, admin(first.fixture)),

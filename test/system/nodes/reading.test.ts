@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import { randomInt } from 'node:crypto'
 import { suite, test } from 'node:test'
-import { isWhole } from '../../cases.ts'
+import { caseCount } from '../../cases.ts'
 import { chosen } from '../../chosen.ts'
 import { type Fixture, sharedFixtures, withFixture } from '../../identity/conformance/server.ts'
 import blog from '../../models/blog.ts'
@@ -12,7 +12,7 @@ import { rowSecurityNodes } from '../../setups/postgres.ts'
 import { replicatedNodes } from '../../setups/replicated.ts'
 import { nodeSetups } from '../../setups/setups.ts'
 
-const rounds = isWhole ? 60 : 30
+const rounds = caseCount(60, 12)
 const writerCount = 4
 
 interface Post {
