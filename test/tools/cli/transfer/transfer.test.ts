@@ -286,23 +286,23 @@ export default model({
   scenario('a killed import resumes where it stopped, from a file and from standard input', async project => {
     const { portico, porticoWithInput: piped, write } = project
     const lines = Array.from(
-      { length: 20_000 },
+      { length: 8000 },
       (_, index) => `{"name":"thing ${index}","note":"${'x'.repeat(100)}"}\n`,
     )
     write('many.ndjson', lines.join(''))
     for (const file of ['many.ndjson', '-']) {
-      const before = file === '-' ? 20_000 : 0
+      const before = file === '-' ? 8000 : 0
       const input = file === '-' ? lines.map(line => line.replace('thing', 'piped')) : []
       await killImport(project, file, input, before)
-      assert.ok((await countOf(project)) < before + 20_000)
+      assert.ok((await countOf(project)) < before + 8000)
       const words = ['import', 'things', file, '--format', 'ndjson']
       const { code, out, err } = file === '-' ? await piped(input, ...words) : await portico(...words)
-      assert.deepEqual([code, out], [0, '20,000 rows of things imported.\n'], err)
+      assert.deepEqual([code, out], [0, '8,000 rows of things imported.\n'], err)
       assert.match(err, /^Resuming after [\d,]+ rows that are already stored/)
-      assert.equal(await countOf(project), before + 20_000)
+      assert.equal(await countOf(project), before + 8000)
     }
     const [events] = await project.rows('SELECT count(*) AS "n" FROM "_events"')
-    assert.equal(Number(events?.n), 40_000)
+    assert.equal(Number(events?.n), 16_000)
   })
 
   scenario('imports run while a service runs, which notifies its subscribers', async project => {
@@ -361,13 +361,13 @@ test('a file much larger than the heap is imported and exported', () =>
     const small = { ...project, environment }
     const note = 'x'.repeat(90_000)
     function* rows() {
-      for (let index = 0; index < 2000; index += 1) yield `{"name":"thing ${index}","note":"${note}"}\n`
+      for (let index = 0; index < 1200; index += 1) yield `{"name":"thing ${index}","note":"${note}"}\n`
     }
     const child = await small.porticoWithInput(rows(), 'import', 'things', '--format', 'ndjson')
-    assert.equal(child.out, '2,000 rows of things imported.\n', child.err)
+    assert.equal(child.out, '1,200 rows of things imported.\n', child.err)
     const exported = await small.portico('export', 'things', 'all.csv')
-    assert.equal(exported.err, 'Exported 2,000 rows of things.\n')
-    assert.ok(statSync(join(project.folder, 'all.csv')).size > 150_000_000)
+    assert.equal(exported.err, 'Exported 1,200 rows of things.\n')
+    assert.ok(statSync(join(project.folder, 'all.csv')).size > 100_000_000)
   }))
 
 test('invalid arguments are reported in one sentence', () =>
