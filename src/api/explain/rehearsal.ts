@@ -11,6 +11,7 @@ import type { Plan } from '../../engine/plan/plan.ts'
 import { type Run, writeStep } from '../../engine/plan/run.ts'
 import type {
   AsyncStep,
+  IndependentWrites,
   InnerStep,
   PlanAs,
   Program,
@@ -135,7 +136,7 @@ class RequestRehearsal implements Rehearsal {
           failedIndex = index
         })
       } catch (error) {
-        const failedStep = 'writes' in current ? (current.writes[failedIndex] ?? current) : current
+        const failedStep = isIndependentWrites(current) ? (current.writes[failedIndex] ?? current) : current
         this.#recordStep(failedStep, program.principal, { error })
         steps.throw(error)
         throw error
@@ -147,8 +148,8 @@ class RequestRehearsal implements Rehearsal {
   }
 
   #rehearsed(current: ProgramStep, principal: Principal, onFailure: (index: number) => void): ProgramStep {
-    if ('place' in current) return this.#asyncStep(current, principal)
-    if (!('writes' in current)) return current
+    if ('kind' in current && current.kind === 'asyncStep') return this.#asyncStep(current, principal)
+    if (!isIndependentWrites(current)) return current
     const onEitherFailure = (index: number) => {
       onFailure(index)
       current.onFailure(index)
@@ -163,9 +164,9 @@ class RequestRehearsal implements Rehearsal {
   ): AsyncStep<ProgramPlan | PlanAs> {
     this.operations.push(asyncStep.place)
     const discard = (step: Step): boolean => {
-      if ('emit' in step) this.discarded.events.push(step.emit)
-      else if ('kind' in step) this.discarded.jobs++
-      else return false
+      if (!('kind' in step) || step.kind === 'planAs') return false
+      if (step.kind === 'emission') this.discarded.events.push(step.emit)
+      else this.discarded.jobs++
       return true
     }
     const rehearsed = (step: Step, run: (step: Step) => Awaitable<StepAnswer>): Awaitable<StepAnswer> => {
@@ -194,13 +195,12 @@ class RequestRehearsal implements Rehearsal {
   }
 
   #recordStep(step: ProgramStep, programPrincipal: Principal, outcome: StepOutcome): void {
-    if ('writes' in step) {
+    if (isIndependentWrites(step)) {
       for (const part of step.writes) this.#recordStep(part, programPrincipal, outcome)
       return
     }
-    const [plan, principal] =
-      'as' in step ? [step.plan, step.as] : 'shape' in step ? [step, programPrincipal] : []
-    if (plan !== undefined && principal !== undefined) this.#record(plan, principal, outcome)
+    if (!('kind' in step)) this.#record(step, programPrincipal, outcome)
+    else if (step.kind === 'planAs') this.#record(step.plan, step.as, outcome)
   }
 
   #record(plan: Plan, principal: Principal, { error, answer, isFromCode = false }: StepOutcome): void {
@@ -228,4 +228,8 @@ const maxAttempts = 1000
 
 export function createRehearsal(run: Run): Rehearsal {
   return new RequestRehearsal(run)
+}
+
+function isIndependentWrites(step: ProgramStep): step is IndependentWrites<ProgramPlan | PlanAs> {
+  return 'kind' in step && step.kind === 'independentWrites'
 }

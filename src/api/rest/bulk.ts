@@ -138,7 +138,7 @@ async function createAll(
       index = failedIndex
     }
     // The answers to writes are `WriteAnswer`s.
-    const answers = (yield { writes: plans, onFailure }) as readonly WriteAnswer[]
+    const answers = (yield { kind: 'independentWrites', writes: plans, onFailure }) as readonly WriteAnswer[]
     const bodies = answers.map((answer, i) => String(writes[i]?.reply(answer).body))
     return replayable(writes, answers, bodies, headers())
   }

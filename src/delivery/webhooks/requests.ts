@@ -4,7 +4,7 @@ import { system } from '../../base/principal.ts'
 import type { NewRecord, Records } from '../../base/records.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, readItemStep } from '../../engine/plan/system-plans.ts'
-import type { ProgramSteps } from '../../engine/plan/transaction.ts'
+import { type ProgramSteps, planAs } from '../../engine/plan/transaction.ts'
 import type { Delivery } from './delivery.ts'
 import { newMessageId } from './enqueuer.ts'
 import { changeDelivery, newDelivery, readPendingDelivery } from './plans.ts'
@@ -36,7 +36,7 @@ export function* testSteps(webhookId: number): ProgramSteps<number> {
     message_id: newMessageId(),
     due_at: new Date(now).toISOString(),
   })
-  const answer = yield { as: system, plan }
+  const answer = yield planAs(system, plan)
   if (typeof answer !== 'object' || !('id' in answer)) throw new TypeError('a create answers with an id')
   yield { kind: 'put', record: requestRecord(answer.id, now) }
   return answer.id
@@ -59,7 +59,7 @@ export function* redeliverySteps(webhookId: number, deliveryId: number): Program
   if (row?.webhook_id !== webhookId) throw new ApiError('NOT_FOUND')
   const retry = { status: 'pending', due_at: new Date(now).toISOString(), completed_at: null } as const
   const plan = changeDelivery(deliveryId, row.status === 'pending' ? retry : { ...retry, attempt: 0 })
-  yield { as: system, plan }
+  yield planAs(system, plan)
   yield { kind: 'put', record: requestRecord(deliveryId, now) }
 }
 

@@ -16,7 +16,7 @@ import type {
   UpdateShape,
 } from './plan.ts'
 import type { Run } from './run.ts'
-import type { ProgramSteps } from './transaction.ts'
+import { type ProgramSteps, planAs } from './transaction.ts'
 
 /** A field's name, or something else to select. */
 type Selection = readonly (string | Selected)[]
@@ -153,6 +153,6 @@ export function readItem<R>(
 
 /** `readItem` as a step of a transaction. */
 export function* readItemStep<R>(shape: ItemShape, id: number): ProgramSteps<R | undefined> {
-  const { text } = (yield { as: system, plan: { shape, args: [id] } }) as ReadAnswer
+  const { text } = (yield planAs(system, { shape, args: [id] })) as ReadAnswer
   return text === null ? undefined : JSON.parse(text)
 }

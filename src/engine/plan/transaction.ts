@@ -23,6 +23,7 @@ export type RecordChange =
  * are in this order nevertheless. The answer: their answers, in order.
  */
 export interface IndependentWrites<P> {
+  readonly kind: 'independentWrites'
   readonly writes: readonly P[]
   /** Called with the index of the failed write, before its error is thrown. */
   readonly onFailure: (index: number) => void
@@ -36,6 +37,7 @@ export type RunStep<P> = (step: P) => Awaitable<StepAnswer>
  * turn of the event loop.
  */
 export interface AsyncStep<P> {
+  readonly kind: 'asyncStep'
   /** Its place in the model, e.g. `actions.archive`: for messages, and to predict the tables that it will use. */
   readonly place: string
   /** Called once per attempt of the transaction. */
@@ -49,6 +51,7 @@ export interface AsyncStep<P> {
 
 /** An event of a declared type, besides those of changes. Its answer is `true`. */
 export interface Emission {
+  readonly kind: 'emission'
   readonly emit: string
   readonly collection: string
   readonly itemId: number
@@ -58,7 +61,7 @@ export interface Emission {
   readonly by: Principal
 }
 
-/** `P`: a plan, or a guarded one. */
+/** `P`: a plan, or a guarded one. Steps of every other sort have a `kind`. */
 export type StepOf<P> = P | RecordChange | IndependentWrites<P> | AsyncStep<P> | Emission
 
 /** A step of an `AsyncStep`. */
@@ -108,8 +111,14 @@ export type ProgramPlan = Plan<ReadShape> | Plan<CompositeShape> | Plan<WriteSha
 
 /** A plan of a principal other than the program's. */
 export interface PlanAs {
+  readonly kind: 'planAs'
   readonly as: Principal
   readonly plan: ProgramPlan
+}
+
+/** The step that carries out a plan as another principal. */
+export function planAs(as: Principal, plan: ProgramPlan): PlanAs {
+  return { kind: 'planAs', as, plan }
 }
 
 /** What a program of a transport yields. */

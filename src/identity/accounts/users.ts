@@ -13,7 +13,7 @@ import {
   updateShape,
   where,
 } from '../../engine/plan/system-plans.ts'
-import type { ProgramSteps } from '../../engine/plan/transaction.ts'
+import { type ProgramSteps, planAs } from '../../engine/plan/transaction.ts'
 import { canonicalEmail } from '../../model/fields/email.ts'
 
 export interface UserRow {
@@ -106,7 +106,7 @@ export function* passwordHashSteps(
 ): ProgramSteps<boolean> {
   const user = yield* readItemStep<UserRow>(byId, id)
   if (user === undefined || !isExpected(user)) return false
-  yield { as: system, plan: { shape: updateHash, args: [id, passwordHash] } }
+  yield planAs(system, { shape: updateHash, args: [id, passwordHash] })
   if (furtherSteps) yield* furtherSteps()
   return true
 }

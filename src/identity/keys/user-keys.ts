@@ -5,7 +5,7 @@ import type { ReadAnswer } from '../../engine/plan/answer.ts'
 import type { DeleteShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { deleteShape, listShape, readAllStored, where } from '../../engine/plan/system-plans.ts'
-import type { ProgramSteps } from '../../engine/plan/transaction.ts'
+import { type ProgramSteps, planAs } from '../../engine/plan/transaction.ts'
 
 const keysOfUser = listShape('api_keys', ['id'], where('user_id'))
 const removal = deleteShape('api_keys')
@@ -27,12 +27,9 @@ export async function keysOf(run: Run, userId: number): Promise<readonly number[
 /** Deletes all keys of a user, as steps of a serial transaction that deletes from `api_keys`. */
 export function* removeKeysSteps(userId: number): ProgramSteps<void> {
   for (;;) {
-    const { text } = (yield {
-      as: system,
-      plan: { shape: keysOfUser, args: [0, pageSize, userId] },
-    }) as ReadAnswer
+    const { text } = (yield planAs(system, { shape: keysOfUser, args: [0, pageSize, userId] })) as ReadAnswer
     const keys: readonly { readonly id: number }[] = JSON.parse(text ?? '[]')
-    for (const { id } of keys) yield { as: system, plan: { shape: removal, args: [id] } }
+    for (const { id } of keys) yield planAs(system, { shape: removal, args: [id] })
     if (keys.length < pageSize) return
   }
 }

@@ -6,7 +6,7 @@ import { type Principal, system } from '../../base/principal.ts'
 import { requireRecentSignIn } from '../../engine/plan/recent-sign-in.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, readItem, readItemStep, updateShape } from '../../engine/plan/system-plans.ts'
-import type { ProgramSteps } from '../../engine/plan/transaction.ts'
+import { type ProgramSteps, planAs } from '../../engine/plan/transaction.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { WebhookGrants } from './grants.ts'
 import type { WebhookSecrets } from './secrets.ts'
@@ -36,7 +36,7 @@ export function rotateSecret(
       if (stored?.secret_version !== replaces) {
         throw new ApiError('CONFLICT', 'The secret was replaced concurrently. Try again.')
       }
-      yield { as: system, plan: { shape: setVersion, args: [id, replaces + 1] } }
+      yield planAs(system, { shape: setVersion, args: [id, replaces + 1] })
       yield { kind: 'put', record }
       return secret
     }
@@ -66,8 +66,8 @@ export async function enableWebhook(
     requireLasting(principal)
   }
   return function* steps() {
-    if (!isLive) yield { as: system, plan: { shape: setGrant, args: [id, principal.grant] } }
-    yield { as: system, plan: { shape: enable, args: [id, ...enabledValues] } }
+    if (!isLive) yield planAs(system, { shape: setGrant, args: [id, principal.grant] })
+    yield planAs(system, { shape: enable, args: [id, ...enabledValues] })
   }
 }
 

@@ -233,16 +233,16 @@ function guardProgram<T>(
   { principal, steps, ...options }: Program<T>,
 ): GuardedProgram<T> {
   const guardPlan = (plan: ProgramPlan | PlanAs) =>
-    'shape' in plan ? guard(plan, principal) : guard(plan.plan, plan.as)
+    'kind' in plan ? guard(plan.plan, plan.as) : guard(plan, principal)
   const guardStep = (step: InnerStep<ProgramPlan | PlanAs>) => {
-    if ('emit' in step) return step
-    return 'kind' in step ? encrypt(step) : guardPlan(step)
+    if (!('kind' in step) || step.kind === 'planAs') return guardPlan(step)
+    return step.kind === 'emission' ? step : encrypt(step)
   }
   const guardProgramStep = (step: ProgramStep) => {
-    if ('shape' in step || 'as' in step) return guardPlan(step)
-    if ('emit' in step) return step
-    if ('place' in step) return guardAsyncStep(step, guardStep)
-    return 'writes' in step ? { ...step, writes: guardAll(step, guardPlan) } : encrypt(step)
+    if (!('kind' in step)) return guardStep(step)
+    if (step.kind === 'asyncStep') return guardAsyncStep(step, guardStep)
+    if (step.kind === 'independentWrites') return { ...step, writes: guardAll(step, guardPlan) }
+    return guardStep(step)
   }
   return {
     ...options,

@@ -11,7 +11,7 @@ import { checkedInput, inputShape, outputShape } from '../../../engine/logic/ope
 import { operationSteps } from '../../../engine/logic/operations/operation.ts'
 import type { CompositeAnswer, WriteAnswer } from '../../../engine/plan/answer.ts'
 import { AnswerBound } from '../../../engine/plan/answer-bound.ts'
-import type { AsyncSteps, ProgramSteps } from '../../../engine/plan/transaction.ts'
+import { type AsyncSteps, type ProgramSteps, planAs } from '../../../engine/plan/transaction.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Variables } from '../plan/input.ts'
 import type { LogicStep } from '../plan/variant.ts'
@@ -76,7 +76,7 @@ function* readItems(
   args: readonly JsonValue[],
   reader: Principal,
 ): ProgramSteps<JsonObject> {
-  const { text } = (yield { as: reader, plan: { shape, args } }) as CompositeAnswer
+  const { text } = (yield planAs(reader, { shape, args })) as CompositeAnswer
   return JSON.parse(text)
 }
 

@@ -11,7 +11,7 @@ import type { ReadAnswer } from '../../../engine/plan/answer.ts'
 import { type ItemShape, includedLimit } from '../../../engine/plan/plan.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import { itemShape } from '../../../engine/plan/system-plans.ts'
-import type { ProgramSteps } from '../../../engine/plan/transaction.ts'
+import { type ProgramSteps, planAs } from '../../../engine/plan/transaction.ts'
 import type { Collection, Model, Operation } from '../../../model/model.ts'
 import type { CollectionView, ItemTemplate } from '../query/collection-view.ts'
 import { parseItem } from '../query/item.ts'
@@ -289,7 +289,7 @@ function* answerSteps(
   }
   const args = template.includes ? [result.id, includedLimit] : [result.id]
   const shape = operation === undefined ? template.shape : outputShape(template)
-  const { text } = (yield { as: principal, plan: { shape, args } }) as ReadAnswer
+  const { text } = (yield planAs(principal, { shape, args })) as ReadAnswer
   return itemReply(result, text, withRevealed(text ?? idBody(result.id), revealed), template)
 }
 

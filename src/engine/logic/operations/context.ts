@@ -9,7 +9,13 @@ import type { ReadAnswer } from '../../plan/answer.ts'
 import { namesFor } from '../../plan/guard/guard.ts'
 import type { ItemShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { InnerStep, PlanAs, ProgramPlan, RunStep } from '../../plan/transaction.ts'
+import {
+  type InnerStep,
+  type PlanAs,
+  type ProgramPlan,
+  planAs,
+  type RunStep,
+} from '../../plan/transaction.ts'
 import { errorForCaller } from '../data/call-error.ts'
 import { createData, type DataParts } from '../data/create-data.ts'
 import type { ActionData } from '../data/data.ts'
@@ -79,7 +85,7 @@ export class OperationContext {
     const parts: DataParts = {
       model,
       hooks,
-      execute: (plan, principal) => run({ as: principal, plan }),
+      execute: (plan, principal) => run(planAs(principal, plan)),
       track: this.#calls.track,
     }
     const asCaller = createData(parts, withoutScopes(this.#call.principal))
@@ -101,7 +107,7 @@ export class OperationContext {
   /** Refuses writes of a query. */
   #runAllowed(step: OperationStep, run: RunStep<OperationStep>) {
     const { operation } = this.#call
-    if (!isAction(operation) && 'as' in step && isWrite(step.plan)) {
+    if (!isAction(operation) && 'kind' in step && step.kind === 'planAs' && isWrite(step.plan)) {
       throw new Error('A query only reads: declare an action to write.')
     }
     return run(step)
@@ -134,7 +140,7 @@ export class OperationContext {
     if (text === null)
       throw new ApiError('NOT_FOUND', `The event ${type} is about an item that does not exist.`)
     await run({
-      ...{ emit: type, collection: event.collection, itemId: Number(id), row: text },
+      ...{ kind: 'emission', emit: type, collection: event.collection, itemId: Number(id), row: text },
       ...{ values: eventValues, by: principal },
     })
   }
@@ -144,7 +150,7 @@ export class OperationContext {
     const { model } = this.#parts
     const select = selected([...namesFor(model, collection, service.access).fields.keys()])
     const shape = interned<ItemShape>({ kind: 'item', collection: collection.name, id: 0, select })
-    return { as: service, plan: { shape, args: [id] } }
+    return planAs(service, { shape, args: [id] })
   }
 }
 

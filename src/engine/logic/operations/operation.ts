@@ -9,7 +9,7 @@ import { AnswerBound } from '../../plan/answer-bound.ts'
 import { namesFor } from '../../plan/guard/guard.ts'
 import type { ItemShape } from '../../plan/plan.ts'
 import { selected } from '../../plan/system-plans.ts'
-import type { ProgramSteps } from '../../plan/transaction.ts'
+import { type ProgramSteps, planAs } from '../../plan/transaction.ts'
 import { interned } from '../data/plans.ts'
 import { collectionOfOperation, operationRefusal, staticAccess, withScopesDecided } from './access.ts'
 import { type OperationCall, type OperationParts, type OperationResult, qualifiedName } from './call.ts'
@@ -26,6 +26,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   let returned: unknown
   const place = qualifiedName(operation)
   yield {
+    kind: 'asyncStep',
     place,
     limitMs: parts.limits.timeMs,
     maxSteps: parts.limits.operations,
@@ -49,7 +50,7 @@ export function* readItemText(
   principal: Principal,
 ): ProgramSteps<string | null> {
   const shape = itemShape(model, collection, principal)
-  const { text } = (yield { as: principal, plan: { shape, args: [id] } }) as ReadAnswer
+  const { text } = (yield planAs(principal, { shape, args: [id] })) as ReadAnswer
   return text
 }
 
@@ -86,7 +87,7 @@ function* requireRule(
     select: selected(['id']),
     rule: withScopesDecided(operation.access, principal.access),
   })
-  const { text } = (yield { as: withoutScopes(principal), plan: { shape, args: [id] } }) as ReadAnswer
+  const { text } = (yield planAs(withoutScopes(principal), { shape, args: [id] })) as ReadAnswer
   if (text === null) throw operationRefusal(operation, principal.access)
 }
 

@@ -97,15 +97,15 @@ export type GuardedPlanStep = Exclude<
 >
 
 export function isRecordChange(step: GuardedStep): step is RecordChange {
-  return 'kind' in step
+  return 'kind' in step && !isAsyncStep(step) && !isEmission(step) && !isIndependentWrites(step)
 }
 
 export function isAsyncStep(step: GuardedStep): step is AsyncStep<GuardedPlanStep> {
-  return 'place' in step
+  return 'kind' in step && step.kind === 'asyncStep'
 }
 
 export function isEmission(step: GuardedStep): step is Emission {
-  return 'emit' in step
+  return 'kind' in step && step.kind === 'emission'
 }
 
 /** An emission as the log has it: an update of no field, with values in place of their names. */
@@ -118,11 +118,11 @@ export function changeOf(
 }
 
 export function isPlan(step: GuardedStep): step is GuardedPlanStep {
-  return 'shape' in step
+  return !('kind' in step)
 }
 
 export function isIndependentWrites(step: GuardedStep): step is IndependentWrites<GuardedPlanStep> {
-  return 'writes' in step
+  return 'kind' in step && step.kind === 'independentWrites'
 }
 
 export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {

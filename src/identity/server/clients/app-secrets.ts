@@ -14,7 +14,7 @@ import {
   readItem,
   updateShape,
 } from '../../../engine/plan/system-plans.ts'
-import type { ProgramSteps } from '../../../engine/plan/transaction.ts'
+import { type ProgramSteps, planAs } from '../../../engine/plan/transaction.ts'
 import { newClientSecret, secretHash, secretPrefix } from '../secret.ts'
 import { type AppRow, type AppSecretRow, appById, maxSecrets } from './apps.ts'
 
@@ -108,7 +108,7 @@ export function newSecret(): NewSecret {
 
 /** Stores the first secret of a new app, in the transaction that creates the app. */
 export function* addFirst(appId: number, { computed }: NewSecret): ProgramSteps<void> {
-  yield { as: system, plan: createPlan('oauth_app_secrets', {}, { ...computed, app_id: appId }) }
+  yield planAs(system, createPlan('oauth_app_secrets', {}, { ...computed, app_id: appId }))
 }
 
 export interface AppSecretsParts {

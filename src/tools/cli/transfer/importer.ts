@@ -304,6 +304,7 @@ function independentWrites(
   stepProgress: StepProgress,
 ): IndependentWrites<ProgramPlan> {
   return {
+    kind: 'independentWrites',
     writes: plans,
     onFailure(index) {
       stepProgress.index = index

@@ -24,12 +24,13 @@ function asyncStep(
   maxSteps = 100,
 ): AsyncStep<GuardedPlanStep> {
   return {
+    kind: 'asyncStep',
     place: 'actions.test',
     limitMs: 1000,
     maxSteps,
     turn: work => work(),
     start,
-  } as AsyncStep<GuardedPlanStep>
+  }
 }
 
 /** Runs the function; returns the number of steps that ran, and its error. */

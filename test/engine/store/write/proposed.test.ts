@@ -204,7 +204,7 @@ for (const { name, within } of databaseKinds) {
         }
         await client
           .transaction(function* () {
-            yield { writes, onFailure }
+            yield { kind: 'independentWrites', writes, onFailure }
           })
           .catch(error => assert.equal(error.code, 'FORBIDDEN'))
         return failedIndex

@@ -223,7 +223,11 @@ for (const databaseKind of databaseKinds) {
         const all = (plans: readonly Plan<WriteShape>[]) =>
           client.transaction(function* (): Program<readonly WriteAnswer[]> {
             yield client.change('merge', 'users', annId, { name: 'Anne' })
-            const answers = yield { writes: plans, onFailure: index => (failed = index) }
+            const answers = yield {
+              kind: 'independentWrites',
+              writes: plans,
+              onFailure: index => (failed = index),
+            }
             yield client.change('merge', 'users', annId, { name: 'Ann' })
             return answers as readonly WriteAnswer[]
           })
