@@ -147,7 +147,7 @@ function changedLines(before: readonly string[], after: readonly string[]): read
 }
 
 for (const kind of databaseKinds) {
-  const requests = kind === sqlite ? caseCount(300, 120) : caseCount(150, 60)
+  const requests = kind === sqlite ? caseCount(300, 120) : caseCount(150, 100)
   test(`${requests} random requests are explained as they are answered, and explanations store nothing (${kind.name}, seed ${seed})`, async t => {
     const database = await kind.create(checkModel(tracker))
     const service = await testService(tracker, { settings: { database: database.url, rateLimit: 100_000 } })

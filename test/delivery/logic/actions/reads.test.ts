@@ -62,20 +62,26 @@ for (const kind of databaseKinds) {
           await new Promise(resolve => setImmediate(resolve))
         }
       }
-      const readers = Array.from({ length: 4 }, readUntilOver)
-      for (let round = 0; round < rounds; round++) {
-        const body = { fails: round % 2 }
-        const { status } = await harness.send(
-          { method: 'POST', url: `/api/v1/cells/${id}/flicker`, body },
-          ann,
-        )
-        assert.equal(status, round % 2 === 1 ? 500 : 204)
-        // On a busy machine, all rounds could be over before a reader gets its turn.
-        const before = reads
-        while (reads === before) await new Promise(resolve => setImmediate(resolve))
+      const flicker = async () => {
+        for (let round = 0; round < rounds; round++) {
+          const request = {
+            method: 'POST',
+            url: `/api/v1/cells/${id}/flicker`,
+            body: { fails: round % 2 },
+          }
+          const { status, body } = await harness.send(request, ann)
+          assert.equal(status, round % 2 === 1 ? 500 : 204, String(body))
+          // On a busy machine, all rounds could be over before a reader gets its turn.
+          const before = reads
+          while (reads === before && !isOver) await new Promise(resolve => setImmediate(resolve))
+        }
       }
-      isOver = true
-      await Promise.all(readers)
+      const end = () => {
+        isOver = true
+      }
+      const readers = Array.from({ length: 4 }, () => readUntilOver().finally(end))
+      const ended = await Promise.allSettled([flicker().finally(end), ...readers])
+      for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason
       assert.equal((await get(`/cells/${id}`)).value, rounds / 2)
       assert.ok(values.size > 1, 'the readers saw changes')
       assert.ok(!values.has(-1))
