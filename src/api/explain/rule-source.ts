@@ -1,4 +1,5 @@
 /** Access rules as in a model file, for its authors. */
+import { callerRuleKind } from '../../model/rule/caller-rules.ts'
 import type { Rule, RuleOperand } from '../../model/rule/rule.ts'
 
 function operandSource(operand: RuleOperand): string {
@@ -29,15 +30,6 @@ function joined(rules: readonly Rule[], word: string): string {
 /** E.g. `owner('author_id') or role('admin')`. */
 export function ruleSource(rule: Rule): string {
   switch (rule.kind) {
-    case 'anyone':
-    case 'nobody':
-    case 'signedIn':
-    case 'firstParty':
-      return rule.kind
-    case 'role':
-      return `role(${rule.roles.map(name => `'${name}'`).join(', ')})`
-    case 'scope':
-      return `scope('${rule.scope}')`
     case 'compare':
       if (rule.operand.kind === 'userId' && rule.comparison === 'eq') return `owner('${rule.field}')`
       return `field('${rule.field}').${rule.comparison}(${operandSource(rule.operand)})`
@@ -48,5 +40,7 @@ export function ruleSource(rule: Rule): string {
       return joined(rule.rules, rule.kind)
     case 'not':
       return `not(${ruleSource(rule.rule)})`
+    default:
+      return callerRuleKind(rule).source(rule)
   }
 }

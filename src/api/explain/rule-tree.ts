@@ -3,13 +3,14 @@
  * enforces, so the explanation cannot differ from it.
  */
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import { hasScope, isAnonymous, type Principal } from '../../base/principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { ReadAnswer } from '../../engine/plan/answer.ts'
 import type { Guard } from '../../engine/plan/guard/guard.ts'
 import { maxRelated, type RuleProbes } from '../../engine/plan/guard/probe.ts'
 import type { GuardedRead } from '../../engine/plan/guarded.ts'
 import { itemShape } from '../../engine/plan/system-plans.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { type CallerRule, callerRuleKind } from '../../model/rule/caller-rules.ts'
 import { followPath, pathsOf } from '../../model/rule/paths.ts'
 import { anyoneRule, type Rule } from '../../model/rule/rule.ts'
 import type { RulePart } from './explanation.ts'
@@ -54,10 +55,8 @@ export function* ruleTree(parts: TreeParts, rule: Rule, place: ItemPlace | undef
       return place ? { ...part, because: yield* comparison(parts, rule, place) } : part
     case 'related':
       return place ? { ...part, ...(yield* relatedItems(parts, rule, place)) } : part
-    case 'role':
-      return { ...part, because: yield* roleWords(parts) }
     default:
-      return { ...part, because: callerWords(rule, parts.principal) }
+      return { ...part, because: yield* callerReason(parts, rule) }
   }
 }
 
@@ -72,20 +71,7 @@ function* holdsFor(
 
 /** Whether the rule holds, if it depends on the caller alone. Null: it depends on the item. */
 function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
-  const { access } = principal
   switch (rule.kind) {
-    case 'anyone':
-      return true
-    case 'nobody':
-      return false
-    case 'signedIn':
-      return access.signedIn
-    case 'firstParty':
-      return !access.thirdParty
-    case 'role':
-      return access.role !== null && rule.roles.includes(access.role)
-    case 'scope':
-      return !isAnonymous(access) && hasScope(access.scopes, rule.scope)
     case 'and':
       return decidedBy(false, rule.rules, principal)
     case 'or':
@@ -94,8 +80,11 @@ function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
       const inner = holdsForCaller(rule.rule, principal)
       return inner === null ? null : !inner
     }
-    default:
+    case 'compare':
+    case 'related':
       return null
+    default:
+      return callerRuleKind(rule).holds(rule, principal.access)
   }
 }
 
@@ -106,27 +95,17 @@ function decidedBy(deciding: boolean, rules: readonly Rule[], principal: Princip
   return parts.includes(null) ? null : !deciding
 }
 
-function* roleWords(parts: TreeParts): ReadSteps<string> {
+function* callerReason(parts: TreeParts, rule: CallerRule): ReadSteps<string> {
   const { userId, access } = parts.principal
+  const { because, reveals } = callerRuleKind(rule)
   const collection = parts.model.collections.get('users')
-  if (access.role === null) return 'nobody is signed in'
   const isShown =
-    userId === null || !collection || (yield* mayShowAt(parts, { collection, id: userId }, 'role'))
-  return `the caller's role is ${isShown ? access.role : hiddenValue}`
-}
-
-function callerWords(rule: Rule, { access }: Principal): string {
-  if (rule.kind === 'firstParty') {
-    return access.thirdParty
-      ? 'the request comes through a third-party app'
-      : 'the request comes through no third-party app'
-  }
-  if (rule.kind === 'signedIn') return access.signedIn ? 'the caller is signed in' : 'nobody is signed in'
-  if (rule.kind === 'scope') {
-    const { scopes } = access
-    return `the credential has ${scopes === 'all' ? 'all scopes' : `the scopes ${[...scopes].join(', ') || '(none)'}`}`
-  }
-  return rule.kind === 'nobody' ? 'the model allows it to nobody' : 'the model allows it to everybody'
+    reveals === undefined ||
+    access[reveals] === null ||
+    userId === null ||
+    !collection ||
+    (yield* mayShowAt(parts, { collection, id: userId }, reveals))
+  return because(isShown ? access : { ...access, [reveals]: hiddenValue })
 }
 
 type CompareRule = Rule & { readonly kind: 'compare' }

@@ -4,6 +4,7 @@ import { isObject } from '../../base/json.ts'
 import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
+import { type CallerRule, callerRuleKind, isCallerRule } from '../rule/caller-rules.ts'
 import { nobodyRule, type Rule, type RuleOfKind, type RuleOperand, type Scalar } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import { isRefused, operandFault } from './compared.ts'
@@ -52,18 +53,9 @@ function isNew({ part, reported }: RuleContext, message: string): boolean {
   return true
 }
 
-function roleRule(rule: RuleOfKind<'role'>, context: RuleContext): Rule {
-  const isValid = rule.roles.length > 0 && rule.roles.every(name => typeof name === 'string' && name !== '')
-  return isValid ? rule : refuse(context, "A role must be named. Write e.g. `role('admin')`.")
-}
-
-function scopeRule(rule: RuleOfKind<'scope'>, context: RuleContext): Rule {
-  if (context.scopes.has(rule.scope)) return rule
-  const suggestion = didYouMean(String(rule.scope), context.scopes.keys())
-  return refuse(
-    context,
-    `There is no scope \`${rule.scope}\`.${suggestion} Scopes are named like \`read:post\`.`,
-  )
+function callerRule(rule: CallerRule, context: RuleContext): Rule {
+  const fault = callerRuleKind(rule).fault?.(rule, context.scopes)
+  return fault === undefined ? rule : refuse(context, fault)
 }
 
 function literalOf(
@@ -163,16 +155,8 @@ function check(rule: Rule, outline: Outline, outer: RuleContext): Rule {
   const context = { ...outer, depth: outer.depth + 1, part: { rule, collection: outline.name } }
   if (context.depth > maxDepth)
     return refuse(context, `The rule is nested more than ${maxDepth} deep. Simplify it.`)
+  if (isObject(rule) && isCallerRule(rule)) return callerRule(rule, context)
   switch (rule?.kind) {
-    case 'anyone':
-    case 'nobody':
-    case 'signedIn':
-    case 'firstParty':
-      return rule
-    case 'role':
-      return roleRule(rule, context)
-    case 'scope':
-      return scopeRule(rule, context)
     case 'compare':
       return compareRule(rule, outline, context)
     case 'related':

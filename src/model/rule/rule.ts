@@ -1,5 +1,6 @@
 /** Access rules as data. `access.ts` builds them; only `engine/plan/guard/guard.ts` evaluates them. */
 import type { Encoding } from '../fields/encoding.ts'
+import type { CallerRule } from './caller-rules.ts'
 
 export type Scalar = string | number | boolean | null
 
@@ -25,13 +26,7 @@ export type RuleOperand =
  * or a claim is false if nobody is signed in.
  */
 export type Rule =
-  | { readonly kind: 'anyone' }
-  | { readonly kind: 'nobody' }
-  | { readonly kind: 'signedIn' }
-  /** The caller does not use a third-party app: see `AccessClass.thirdParty`. */
-  | { readonly kind: 'firstParty' }
-  | { readonly kind: 'role'; readonly roles: readonly string[] }
-  | { readonly kind: 'scope'; readonly scope: string }
+  | CallerRule
   | {
       readonly kind: 'compare'
       /** A field of the row, or along to-one relations: `task.project.organization_id`. */

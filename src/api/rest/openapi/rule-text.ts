@@ -1,4 +1,5 @@
 /** Access rules in plain words, for the readers of the OpenAPI document. */
+import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import type { Rule, Scalar } from '../../../model/rule/rule.ts'
 
 const comparisons = {
@@ -61,18 +62,6 @@ function joined(rules: readonly Rule[], word: string): string {
 /** A rule as a phrase, e.g. `author_id is the caller, or role admin`. */
 export function inWords(rule: Rule): string {
   switch (rule.kind) {
-    case 'anyone':
-      return 'anyone'
-    case 'nobody':
-      return 'nobody'
-    case 'signedIn':
-      return 'anyone signed in'
-    case 'firstParty':
-      return 'not through a third-party app'
-    case 'role':
-      return `role ${rule.roles.join(' or ')}`
-    case 'scope':
-      return `scope ${rule.scope}`
     case 'compare':
       return `\`${rule.field}\` ${comparisons[rule.comparison]} ${operandInWords(rule)}`
     case 'related':
@@ -83,5 +72,7 @@ export function inWords(rule: Rule): string {
       return joined(rule.rules, ', or ')
     case 'not':
       return `not (${inWords(rule.rule)})`
+    default:
+      return callerRuleKind(rule).words(rule)
   }
 }

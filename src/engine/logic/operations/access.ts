@@ -1,7 +1,8 @@
 /** Who may call an action or a query. */
 import { ApiError } from '../../../base/errors.ts'
-import { type AccessClass, hasScope, isAnonymous, type Principal } from '../../../base/principal.ts'
+import { type AccessClass, hasScope, type Principal } from '../../../base/principal.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../../model/model.ts'
+import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { staticRule } from '../../plan/guard/guard.ts'
 import { refusal } from '../../plan/guard/refusals.ts'
@@ -45,7 +46,7 @@ export function staticAccess(model: Model, operation: Operation, access: AccessC
 export function withScopesDecided(rule: Rule, access: AccessClass): Rule {
   switch (rule.kind) {
     case 'scope':
-      return { kind: !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? 'anyone' : 'nobody' }
+      return { kind: callerRuleKind(rule).holds(rule, access) ? 'anyone' : 'nobody' }
     case 'and':
     case 'or':
       return { ...rule, rules: rule.rules.map(part => withScopesDecided(part, access)) }

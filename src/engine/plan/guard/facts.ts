@@ -4,8 +4,9 @@
  * other rows have changed or are gone. A fact costs 11 bytes per row.
  */
 import { hash } from 'node:crypto'
-import type { AccessClass, Scopes } from '../../../base/principal.ts'
+import type { AccessClass } from '../../../base/principal.ts'
 import type { Collection, Model } from '../../../model/model.ts'
+import { callerRuleKind, isCallerRule } from '../../../model/rule/caller-rules.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { conditionKey } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
@@ -77,30 +78,24 @@ function conditionsOf(view: ModelView, collection: Collection): readonly Conditi
   ]
 }
 
+const anonymous: AccessClass = { key: 'facts', signedIn: false, role: null, scopes: 'all', system: false }
+
 /** Access classes that between them see all forms of the rules. A form that is missing here is a fact that the log lacks. */
 function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
-  const leaves = rules.flatMap(leavesOf)
-  const roles = new Set(leaves.flatMap(leaf => (leaf.kind === 'role' ? leaf.roles : [])))
-  const scopes = new Set(leaves.flatMap(leaf => (leaf.kind === 'scope' ? [leaf.scope] : [])))
-  const grants: readonly Scopes[] = [
-    'all',
-    ...(scopes.size === 0 ? [] : [new Set<string>(), ...[...scopes].map(scope => new Set([scope]))]),
-  ]
-  const anonymous = grants.map(granted => accessClass(false, null, granted, false))
-  const signedIn = [null, ...roles].flatMap(role =>
-    grants.flatMap(granted => [false, true].map(isThird => accessClass(true, role, granted, isThird))),
-  )
-  return [...anonymous, ...signedIn]
-}
-
-function accessClass(
-  signedIn: boolean,
-  role: string | null,
-  scopes: Scopes,
-  isThirdParty: boolean,
-): AccessClass {
-  const access = { key: 'facts', signedIn, role, scopes, system: false }
-  return isThirdParty ? { ...access, thirdParty: true } : access
+  const classes = new Map<string, AccessClass>()
+  const add = (access: AccessClass) =>
+    classes.set(
+      JSON.stringify(access, (_, value) => (value instanceof Set ? [...value] : value)),
+      access,
+    )
+  add(anonymous)
+  add({ ...anonymous, signedIn: true })
+  for (const leaf of rules.flatMap(leavesOf)) {
+    const differences = (isCallerRule(leaf) && callerRuleKind(leaf).callers?.(leaf)) || []
+    for (const access of [...classes.values()])
+      for (const difference of differences) add({ ...access, ...difference })
+  }
+  return [...classes.values()]
 }
 
 function leavesOf(rule: Rule): readonly Rule[] {

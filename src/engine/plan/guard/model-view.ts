@@ -1,7 +1,8 @@
 /** The model as one access class sees it: rules, fields and relations, decided without a row where possible. */
 import { ApiError } from '../../../base/errors.ts'
-import { type AccessClass, hasScope, isAnonymous } from '../../../base/principal.ts'
+import type { AccessClass } from '../../../base/principal.ts'
 import type { Collection, CrudOperation, Field, Model, Relation } from '../../../model/model.ts'
+import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import { followPath } from '../../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../../model/rule/rule.ts'
 import { always, and, assuming, never, not, or } from '../condition.ts'
@@ -171,29 +172,21 @@ function follow(collection: Collection, relation: Relation, view: ModelView): Re
   return { path: { relation, target, through, joinRows }, when: always, rows }
 }
 
-type ByKind = {
-  readonly [K in Rule['kind']]: (rule: Rule & { kind: K }, row: Collection, view: ModelView) => Condition
-}
-
-const foldKind: ByKind = {
-  anyone: () => always,
-  nobody: () => never,
-  signedIn: (_rule, _row, { access }) => (access.signedIn ? always : never),
-  firstParty: (_rule, _row, { access }) => (access.thirdParty ? never : always),
-  role: (rule, _row, { access }) =>
-    access.role !== null && rule.roles.includes(access.role) ? always : never,
-  // Anonymous callers have no scope, although no scope limits them.
-  scope: (rule, _row, { access }) =>
-    !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? always : never,
-  compare: (rule, row, view) => foldComparison(rule, row, view),
-  related: (rule, row, view) => foldRelated(rule, row, view),
-  and: (rule, row, view) => and(...rule.rules.map(part => fold(part, row, view))),
-  or: (rule, row, view) => or(...rule.rules.map(part => fold(part, row, view))),
-  not: (rule, row, view) => not(fold(rule.rule, row, view)),
-}
-
-function fold<K extends Rule['kind']>(rule: Rule & { kind: K }, row: Collection, view: ModelView): Condition {
-  return foldKind[rule.kind](rule, row, view)
+function fold(rule: Rule, row: Collection, view: ModelView): Condition {
+  switch (rule.kind) {
+    case 'compare':
+      return foldComparison(rule, row, view)
+    case 'related':
+      return foldRelated(rule, row, view)
+    case 'and':
+      return and(...rule.rules.map(part => fold(part, row, view)))
+    case 'or':
+      return or(...rule.rules.map(part => fold(part, row, view)))
+    case 'not':
+      return not(fold(rule.rule, row, view))
+    default:
+      return callerRuleKind(rule).holds(rule, view.access) ? always : never
+  }
 }
 
 /** Rules compare stored values, whether or not the caller may read them. */

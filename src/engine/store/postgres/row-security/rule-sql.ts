@@ -6,6 +6,12 @@
 import { addressRecord } from '../../../../base/records.ts'
 import type { Encoding } from '../../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../../model/model.ts'
+import {
+  type CallerRule,
+  callerRuleKind,
+  type SettingTest,
+  scopeSetting,
+} from '../../../../model/rule/caller-rules.ts'
 import { followPath } from '../../../../model/rule/paths.ts'
 import {
   claimTypeOf,
@@ -35,15 +41,15 @@ function literalList(texts: readonly string[]): string {
   return texts.map(literal).join(', ')
 }
 
-/** Like `hasScope` of `principal.ts`: `write:x` covers `read:x`, and `*` covers everything. */
 export function hasScopeSql(scope: string): string {
-  const covering = scope.startsWith('read:') ? [`write:${scope.slice('read:'.length)}`] : []
-  return `string_to_array(${sessionSetting('scopes')}, ' ') && ARRAY[${literalList(['*', scope, ...covering])}]`
+  return settingSql(scopeSetting(scope))
 }
 
-/** Never NULL. */
-function neverNull(expression: string): string {
-  return oncePerStatement(`coalesce(${expression}, FALSE)`)
+function settingSql(test: SettingTest): string {
+  const setting = sessionSetting(test.setting)
+  if ('oneOf' in test) return `${setting} IN (${literalList(test.oneOf)})`
+  if ('hasOneOf' in test) return `string_to_array(${setting}, ' ') && ARRAY[${literalList(test.hasOneOf)}]`
+  return `${test.is === '' ? `coalesce(${setting}, '')` : setting} = ${literal(test.is)}`
 }
 
 /** The row to which a rule applies. */
@@ -67,15 +73,6 @@ export function ruleSql(rule: Rule, row: RuleRow, model: Model): string {
 
 function sqlOf(rule: Rule, row: RuleRow, context: Context): string {
   switch (rule.kind) {
-    case 'anyone':
-      return 'TRUE'
-    case 'nobody':
-      return 'FALSE'
-    case 'signedIn':
-    case 'firstParty':
-    case 'role':
-    case 'scope':
-      return neverNull(callerSql(rule))
     case 'compare':
       return compareSql(rule, row, context)
     case 'related':
@@ -86,6 +83,8 @@ function sqlOf(rule: Rule, row: RuleRow, context: Context): string {
       return combined(rule.rules, ' OR ', 'FALSE', row, context)
     case 'not':
       return `NOT (${sqlOf(rule.rule, row, { ...context, exact: true })})`
+    default:
+      return callerSql(rule, oncePerStatement)
   }
 }
 
@@ -93,15 +92,6 @@ function sqlOf(rule: Rule, row: RuleRow, context: Context): string {
 export function unconditionalSql(rule: Rule, row: RuleRow, model: Model, not = false): string {
   const nested = (part: Rule) => unconditionalSql(part, row, model, not)
   switch (rule.kind) {
-    case 'anyone':
-      return not ? 'FALSE' : 'TRUE'
-    case 'nobody':
-      return not ? 'TRUE' : 'FALSE'
-    case 'signedIn':
-    case 'firstParty':
-    case 'role':
-    case 'scope':
-      return `${not ? 'NOT ' : ''}coalesce(${callerSql(rule)}, FALSE)`
     case 'compare':
       return not ? neverSql(rule) : 'FALSE'
     case 'related':
@@ -114,6 +104,8 @@ export function unconditionalSql(rule: Rule, row: RuleRow, model: Model, not = f
     }
     case 'not':
       return unconditionalSql(rule.rule, row, model, !not)
+    default:
+      return callerSql(rule, expression => `${not ? 'NOT ' : ''}${expression}`, not)
   }
 }
 
@@ -125,16 +117,12 @@ function neverSql({ operand, comparison }: RuleOfKind<'compare'>): string {
   return Array.isArray(value) && value.every(element => element === null) ? 'TRUE' : 'FALSE'
 }
 
-/** A condition on the caller, independent of the row. */
-function callerSql(
-  rule: RuleOfKind<'signedIn'> | RuleOfKind<'firstParty'> | RuleOfKind<'role'> | RuleOfKind<'scope'>,
-): string {
-  if (rule.kind === 'signedIn') return isSignedIn
-  if (rule.kind === 'firstParty') return `coalesce(${sessionSetting('third_party')}, '') = ''`
-  if (rule.kind === 'scope')
-    return `${sessionSetting('actor')} IN ('user', 'app') AND ${hasScopeSql(rule.scope)}`
-  if (rule.roles.length === 0) return 'FALSE'
-  return `${isSignedIn} AND ${sessionSetting('role')} IN (${literalList(rule.roles)})`
+/** A condition on the caller, independent of the row and never NULL. `wrap`: applied unless it is constant. */
+function callerSql(rule: CallerRule, wrap: (expression: string) => string, not = false): string {
+  const tests = callerRuleKind(rule).settings(rule)
+  if (tests === 'never') return not ? 'TRUE' : 'FALSE'
+  if (tests.length === 0) return not ? 'FALSE' : 'TRUE'
+  return wrap(`coalesce(${tests.map(settingSql).join(' AND ')}, FALSE)`)
 }
 
 function combined(
