@@ -2,7 +2,9 @@
  * Evaluates each part of a rule for one item and one caller. The database evaluates the same condition that the guard
  * enforces, so the explanation cannot differ from it.
  */
+
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import { fold } from '../../base/predicate.ts'
 import type { Principal } from '../../base/principal.ts'
 import type { ReadAnswer } from '../../engine/plan/answer.ts'
 import type { Guard } from '../../engine/plan/guard/guard.ts'
@@ -10,11 +12,11 @@ import { maxRelated, type RuleProbes } from '../../engine/plan/guard/probe.ts'
 import type { GuardedRead } from '../../engine/plan/guarded.ts'
 import { itemShape } from '../../engine/plan/system-plans.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import { type CallerRule, callerRuleKind } from '../../model/rule/caller-rules.ts'
+import { type CallerRule, callerRuleKind, isCallerRule } from '../../model/rule/caller-rules.ts'
 import { followPath, pathsOf } from '../../model/rule/paths.ts'
-import { anyoneRule, type Rule } from '../../model/rule/rule.ts'
+import { anyoneRule, type Rule, type RuleLeaf } from '../../model/rule/rule.ts'
+import { ruleSource } from '../../model/rule/rule-text.ts'
 import type { RulePart } from './explanation.ts'
-import { ruleSource } from './rule-source.ts'
 
 export interface TreeParts {
   readonly model: Model
@@ -46,11 +48,11 @@ export function* ruleTree(parts: TreeParts, rule: Rule, place: ItemPlace | undef
     case 'and':
     case 'or': {
       const innerParts: RulePart[] = []
-      for (const innerRule of rule.rules) innerParts.push(yield* ruleTree(parts, innerRule, place))
+      for (const innerRule of rule.parts) innerParts.push(yield* ruleTree(parts, innerRule, place))
       return { ...part, parts: innerParts }
     }
     case 'not':
-      return { ...part, parts: [yield* ruleTree(parts, rule.rule, place)] }
+      return { ...part, parts: [yield* ruleTree(parts, rule.part, place)] }
     case 'compare':
       return place ? { ...part, because: yield* comparison(parts, rule, place) } : part
     case 'related':
@@ -70,27 +72,17 @@ function* holdsFor(
 }
 
 /** Whether the rule holds, if it depends on the caller alone. Null: it depends on the item. */
-function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
-  switch (rule.kind) {
-    case 'and':
-      return decidedBy(false, rule.rules, principal)
-    case 'or':
-      return decidedBy(true, rule.rules, principal)
-    case 'not': {
-      const inner = holdsForCaller(rule.rule, principal)
-      return inner === null ? null : !inner
-    }
-    case 'compare':
-    case 'related':
-      return null
-    default:
-      return callerRuleKind(rule).holds(rule, principal.access)
-  }
+function holdsForCaller(rule: Rule, { access }: Principal): boolean | null {
+  return fold<RuleLeaf, boolean | null>(rule, {
+    and: parts => decidedBy(false, parts),
+    or: parts => decidedBy(true, parts),
+    not: part => (part === null ? null : !part),
+    leaf: leaf => (isCallerRule(leaf) ? callerRuleKind(leaf).holds(leaf, access) : null),
+  })
 }
 
 /** Kleene's three-valued logic: one part with the deciding value decides, else every part must be known. */
-function decidedBy(deciding: boolean, rules: readonly Rule[], principal: Principal): boolean | null {
-  const parts = rules.map(rule => holdsForCaller(rule, principal))
+function decidedBy(deciding: boolean, parts: readonly (boolean | null)[]): boolean | null {
   if (parts.includes(deciding)) return deciding
   return parts.includes(null) ? null : !deciding
 }
@@ -246,7 +238,7 @@ function* relatedMany(
     }
   }
   // The closest item: the first one that fulfils the first part.
-  const [first] = rule.rule.kind === 'and' ? rule.rule.rules : []
+  const [first] = rule.rule.kind === 'and' ? rule.rule.parts : []
   const closest = first && (yield* relatedIds(parts, rule, first, place))
   if (closest?.[0] !== undefined) {
     return {

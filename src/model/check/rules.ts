@@ -1,6 +1,7 @@
 /** Checks access rules: names must exist, and compared values must have the field's type. */
 
 import { isObject } from '../../base/json.ts'
+import { leavesOf } from '../../base/predicate.ts'
 import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
@@ -147,10 +148,6 @@ function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: Rul
   return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : nobodyRule
 }
 
-function listRule(rule: RuleOfKind<'and'> | RuleOfKind<'or'>, outline: Outline, context: RuleContext): Rule {
-  return { ...rule, rules: rule.rules.map(part => check(part, outline, context)) }
-}
-
 function check(rule: Rule, outline: Outline, outer: RuleContext): Rule {
   const context = { ...outer, depth: outer.depth + 1, part: { rule, collection: outline.name } }
   if (context.depth > maxDepth)
@@ -163,9 +160,9 @@ function check(rule: Rule, outline: Outline, outer: RuleContext): Rule {
       return relatedRule(rule, outline, context)
     case 'and':
     case 'or':
-      return listRule(rule, outline, context)
+      return { ...rule, parts: rule.parts.map(part => check(part, outline, context)) }
     case 'not':
-      return { kind: 'not', rule: check(rule.rule, outline, context) }
+      return { kind: 'not', part: check(rule.part, outline, context) }
     default:
       return refuse(context, "A part of it is not a rule. Write e.g. `owner('author_id').or(role('admin'))`.")
   }
@@ -191,7 +188,5 @@ export function ruleCheck(
 
 /** Whether the rule depends on the row, and not on the caller alone. */
 export function dependsOnRow(rule: Rule): boolean {
-  if (rule.kind === 'compare' || rule.kind === 'related') return true
-  if (rule.kind === 'and' || rule.kind === 'or') return rule.rules.some(dependsOnRow)
-  return rule.kind === 'not' && dependsOnRow(rule.rule)
+  return leavesOf(rule).some(leaf => !isCallerRule(leaf))
 }

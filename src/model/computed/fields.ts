@@ -1,5 +1,6 @@
 /** The computed fields of a checked model. */
 
+import { leavesOf } from '../../base/predicate.ts'
 import type { Collection, ComputedField, Field, Model } from '../model.ts'
 import { pathsOf } from '../rule/paths.ts'
 import type { Rule } from '../rule/rule.ts'
@@ -82,19 +83,9 @@ class CollectionCollector {
   }
 
   #addRule(rule: Rule, row: Collection): void {
-    switch (rule.kind) {
-      case 'compare':
-        for (const path of pathsOf(rule)) this.#addPath(path.split('.'), row)
-        break
-      case 'related':
-        this.#addRule(rule.rule, this.#follow(rule.relation, row))
-        break
-      case 'not':
-        this.#addRule(rule.rule, row)
-        break
-      case 'and':
-      case 'or':
-        for (const part of rule.rules) this.#addRule(part, row)
+    for (const leaf of leavesOf(rule)) {
+      if (leaf.kind === 'compare') for (const path of pathsOf(leaf)) this.#addPath(path.split('.'), row)
+      if (leaf.kind === 'related') this.#addRule(leaf.rule, this.#follow(leaf.relation, row))
     }
   }
 

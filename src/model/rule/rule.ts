@@ -1,4 +1,5 @@
 /** Access rules as data. `access.ts` builds them; only `engine/plan/guard/guard.ts` evaluates them. */
+import type { Predicate } from '../../base/predicate.ts'
 import type { Encoding } from '../fields/encoding.ts'
 import type { CallerRule } from './caller-rules.ts'
 
@@ -20,12 +21,7 @@ export type RuleOperand =
   /** A claim of the caller's token, from a trusted issuer. */
   | { readonly kind: 'claim'; readonly claim: string }
 
-/**
- * Two-valued: a comparison with a missing value is false, and its `not` is true.
- * `eq null` and `ne null` test whether the field has a value. A comparison with the caller's id, one of the caller's fields
- * or a claim is false if nobody is signed in.
- */
-export type Rule =
+export type RuleLeaf =
   | CallerRule
   | {
       readonly kind: 'compare'
@@ -36,9 +32,13 @@ export type Rule =
     }
   /** The rule holds for the related row, or for at least one row of a to-many relation. */
   | { readonly kind: 'related'; readonly relation: string; readonly rule: Rule }
-  | { readonly kind: 'and'; readonly rules: readonly Rule[] }
-  | { readonly kind: 'or'; readonly rules: readonly Rule[] }
-  | { readonly kind: 'not'; readonly rule: Rule }
+
+/**
+ * Two-valued: a comparison with a missing value is false, and its `not` is true.
+ * `eq null` and `ne null` test whether the field has a value. A comparison with the caller's id, one of the caller's fields
+ * or a claim is false if nobody is signed in.
+ */
+export type Rule = Predicate<RuleLeaf>
 
 export const anyoneRule: Rule = { kind: 'anyone' }
 export const nobodyRule: Rule = { kind: 'nobody' }

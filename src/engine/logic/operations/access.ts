@@ -1,5 +1,7 @@
 /** Who may call an action or a query. */
+
 import { ApiError } from '../../../base/errors.ts'
+import { mapLeaves } from '../../../base/predicate.ts'
 import { type AccessClass, hasScope, type Principal } from '../../../base/principal.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../../model/model.ts'
 import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
@@ -44,17 +46,8 @@ export function staticAccess(model: Model, operation: Operation, access: AccessC
 
 /** The rule with its scopes replaced by whether the caller has them, since operations read and write `withoutScopes`. */
 export function withScopesDecided(rule: Rule, access: AccessClass): Rule {
-  switch (rule.kind) {
-    case 'scope':
-      return { kind: callerRuleKind(rule).holds(rule, access) ? 'anyone' : 'nobody' }
-    case 'and':
-    case 'or':
-      return { ...rule, rules: rule.rules.map(part => withScopesDecided(part, access)) }
-    case 'not':
-      return { ...rule, rule: withScopesDecided(rule.rule, access) }
-    case 'related':
-      return { ...rule, rule: withScopesDecided(rule.rule, access) }
-    default:
-      return rule
-  }
+  return mapLeaves(rule, leaf => {
+    if (leaf.kind === 'scope') return { kind: callerRuleKind(leaf).holds(leaf, access) ? 'anyone' : 'nobody' }
+    return leaf.kind === 'related' ? { ...leaf, rule: withScopesDecided(leaf.rule, access) } : leaf
+  })
 }

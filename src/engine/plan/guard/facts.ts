@@ -3,11 +3,13 @@
  * `project.private` is true, or whether the item has holds. The event log keeps with each row which of them held: later, the
  * other rows have changed or are gone. A fact costs 11 bytes per row.
  */
+
 import { hash } from 'node:crypto'
+import { leavesOf } from '../../../base/predicate.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { callerRuleKind, isCallerRule } from '../../../model/rule/caller-rules.ts'
-import type { Rule } from '../../../model/rule/rule.ts'
+import type { Rule, RuleLeaf } from '../../../model/rule/rule.ts'
 import { conditionKey } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import { type KeepFact, loggedCondition } from './logged.ts'
@@ -90,7 +92,7 @@ function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
     )
   add(anonymous)
   add({ ...anonymous, signedIn: true })
-  for (const leaf of rules.flatMap(leavesOf)) {
+  for (const leaf of rules.flatMap(allLeaves)) {
     const differences = (isCallerRule(leaf) && callerRuleKind(leaf).callers?.(leaf)) || []
     for (const access of [...classes.values()])
       for (const difference of differences) add({ ...access, ...difference })
@@ -98,15 +100,7 @@ function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
   return [...classes.values()]
 }
 
-function leavesOf(rule: Rule): readonly Rule[] {
-  switch (rule.kind) {
-    case 'and':
-    case 'or':
-      return rule.rules.flatMap(leavesOf)
-    case 'not':
-    case 'related':
-      return leavesOf(rule.rule)
-    default:
-      return [rule]
-  }
+/** The leaves of a rule, and of the rules for related rows. */
+function allLeaves(rule: Rule): readonly RuleLeaf[] {
+  return leavesOf(rule).flatMap(leaf => (leaf.kind === 'related' ? allLeaves(leaf.rule) : [leaf]))
 }

@@ -1,11 +1,12 @@
 /** The model as one access class sees it: rules, fields and relations, decided without a row where possible. */
 import { ApiError } from '../../../base/errors.ts'
+import { implies } from '../../../base/predicate.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import type { Collection, CrudOperation, Field, Model, Relation } from '../../../model/model.ts'
-import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
+import { callerRuleKind, isCallerRule } from '../../../model/rule/caller-rules.ts'
 import { followPath } from '../../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../../model/rule/rule.ts'
-import { always, and, assuming, never, not, or } from '../condition.ts'
+import { always, and, assuming, never, not, translate } from '../condition.ts'
 import type { Condition, Operand, RelationPath, ToOnePath, VisibleField } from '../guarded-conditions.ts'
 import type { Names } from '../names.ts'
 
@@ -73,13 +74,10 @@ export function reachOf(model: Model, collection: Collection, rule: Rule, access
   const condition = viewOf(model, access).rule(rule, collection)
   if (condition.kind === 'always') return 'all'
   if (condition.kind === 'never') return 'none'
-  return isOwn(condition) ? 'own' : 'some'
+  return implies(condition, namesCaller) ? 'own' : 'some'
 }
 
-/** Whether it holds only for rows that name the caller. */
-function isOwn(condition: Condition): boolean {
-  if (condition.kind === 'and') return condition.conditions.some(isOwn)
-  if (condition.kind === 'or') return condition.conditions.every(isOwn)
+function namesCaller(condition: Condition): boolean {
   return condition.kind === 'compare' && condition.operator === 'eq' && condition.operand.kind === 'userId'
 }
 
@@ -102,8 +100,8 @@ function createView(model: Model, access: AccessClass): ModelView {
       return collection
     },
     names: collection => getOrCreate(names, collection, () => namesIn(collection, view)),
-    rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
-    holds: (rule, collection) => fold(rule, collection, view),
+    rule: (rule, collection) => (access.system ? always : foldRule(rule, collection, view)),
+    holds: (rule, collection) => foldRule(rule, collection, view),
     readable: collection =>
       getOrCreate(readable, collection.name, () => view.rule(collection.access.read, collection)),
     writable: (collection, operation) =>
@@ -172,21 +170,12 @@ function follow(collection: Collection, relation: Relation, view: ModelView): Re
   return { path: { relation, target, through, joinRows }, when: always, rows }
 }
 
-function fold(rule: Rule, row: Collection, view: ModelView): Condition {
-  switch (rule.kind) {
-    case 'compare':
-      return foldComparison(rule, row, view)
-    case 'related':
-      return foldRelated(rule, row, view)
-    case 'and':
-      return and(...rule.rules.map(part => fold(part, row, view)))
-    case 'or':
-      return or(...rule.rules.map(part => fold(part, row, view)))
-    case 'not':
-      return not(fold(rule.rule, row, view))
-    default:
-      return callerRuleKind(rule).holds(rule, view.access) ? always : never
-  }
+function foldRule(rule: Rule, row: Collection, view: ModelView): Condition {
+  if (isCallerRule(rule)) return callerRuleKind(rule).holds(rule, view.access) ? always : never
+  return translate(rule, leaf => {
+    if (leaf.kind === 'compare') return foldComparison(leaf, row, view)
+    return leaf.kind === 'related' ? foldRelated(leaf, row, view) : foldRule(leaf, row, view)
+  })
 }
 
 /** Rules compare stored values, whether or not the caller may read them. */
@@ -264,7 +253,7 @@ function foldIn(field: VisibleField, value: Scalar | readonly Scalar[]): Conditi
 function foldRelated(rule: Rule & { kind: 'related' }, row: Collection, view: ModelView): Condition {
   const relation = requireNamed(row.relations, rule.relation, row)
   const target = view.collection(relation.target)
-  const rows = fold(rule.rule, target, view)
+  const rows = foldRule(rule.rule, target, view)
   if (rows.kind === 'never') return never
   const related = { kind: 'related', rows, stored: true } as const
   if (relation.kind !== 'manyToMany') return { ...related, path: { relation, target } as RelationPath }

@@ -13,8 +13,7 @@ import {
   type Dependencies,
   never,
   noDependencies,
-  not,
-  or,
+  translate,
 } from '../condition.ts'
 import type {
   GuardedItem,
@@ -284,21 +283,12 @@ function guardSort(
 
 /** The rows that fulfil a client's filter, decided only by the fields and rows that the caller may read. */
 export function guardFilter(filter: Filter, collection: Collection, view: ModelView): Condition {
-  switch (filter.kind) {
-    case 'compare':
-      return guardComparison(filter, collection, view)
-    case 'related': {
-      const { path, when, rows } = reach(collection, filter.relation, view)
-      const relatedRows = and(rows, guardFilter(filter.filter, path.target, view))
-      return relatedRows.kind === 'never' ? never : and(when, { kind: 'related', path, rows: relatedRows })
-    }
-    case 'not':
-      return not(guardFilter(filter.filter, collection, view))
-    case 'and':
-      return and(...filter.filters.map(part => guardFilter(part, collection, view)))
-    case 'or':
-      return or(...filter.filters.map(part => guardFilter(part, collection, view)))
-  }
+  return translate(filter, leaf => {
+    if (leaf.kind === 'compare') return guardComparison(leaf, collection, view)
+    const { path, when, rows } = reach(collection, leaf.relation, view)
+    const relatedRows = and(rows, guardFilter(leaf.filter, path.target, view))
+    return relatedRows.kind === 'never' ? never : and(when, { kind: 'related', path, rows: relatedRows })
+  })
 }
 
 function guardComparison(

@@ -76,11 +76,11 @@ export function conditionSql(
     case 'fact':
       return factHolds(condition, row)
     case 'and':
-      return combined(condition.conditions, ' AND ', isTrue, row, exact, form)
+      return combined(condition.parts, ' AND ', isTrue, row, exact, form)
     case 'or':
-      return combined(condition.conditions, ' OR ', isFalse, row, exact, form)
+      return combined(condition.parts, ' OR ', isFalse, row, exact, form)
     case 'not':
-      return sql`NOT (${conditionSql(condition.condition, row, true, form)})`
+      return sql`NOT (${conditionSql(condition.part, row, true, form)})`
   }
 }
 

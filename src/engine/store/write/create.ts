@@ -1,5 +1,7 @@
 /** Creates: checks the references, inserts the row, and reads the result. */
+
 import { ApiError } from '../../../base/errors.ts'
+import { leavesOf } from '../../../base/predicate.ts'
 import type { GuardedAssignment, GuardedCreate, GuardedPlan, GuardedSelected } from '../../plan/guarded.ts'
 import type { Condition } from '../../plan/guarded-conditions.ts'
 import { factsSql } from '../sql/condition.ts'
@@ -208,26 +210,20 @@ function isLocalSelection(select: readonly GuardedSelected[]): boolean {
 
 /** Whether a condition needs no other rows. */
 function isLocalCondition(condition: Condition): boolean {
-  switch (condition.kind) {
-    case 'always':
-    case 'never':
-      return true
-    case 'compare':
-      return condition.operand.kind !== 'caller' && isLocalCondition(condition.field.when)
-    case 'fields':
-      return condition.left.steps.length + condition.right.steps.length === 0
-    case 'isNull':
-    case 'nullness':
-      return isLocalCondition(condition.field.when)
-    case 'related':
-    case 'values':
-    case 'search':
-    case 'fact':
-      return false
-    case 'and':
-    case 'or':
-      return condition.conditions.every(isLocalCondition)
-    case 'not':
-      return isLocalCondition(condition.condition)
-  }
+  return leavesOf(condition).every(leaf => {
+    switch (leaf.kind) {
+      case 'always':
+      case 'never':
+        return true
+      case 'compare':
+        return leaf.operand.kind !== 'caller' && isLocalCondition(leaf.field.when)
+      case 'fields':
+        return leaf.left.steps.length + leaf.right.steps.length === 0
+      case 'isNull':
+      case 'nullness':
+        return isLocalCondition(leaf.field.when)
+      default:
+        return false
+    }
+  })
 }

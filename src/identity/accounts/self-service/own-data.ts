@@ -15,7 +15,7 @@ function namesOwner(rule: Rule, field: string): boolean {
       return rule.field === field && rule.comparison === 'eq' && rule.operand.kind === 'userId'
     case 'and':
     case 'or':
-      return rule.rules.some(part => namesOwner(part, field))
+      return rule.parts.some(part => namesOwner(part, field))
     default:
       return false
   }

@@ -2,9 +2,9 @@
  * Logs a line at `debug` for each refusal, with its reason, but without any value of an item or of the request. Does
  * nothing if `debug` is off.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { ruleOf } from '../../../api/explain/rule-reasons.ts'
-import { ruleSource } from '../../../api/explain/rule-source.ts'
 import { RequestFailed } from '../../../api/graphql/request-error.ts'
 import { listParameterNames } from '../../../api/rest/query/filter.ts'
 import { kindOf } from '../../../api/rest/route-kinds.ts'
@@ -15,6 +15,7 @@ import { itemShape, listShape, readFirst, readItem, where } from '../../../engin
 import { isKey, keyHash } from '../../../identity/keys/key.ts'
 import { textOperators } from '../../../model/fields/textual.ts'
 import type { Model } from '../../../model/model.ts'
+import { ruleSource } from '../../../model/rule/rule-text.ts'
 import type { Logger } from '../../observability/log.ts'
 
 /** A refused request. */

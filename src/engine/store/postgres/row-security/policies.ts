@@ -7,6 +7,7 @@
  * columns that the rules need.
  */
 import { createHash } from 'node:crypto'
+import { leavesOf } from '../../../../base/predicate.ts'
 import type { Collection, Model } from '../../../../model/model.ts'
 import { followPath, pathsOf } from '../../../../model/rule/paths.ts'
 import type { Rule, RuleOfKind } from '../../../../model/rule/rule.ts'
@@ -212,24 +213,13 @@ function walk(
   isOwn: boolean,
   visit: (columns: ReadColumns) => void,
 ): void {
-  switch (rule.kind) {
-    case 'and':
-    case 'or':
-      for (const part of rule.rules) walk(part, collection, model, isOwn, visit)
-      break
-    case 'not':
-      walk(rule.rule, collection, model, isOwn, visit)
-      break
-    case 'compare':
-      for (const path of pathsOf(rule)) walkPath(path, collection, model, isOwn, visit)
-      if (rule.operand.kind === 'caller') {
-        visit({ collection: collectionNamed(model, 'users'), isOwn: false, columns: [rule.operand.field] })
-      }
-      break
-    case 'related':
-      walkRelated(rule, collection, model, isOwn, visit)
-      break
-    default:
+  for (const leaf of leavesOf(rule)) {
+    if (leaf.kind === 'related') walkRelated(leaf, collection, model, isOwn, visit)
+    if (leaf.kind !== 'compare') continue
+    for (const path of pathsOf(leaf)) walkPath(path, collection, model, isOwn, visit)
+    if (leaf.operand.kind === 'caller') {
+      visit({ collection: collectionNamed(model, 'users'), isOwn: false, columns: [leaf.operand.field] })
+    }
   }
 }
 

@@ -3,12 +3,14 @@
  * guard does not affect the policies.
  */
 
+import { fold } from '../../../../base/predicate.ts'
 import { addressRecord } from '../../../../base/records.ts'
 import type { Encoding } from '../../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../../model/model.ts'
 import {
   type CallerRule,
   callerRuleKind,
+  isCallerRule,
   type SettingTest,
   scopeSetting,
 } from '../../../../model/rule/caller-rules.ts'
@@ -72,17 +74,18 @@ export function ruleSql(rule: Rule, row: RuleRow, model: Model): string {
 }
 
 function sqlOf(rule: Rule, row: RuleRow, context: Context): string {
+  const nested = (part: Rule) => sqlOf(part, row, context)
   switch (rule.kind) {
     case 'compare':
       return compareSql(rule, row, context)
     case 'related':
       return relatedSql(rule, row, context)
     case 'and':
-      return combined(rule.rules, ' AND ', 'TRUE', row, context)
+      return joined(rule.parts.map(nested), ' AND ', 'TRUE')
     case 'or':
-      return combined(rule.rules, ' OR ', 'FALSE', row, context)
+      return joined(rule.parts.map(nested), ' OR ', 'FALSE')
     case 'not':
-      return `NOT (${sqlOf(rule.rule, row, { ...context, exact: true })})`
+      return `NOT (${sqlOf(rule.part, row, { ...context, exact: true })})`
     default:
       return callerSql(rule, oncePerStatement)
   }
@@ -90,23 +93,23 @@ function sqlOf(rule: Rule, row: RuleRow, context: Context): string {
 
 /** Whether the rule holds, or with `not` does not hold, for every row. */
 export function unconditionalSql(rule: Rule, row: RuleRow, model: Model, not = false): string {
-  const nested = (part: Rule) => unconditionalSql(part, row, model, not)
-  switch (rule.kind) {
-    case 'compare':
-      return not ? neverSql(rule) : 'FALSE'
-    case 'related':
-      return not ? unconditionalSql(rule.rule, targetOf(rule, row, model), model, true) : 'FALSE'
-    case 'and':
-    case 'or': {
-      const isAll = (rule.kind === 'and') !== not
-      const parts = rule.rules.map(nested)
-      return parts.length === 0 ? (isAll ? 'TRUE' : 'FALSE') : `(${parts.join(isAll ? ' AND ' : ' OR ')})`
-    }
-    case 'not':
-      return unconditionalSql(rule.rule, row, model, !not)
-    default:
-      return callerSql(rule, expression => `${not ? 'NOT ' : ''}${expression}`, not)
-  }
+  const all = (parts: readonly string[]) => joined(parts, ' AND ', 'TRUE')
+  const some = (parts: readonly string[]) => joined(parts, ' OR ', 'FALSE')
+  return fold(
+    rule,
+    {
+      and: (parts, negated) => (negated ? some : all)(parts),
+      or: (parts, negated) => (negated ? all : some)(parts),
+      not: part => part,
+      leaf: (leaf, negated) => {
+        if (isCallerRule(leaf)) return callerSql(leaf, sql => (negated ? `NOT ${sql}` : sql), negated)
+        if (!negated) return 'FALSE'
+        if (leaf.kind === 'compare') return neverSql(leaf)
+        return unconditionalSql(leaf.rule, targetOf(leaf, row, model), model, true)
+      },
+    },
+    not,
+  )
 }
 
 function neverSql({ operand, comparison }: RuleOfKind<'compare'>): string {
@@ -125,15 +128,8 @@ function callerSql(rule: CallerRule, wrap: (expression: string) => string, not =
   return wrap(`coalesce(${tests.map(settingSql).join(' AND ')}, FALSE)`)
 }
 
-function combined(
-  rules: readonly Rule[],
-  operator: string,
-  empty: string,
-  row: RuleRow,
-  context: Context,
-): string {
-  if (rules.length === 0) return empty
-  return `(${rules.map(rule => sqlOf(rule, row, context)).join(operator)})`
+function joined(parts: readonly string[], operator: string, empty: string): string {
+  return parts.length === 0 ? empty : `(${parts.join(operator)})`
 }
 
 const symbols = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=', in: '=' } as const

@@ -2,6 +2,7 @@
  * Locks that keep other transactions from writing to tables until this one ends: the rows that it has read stay unchanged, so
  * that it is serialisable with all commits. Reads do not wait. See `decisions/locks-on-postgresql.md`.
  */
+import { leavesOf } from '../../../../base/predicate.ts'
 import type { Collection, Model } from '../../../../model/model.ts'
 import { followPath, pathsOf } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
@@ -143,28 +144,20 @@ function addTablesOfWrite(collection: Collection, model: Model, tables: Set<stri
 }
 
 function addTablesOfRule(rule: Rule, collection: Collection, model: Model, tables: Set<string>): void {
-  switch (rule.kind) {
-    case 'and':
-    case 'or':
-      for (const part of rule.rules) addTablesOfRule(part, collection, model, tables)
-      return
-    case 'not':
-      addTablesOfRule(rule.rule, collection, model, tables)
-      return
-    case 'compare':
-      for (const path of pathsOf(rule)) {
+  for (const leaf of leavesOf(rule)) {
+    if (leaf.kind === 'compare') {
+      for (const path of pathsOf(leaf)) {
         for (const { target } of followPath(path, collection, collectionIn(model)).steps)
           tables.add(target.name)
       }
-      if (rule.operand.kind === 'caller') tables.add('users')
-      return
-    case 'related': {
-      const relation = collection.relations.get(rule.relation)
+      if (leaf.operand.kind === 'caller') tables.add('users')
+    } else if (leaf.kind === 'related') {
+      const relation = collection.relations.get(leaf.relation)
       const target = relation && model.collections.get(relation.target)
-      if (relation === undefined || target === undefined) return
+      if (relation === undefined || target === undefined) continue
       if (relation.kind === 'manyToMany') tables.add(relation.through)
       tables.add(target.name)
-      addTablesOfRule(rule.rule, target, model, tables)
+      addTablesOfRule(leaf.rule, target, model, tables)
     }
   }
 }
