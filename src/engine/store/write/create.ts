@@ -3,7 +3,7 @@
 import { ApiError } from '../../../base/errors.ts'
 import { leavesOf } from '../../../base/predicate.ts'
 import type { GuardedAssignment, GuardedCreate, GuardedPlan, GuardedSelected } from '../../plan/guarded.ts'
-import type { Condition } from '../../plan/guarded-conditions.ts'
+import type { Condition, ConditionLeaf } from '../../plan/guarded-conditions.ts'
 import { factsSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { answerSql, checksSql, eventSql, publicFields, returningRow } from '../sql/write.ts'
@@ -210,20 +210,25 @@ function isLocalSelection(select: readonly GuardedSelected[]): boolean {
 
 /** Whether a condition needs no other rows. */
 function isLocalCondition(condition: Condition): boolean {
-  return leavesOf(condition).every(leaf => {
-    switch (leaf.kind) {
-      case 'always':
-      case 'never':
-        return true
-      case 'compare':
-        return leaf.operand.kind !== 'caller' && isLocalCondition(leaf.field.when)
-      case 'fields':
-        return leaf.left.steps.length + leaf.right.steps.length === 0
-      case 'isNull':
-      case 'nullness':
-        return isLocalCondition(leaf.field.when)
-      default:
-        return false
-    }
-  })
+  return leavesOf(condition).every(isLocalLeaf)
+}
+
+function isLocalLeaf(condition: ConditionLeaf): boolean {
+  switch (condition.kind) {
+    case 'always':
+    case 'never':
+      return true
+    case 'compare':
+      return condition.operand.kind !== 'caller' && isLocalCondition(condition.field.when)
+    case 'fields':
+      return condition.left.steps.length + condition.right.steps.length === 0
+    case 'isNull':
+    case 'nullness':
+      return isLocalCondition(condition.field.when)
+    case 'related':
+    case 'values':
+    case 'search':
+    case 'fact':
+      return false
+  }
 }
