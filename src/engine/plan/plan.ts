@@ -237,10 +237,14 @@ export interface SelectedRelation {
   readonly list: SelectedList | undefined
 }
 
-export interface SelectedList {
+export interface SelectedList extends SelectedWindow {
   readonly filter: Filter | undefined
   readonly search?: Param
   readonly sort: TotalOrder
+}
+
+/** The size and form of a selected list. It names nothing, so the guard passes it on, like a `Window`. */
+export interface SelectedWindow {
   /** As in a cursor window. */
   readonly after?: readonly Param[]
   readonly limit: Param

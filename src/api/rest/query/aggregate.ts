@@ -15,7 +15,8 @@ import {
 import type { Deprecation, Field } from '../../../model/model.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
-import { bindValues, encodeParameter, makeConditions, maxPerPage, parseCount, valueFor } from './list.ts'
+import { bindValues, encodeParameter, makeConditions } from './list.ts'
+import { maxPerPage, parseCount, valueFor } from './list-parameters.ts'
 import type { AggregateTemplate, BoundAggregate, ListTemplate } from './list-template.ts'
 import { suggestParameter } from './other-spellings.ts'
 import {

@@ -254,16 +254,17 @@ export function guardSelectedList(
   collection: Collection,
   view: ModelView,
 ): { readonly rows: Condition; readonly list: GuardedSelectedList } {
-  const { filter, search, after, limit, connection } = selected
+  const { filter, search, sort: order, ...window } = selected
   const rows = and(
     filter ? guardFilter(filter, collection, view) : always,
     search === undefined ? always : guardSearch(search, collection, view),
   )
-  const sort = guardSort(selected.sort, collection, view, search !== undefined)
+  const sort = guardSort(order, collection, view, search !== undefined)
+  const { after } = window
   if (after && after.length !== sort.length) {
     throw new Error(`a position over ${sort.length} sort keys has ${after.length} values`)
   }
-  return { rows, list: { sort, limit, after, connection } }
+  return { rows, list: { ...window, sort } }
 }
 
 function guardSort(

@@ -6,7 +6,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { ruleOf } from '../../../api/explain/rule-reasons.ts'
 import { RequestFailed } from '../../../api/graphql/request-error.ts'
-import { listParameterNames } from '../../../api/rest/query/filter.ts'
+import { listParameters } from '../../../api/rest/query/list-parameters.ts'
 import { kindOf } from '../../../api/rest/route-kinds.ts'
 import { findRoute } from '../../../api/rest/routes.ts'
 import { ApiError, type ErrorCode } from '../../../base/errors.ts'
@@ -98,7 +98,7 @@ const maxFields = 20
 type ShowName = (name: string) => string
 
 function nameFilter({ collections, logic }: Model): ShowName {
-  const knownNames = new Set([...listParameterNames, 'operations', 'body'])
+  const knownNames = new Set([...listParameters.keys(), 'operations', 'body'])
   for (const { name: collection, singular, fields, computed, relations } of collections.values()) {
     knownNames.add(collection).add(singular)
     for (const name of [...fields.keys(), ...computed.keys(), ...relations.keys()]) knownNames.add(name)
