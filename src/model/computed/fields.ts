@@ -1,8 +1,7 @@
 /** The computed fields of a checked model. */
 
-import { leavesOf } from '../../base/predicate.ts'
 import type { Collection, ComputedField, Field, Model } from '../model.ts'
-import { pathsOf } from '../rule/paths.ts'
+import { visitReads } from '../rule/paths.ts'
 import type { Rule } from '../rule/rule.ts'
 import type { CheckedExpression } from './computed.ts'
 
@@ -83,10 +82,9 @@ class CollectionCollector {
   }
 
   #addRule(rule: Rule, row: Collection): void {
-    for (const leaf of leavesOf(rule)) {
-      if (leaf.kind === 'compare') for (const path of pathsOf(leaf)) this.#addPath(path.split('.'), row)
-      if (leaf.kind === 'related') this.#addRule(leaf.rule, this.#follow(leaf.relation, row))
-    }
+    visitReads(rule, row, this.#collectionOf, ({ collection, of }) => {
+      if (of === 'other') this.collections.add(collection)
+    })
   }
 
   /** The last name is a field's. */

@@ -74,9 +74,7 @@ function isCounted({ value }: Parameter): boolean {
 function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): AggregateTemplate {
   const view = scope.target
   const first = scope.within ? 1 : 0
-  const { filter, search, values } = makeConditions(view, parameters, { next: first }, name =>
-    isCondition(view, name),
-  )
+  const { filter, search, values } = makeConditions(view, parameters, { next: first }, isCondition)
   const groups = parseGroups(view, valueFor(parameters, 'group_by'))
   const measures = parseMeasures(view, parameters)
   requireDistinctKeys(groups, measures)

@@ -120,7 +120,7 @@ export function valueFor(parameters: readonly Parameter[], name: string): string
 }
 
 /** How a list is paged: by page number, by cursor from the start, or after a cursor. */
-type Paging = 'page' | 'first' | 'after'
+export type Paging = 'page' | 'first' | 'after'
 
 export function pagingOf(parameters: readonly Parameter[]): Paging {
   const cursor = valueFor(parameters, 'cursor')

@@ -17,6 +17,7 @@ import {
   bindWindow,
   isCondition,
   isPaging,
+  type Paging,
   pagingOf,
   parseWindow,
   shapeKeyOf,
@@ -49,13 +50,13 @@ export function makeConditions(
   view: CollectionView,
   parameters: readonly Parameter[],
   counter: ParamCounter,
-  isCondition: (name: string) => boolean,
+  isCondition: (view: CollectionView, name: string) => boolean,
 ): QueryConditions {
   const conditions = new Conditions()
   const values: { index: number; filter: FilterTemplate | undefined }[] = []
   let search: Param | undefined
   parameters.forEach(({ name }, index) => {
-    if (!isCondition(name)) return
+    if (!isCondition(view, name)) return
     const param = nextParam(counter)
     if (name === 'q') {
       if (view.searched.length === 0) throw unknownParameter('q')
@@ -71,18 +72,12 @@ export function makeConditions(
 }
 
 /** `parameters`: excluding paging parameters. */
-function makeTemplate(
-  scope: ListScope,
-  kind: ReturnType<typeof pagingOf>,
-  parameters: readonly Parameter[],
-): ListTemplate {
+function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
   const counter: ParamCounter = { next: scope.within ? 1 : 0 }
   const makeWindow = parseWindow(view, kind, parameters)
   const sort = parseSort(view, valueFor(parameters, 'sort'), valueFor(parameters, 'q') !== undefined)
-  const { filter, search, values } = makeConditions(view, parameters, counter, name =>
-    isCondition(view, name),
-  )
+  const { filter, search, values } = makeConditions(view, parameters, counter, isCondition)
   const window = makeWindow(sort, () => nextParam(counter))
   let included: Param | undefined
   const selection = makeSelection(

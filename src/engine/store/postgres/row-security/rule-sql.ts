@@ -254,7 +254,7 @@ function relatedSql(rule: RuleOfKind<'related'>, row: RuleRow, { model, depth }:
   return `EXISTS (SELECT 1 FROM ${joins} JOIN ${from} ON ${target.name}."id" = ${through}.${ident(relation.to)} WHERE ${through}.${ident(relation.from)} = ${row.name}."id" AND ${condition})`
 }
 
-export function relationOf(collection: Collection, name: string) {
+function relationOf(collection: Collection, name: string) {
   const relation = collection.relations.get(name)
   if (!relation) throw new Error(`a rule of ${collection.name} names ${name}, which is not there`)
   return relation

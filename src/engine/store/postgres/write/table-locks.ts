@@ -2,9 +2,8 @@
  * Locks that keep other transactions from writing to tables until this one ends: the rows that it has read stay unchanged, so
  * that it is serialisable with all commits. Reads do not wait. See `decisions/locks-on-postgresql.md`.
  */
-import { leavesOf } from '../../../../base/predicate.ts'
 import type { Collection, Model } from '../../../../model/model.ts'
-import { followPath, pathsOf } from '../../../../model/rule/paths.ts'
+import { visitReads } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { CollectionUses } from '../../../plan/transaction.ts'
@@ -144,22 +143,9 @@ function addTablesOfWrite(collection: Collection, model: Model, tables: Set<stri
 }
 
 function addTablesOfRule(rule: Rule, collection: Collection, model: Model, tables: Set<string>): void {
-  for (const leaf of leavesOf(rule)) {
-    if (leaf.kind === 'compare') {
-      for (const path of pathsOf(leaf)) {
-        for (const { target } of followPath(path, collection, collectionIn(model)).steps)
-          tables.add(target.name)
-      }
-      if (leaf.operand.kind === 'caller') tables.add('users')
-    } else if (leaf.kind === 'related') {
-      const relation = collection.relations.get(leaf.relation)
-      const target = relation && model.collections.get(relation.target)
-      if (relation === undefined || target === undefined) continue
-      if (relation.kind === 'manyToMany') tables.add(relation.through)
-      tables.add(target.name)
-      addTablesOfRule(leaf.rule, target, model, tables)
-    }
-  }
+  visitReads(rule, collection, collectionIn(model), ({ collection: { name }, of }) => {
+    if (of !== 'row') tables.add(name)
+  })
 }
 
 function collectionIn({ collections }: Model): (name: string) => Collection {
