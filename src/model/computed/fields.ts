@@ -1,7 +1,7 @@
 /** The computed fields of a checked model. */
 
 import type { Collection, ComputedField, Field, Model } from '../model.ts'
-import { visitReads } from '../rule/paths.ts'
+import { readsOf } from '../rule/paths.ts'
 import type { Rule } from '../rule/rule.ts'
 import type { CheckedExpression } from './computed.ts'
 
@@ -82,9 +82,8 @@ class CollectionCollector {
   }
 
   #addRule(rule: Rule, row: Collection): void {
-    visitReads(rule, row, this.#collectionOf, ({ collection, of }) => {
+    for (const { collection, of } of readsOf(rule, row, this.#collectionOf))
       if (of === 'other') this.collections.add(collection)
-    })
   }
 
   /** The last name is a field's. */

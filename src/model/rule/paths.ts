@@ -9,11 +9,7 @@ export interface FollowedPath {
 }
 
 /** `collectionOf`: throws for an unknown name. */
-export function followPath(
-  path: string,
-  from: Collection,
-  collectionOf: (name: string) => Collection,
-): FollowedPath {
+export function followPath(path: string, from: Collection, collectionOf: CollectionOf): FollowedPath {
   const names = path.split('.')
   const name = names.pop() ?? ''
   let last = from
@@ -33,66 +29,56 @@ export function pathsOf({ field, operand }: RuleOfKind<'compare'>): readonly str
   return operand.kind === 'field' ? [field, operand.field] : [field]
 }
 
-/** Columns that a rule reads. */
-export interface ReadColumns {
+/** A row that a rule reads: the one that it is about, another one, or the caller's own row of `users`. */
+interface ReadRow {
   readonly collection: Collection
-  /** Of the row that the rule is about, of another row, or of the caller's own row of `users`. */
   readonly of: 'row' | 'other' | 'caller'
+}
+
+export interface ReadColumns extends ReadRow {
   readonly columns: readonly string[]
 }
 
-type Visit = (columns: ReadColumns) => void
+type CollectionOf = (name: string) => Collection
 
-/** Visits everything that a rule reads. `collectionOf`: throws for an unknown name. */
-export function visitReads(
-  rule: Rule,
-  collection: Collection,
-  collectionOf: (name: string) => Collection,
-  visit: Visit,
-  of: ReadColumns['of'] = 'row',
-): void {
-  for (const leaf of leavesOf(rule)) {
-    if (leaf.kind === 'related') visitRelated(leaf, { collection, of }, collectionOf, visit)
-    if (leaf.kind !== 'compare') continue
-    for (const path of pathsOf(leaf)) visitPath(path, { collection, of }, collectionOf, visit)
+/** Everything that a rule for rows of a collection reads. `collectionOf`: throws for an unknown name. */
+export function readsOf(rule: Rule, collection: Collection, collectionOf: CollectionOf) {
+  return readsFrom({ collection, of: 'row' }, rule, collectionOf)
+}
+
+function readsFrom(row: ReadRow, rule: Rule, collectionOf: CollectionOf): readonly ReadColumns[] {
+  return leavesOf(rule).flatMap(leaf => {
+    if (leaf.kind === 'related') return readsRelated(row, leaf, collectionOf)
+    if (leaf.kind !== 'compare') return []
+    const reads = pathsOf(leaf).flatMap(path => readsAlong(path, row, collectionOf))
     const { operand } = leaf
-    if (operand.kind === 'caller')
-      visit({ collection: collectionOf('users'), of: 'caller', columns: [operand.field] })
-  }
+    if (operand.kind !== 'caller') return reads
+    return [...reads, { collection: collectionOf('users'), of: 'caller', columns: [operand.field] }]
+  })
 }
 
-function visitPath(
-  path: string,
-  start: Omit<ReadColumns, 'columns'>,
-  collectionOf: (name: string) => Collection,
-  visit: Visit,
-): void {
-  const { steps, field } = followPath(path, start.collection, collectionOf)
-  let from = start
-  for (const { relation, target } of steps) {
-    visit({ ...from, columns: [relation.field] })
-    from = { collection: target, of: 'other' }
-  }
-  visit({ ...from, columns: [field.name] })
+function readsAlong(path: string, row: ReadRow, collectionOf: CollectionOf): readonly ReadColumns[] {
+  const { steps, field } = followPath(path, row.collection, collectionOf)
+  const rows = [row, ...steps.map(({ target }) => ({ collection: target, of: 'other' }) as const)]
+  return rows.map((each, index) => ({ ...each, columns: [steps[index]?.relation.field ?? field.name] }))
 }
 
-function visitRelated(
+function readsRelated(
+  row: ReadRow,
   { relation: name, rule }: RuleOfKind<'related'>,
-  from: Omit<ReadColumns, 'columns'>,
-  collectionOf: (name: string) => Collection,
-  visit: Visit,
-): void {
-  const relation = from.collection.relations.get(name)
-  if (relation === undefined) throw new Error(`${from.collection.name} has no relation ${name}`)
-  const target = collectionOf(relation.target)
-  visit({ ...from, columns: relation.kind === 'one' ? [relation.field] : [] })
-  visit({ collection: target, of: 'other', columns: relation.kind === 'many' ? [relation.field] : [] })
-  if (relation.kind === 'manyToMany') {
-    visit({
-      collection: collectionOf(relation.through),
-      of: 'other',
-      columns: [relation.from, relation.to],
-    })
-  }
-  visitReads(rule, target, collectionOf, visit, 'other')
+  collectionOf: CollectionOf,
+): readonly ReadColumns[] {
+  const relation = row.collection.relations.get(name)
+  if (relation === undefined) throw new Error(`${row.collection.name} has no relation ${name}`)
+  const target: ReadRow = { collection: collectionOf(relation.target), of: 'other' }
+  const through: ReadColumns[] =
+    relation.kind === 'manyToMany'
+      ? [{ collection: collectionOf(relation.through), of: 'other', columns: [relation.from, relation.to] }]
+      : []
+  return [
+    { ...row, columns: relation.kind === 'one' ? [relation.field] : [] },
+    { ...target, columns: relation.kind === 'many' ? [relation.field] : [] },
+    ...through,
+    ...readsFrom(target, rule, collectionOf),
+  ]
 }

@@ -76,8 +76,7 @@ interface Style {
   readonly and: string
   readonly or: string
   readonly not: string
-  /** `nested`: the text of a rule for related rows. */
-  readonly leaf: (leaf: RuleLeaf, nested: (rule: Rule) => string) => string
+  readonly leaf: (leaf: RuleLeaf) => string
 }
 
 function textOf(rule: Rule, style: Style): string {
@@ -93,7 +92,7 @@ function textOf(rule: Rule, style: Style): string {
     case 'not':
       return `${style.not}(${nested(rule.part)})`
     default:
-      return style.leaf(rule, nested)
+      return style.leaf(rule)
   }
 }
 
@@ -101,8 +100,8 @@ const words: Style = {
   and: ', and ',
   or: ', or ',
   not: 'not ',
-  leaf(leaf, nested) {
-    if (leaf.kind === 'related') return `a related \`${leaf.relation}\` where ${nested(leaf.rule)}`
+  leaf(leaf) {
+    if (leaf.kind === 'related') return `a related \`${leaf.relation}\` where ${inWords(leaf.rule)}`
     if (leaf.kind !== 'compare') return callerRuleKind(leaf).words(leaf)
     return `\`${leaf.field}\` ${comparisons[leaf.comparison]} ${operandInWords(leaf)}`
   },
@@ -112,8 +111,8 @@ const source: Style = {
   and: ' and ',
   or: ' or ',
   not: 'not',
-  leaf(leaf, nested) {
-    if (leaf.kind === 'related') return `related('${leaf.relation}', ${nested(leaf.rule)})`
+  leaf(leaf) {
+    if (leaf.kind === 'related') return `related('${leaf.relation}', ${ruleSource(leaf.rule)})`
     if (leaf.kind !== 'compare') return callerRuleKind(leaf).source(leaf)
     const { field, comparison, operand } = leaf
     if (operand.kind === 'userId' && comparison === 'eq') return `owner('${field}')`

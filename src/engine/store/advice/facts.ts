@@ -131,14 +131,11 @@ class Selectivities {
       case 'compare':
         return this.#ofComparison(condition, collection)
       case 'and':
-        return condition.parts.reduce(
-          (selectivity, condition) => selectivity * this.of(condition, collection),
-          1,
-        )
+        return condition.parts.reduce((product, part) => product * this.of(part, collection), 1)
       case 'or':
         return Math.min(
           1,
-          condition.parts.reduce((selectivity, condition) => selectivity + this.of(condition, collection), 0),
+          condition.parts.reduce((sum, part) => sum + this.of(part, collection), 0),
         )
       case 'not':
         return Math.max(defaultEqualitySelectivity, 1 - this.of(condition.part, collection))

@@ -8,7 +8,7 @@
  */
 import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../../model/model.ts'
-import { type ReadColumns, visitReads } from '../../../../model/rule/paths.ts'
+import { type ReadColumns, readsOf } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
 import { rulesOf } from '../../../../model/rule/rules-of.ts'
 import { shortened } from '../../schema/postgres/ddl.ts'
@@ -165,12 +165,8 @@ function totalsSql(collections: readonly Collection[], model: Model): string {
 
 /** Whether the rule's result for a row depends on other changes that the same statement makes to the table. */
 function readsOwnTable(rule: Rule, written: Collection, model: Model): boolean {
-  let result = false
-  const visit = ({ collection, of }: ReadColumns) => {
-    if (of !== 'row' && collection === written) result = true
-  }
-  visitReads(rule, written, name => collectionNamed(model, name), visit)
-  return result
+  const reads = readsOf(rule, written, name => collectionNamed(model, name))
+  return reads.some(({ collection, of }) => of !== 'row' && collection === written)
 }
 
 /** A policy is evaluated before the row is stored, a trigger afterwards. */
@@ -206,7 +202,7 @@ function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
     columnsByTable.set(name, columnSet)
     for (const column of columns) if (fields.has(column)) columnSet.add(column)
   }
-  const visit = ({ collection, of, columns }: ReadColumns) => {
+  const addRead = ({ collection, of, columns }: ReadColumns) => {
     const unlogged = columns.filter(column => {
       const field = collection.fields.get(column)
       return field?.internal || field?.writeOnly
@@ -215,7 +211,7 @@ function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
     else if (unlogged.length > 0) add(collection, unlogged)
   }
   for (const [rule, collection] of rulesOf(model))
-    visitReads(rule, collection, name => collectionNamed(model, name), visit)
+    readsOf(rule, collection, name => collectionNamed(model, name)).forEach(addRead)
   return columnsByTable
 }
 

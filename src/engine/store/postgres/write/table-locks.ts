@@ -3,7 +3,7 @@
  * that it is serialisable with all commits. Reads do not wait. See `decisions/locks-on-postgresql.md`.
  */
 import type { Collection, Model } from '../../../../model/model.ts'
-import { visitReads } from '../../../../model/rule/paths.ts'
+import { readsOf } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { CollectionUses } from '../../../plan/transaction.ts'
@@ -143,9 +143,8 @@ function addTablesOfWrite(collection: Collection, model: Model, tables: Set<stri
 }
 
 function addTablesOfRule(rule: Rule, collection: Collection, model: Model, tables: Set<string>): void {
-  visitReads(rule, collection, collectionIn(model), ({ collection: { name }, of }) => {
-    if (of !== 'row') tables.add(name)
-  })
+  for (const { collection: read, of } of readsOf(rule, collection, collectionIn(model)))
+    if (of !== 'row') tables.add(read.name)
 }
 
 function collectionIn({ collections }: Model): (name: string) => Collection {
