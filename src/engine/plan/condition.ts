@@ -41,8 +41,11 @@ export function translate<Leaf extends { readonly kind: string }>(
   leaf: Folding<Leaf, Condition>['leaf'],
   negated = false,
 ): Condition {
-  return fold(predicate, { and: parts => and(...parts), or: parts => or(...parts), not, leaf }, negated)
+  return fold(predicate, { and: allOf, or: anyOf, not, leaf }, negated)
 }
+
+const allOf = (parts: readonly Condition[]) => and(...parts)
+const anyOf = (parts: readonly Condition[]) => or(...parts)
 
 /** `condition`, simplified for rows that fulfil `assumption`. */
 export function assuming(assumption: Condition, condition: Condition): Condition {

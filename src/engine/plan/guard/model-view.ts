@@ -3,7 +3,7 @@ import { ApiError } from '../../../base/errors.ts'
 import { implies } from '../../../base/predicate.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import type { Collection, CrudOperation, Field, Model, Relation } from '../../../model/model.ts'
-import { callerRuleKind, isCallerRule } from '../../../model/rule/caller-rules.ts'
+import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import { followPath } from '../../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../../model/rule/rule.ts'
 import { always, and, assuming, never, not, translate } from '../condition.ts'
@@ -171,10 +171,10 @@ function follow(collection: Collection, relation: Relation, view: ModelView): Re
 }
 
 function foldRule(rule: Rule, row: Collection, view: ModelView): Condition {
-  if (isCallerRule(rule)) return callerRuleKind(rule).holds(rule, view.access) ? always : never
   return translate(rule, leaf => {
     if (leaf.kind === 'compare') return foldComparison(leaf, row, view)
-    return leaf.kind === 'related' ? foldRelated(leaf, row, view) : foldRule(leaf, row, view)
+    if (leaf.kind === 'related') return foldRelated(leaf, row, view)
+    return callerRuleKind(leaf).holds(leaf, view.access) ? always : never
   })
 }
 
