@@ -39,8 +39,8 @@ interface CallerRuleKind<R> {
   readonly reveals?: 'role'
   /** The fault of a declared rule. */
   readonly fault?: (rule: R, scopes: ReadonlyMap<string, string>) => string | undefined
-  /** What tells its callers from others, who are signed in or anonymous. */
-  readonly callers?: (rule: R) => readonly Partial<AccessClass>[]
+  /** Callers for whom it may hold or not hold, unlike for others who are signed in, or anonymous. */
+  readonly callers: (rule: R) => readonly Partial<AccessClass>[]
 }
 
 type Kinds = {
@@ -56,6 +56,7 @@ const kinds: Kinds = {
     holds: () => true,
     settings: () => [],
     because: () => 'the model allows it to everybody',
+    callers: () => [],
   },
   nobody: {
     source: () => 'nobody',
@@ -63,6 +64,7 @@ const kinds: Kinds = {
     holds: () => false,
     settings: () => 'never',
     because: () => 'the model allows it to nobody',
+    callers: () => [],
   },
   signedIn: {
     source: () => 'signedIn',
@@ -70,6 +72,7 @@ const kinds: Kinds = {
     holds: (_rule, { signedIn }) => signedIn,
     settings: () => [isUser],
     because: ({ signedIn }) => (signedIn ? 'the caller is signed in' : 'nobody is signed in'),
+    callers: () => [],
   },
   firstParty: {
     source: () => 'firstParty',

@@ -93,7 +93,7 @@ function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
   add(anonymous)
   add({ ...anonymous, signedIn: true })
   for (const leaf of rules.flatMap(allLeaves)) {
-    const differences = (isCallerRule(leaf) && callerRuleKind(leaf).callers?.(leaf)) || []
+    const differences = isCallerRule(leaf) ? callerRuleKind(leaf).callers(leaf) : []
     for (const access of [...classes.values()])
       for (const difference of differences) add({ ...access, ...difference })
   }
