@@ -84,20 +84,18 @@ const anonymous: AccessClass = { key: 'facts', signedIn: false, role: null, scop
 
 /** Access classes that between them see all forms of the rules. A form that is missing here is a fact that the log lacks. */
 function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
-  const classes = new Map<string, AccessClass>()
-  const add = (access: AccessClass) =>
-    classes.set(
-      JSON.stringify(access, (_, value) => (value instanceof Set ? [...value] : value)),
-      access,
-    )
-  add(anonymous)
-  add({ ...anonymous, signedIn: true })
-  for (const leaf of rules.flatMap(allLeaves)) {
-    const differences = isCallerRule(leaf) ? callerRuleKind(leaf).callers(leaf) : []
-    for (const access of [...classes.values()])
-      for (const difference of differences) add({ ...access, ...difference })
-  }
-  return [...classes.values()]
+  const differences = rules
+    .flatMap(allLeaves)
+    .flatMap(leaf => (isCallerRule(leaf) ? callerRuleKind(leaf).callers(leaf) : []))
+  let classes: readonly AccessClass[] = [anonymous, { ...anonymous, signedIn: true }]
+  for (const difference of distinct(differences))
+    classes = distinct([...classes, ...classes.map(access => ({ ...access, ...difference }))])
+  return classes
+}
+
+function distinct<T>(values: readonly T[]): readonly T[] {
+  const keyOf = (value: T) => JSON.stringify(value, (_, part) => (part instanceof Set ? [...part] : part))
+  return [...new Map(values.map(value => [keyOf(value), value])).values()]
 }
 
 /** The leaves of a rule, and of the rules for related rows. */
