@@ -46,12 +46,9 @@ export function mapLeaves<Leaf extends Kinded>(
   predicate: Predicate<Leaf>,
   map: (leaf: Leaf) => Predicate<Leaf>,
 ): Predicate<Leaf> {
-  return fold<Leaf, Predicate<Leaf>>(predicate, {
-    and: parts => ({ kind: 'and', parts }),
-    or: parts => ({ kind: 'or', parts }),
-    not: part => ({ kind: 'not', part }),
-    leaf: map,
-  })
+  if (isLeaf(predicate)) return map(predicate)
+  if (predicate.kind === 'not') return { kind: 'not', part: mapLeaves(predicate.part, map) }
+  return { kind: predicate.kind, parts: predicate.parts.map(part => mapLeaves(part, map)) }
 }
 
 /** Whether everything that fulfils the predicate also fulfils some leaf for which `test` holds. */

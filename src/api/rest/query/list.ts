@@ -30,13 +30,9 @@ import { makeSelection, type Selection } from './select.ts'
 import { parseSort } from './sort.ts'
 
 /** Numbers the arguments in the order in which `bindList` fills them. */
-interface ParamCounter {
-  next: Param
-}
-
-function nextParam(counter: ParamCounter): Param {
-  counter.next += 1
-  return counter.next - 1
+export function paramsFrom(first: Param): () => Param {
+  let next = first
+  return () => next++
 }
 
 interface QueryConditions {
@@ -49,7 +45,7 @@ interface QueryConditions {
 export function makeConditions(
   view: CollectionView,
   parameters: readonly Parameter[],
-  counter: ParamCounter,
+  next: () => Param,
   isCondition: (view: CollectionView, name: string) => boolean,
 ): QueryConditions {
   const conditions = new Conditions()
@@ -57,7 +53,7 @@ export function makeConditions(
   let search: Param | undefined
   parameters.forEach(({ name }, index) => {
     if (!isCondition(view, name)) return
-    const param = nextParam(counter)
+    const param = next()
     if (name === 'q') {
       if (view.searched.length === 0) throw unknownParameter('q')
       search = param
@@ -74,17 +70,17 @@ export function makeConditions(
 /** `parameters`: excluding paging parameters. */
 function makeTemplate(scope: ListScope, kind: Paging, parameters: readonly Parameter[]): ListTemplate {
   const view = scope.target
-  const counter: ParamCounter = { next: scope.within ? 1 : 0 }
+  const next = paramsFrom(scope.within ? 1 : 0)
   const makeWindow = parseWindow(view, kind, parameters)
   const sort = parseSort(view, valueFor(parameters, 'sort'), valueFor(parameters, 'q') !== undefined)
-  const { filter, search, values } = makeConditions(view, parameters, counter, isCondition)
-  const window = makeWindow(sort, () => nextParam(counter))
+  const { filter, search, values } = makeConditions(view, parameters, next, isCondition)
+  const window = makeWindow(sort, next)
   let included: Param | undefined
   const selection = makeSelection(
     view,
     valueFor(parameters, 'fields'),
     valueFor(parameters, 'include'),
-    () => (included ??= nextParam(counter)),
+    () => (included ??= next()),
   )
   return {
     shape: {
