@@ -207,19 +207,21 @@ export const graphql: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'base/predicate',
+    ['api/graphql/scan-cost', ...limits],
+    [
+      ['a disjunction with one indexed part costs nothing', '!parts.includes(false)', 'parts.includes(true)'],
+      [
+        'a conjunction needs an index for every part',
+        'and: parts => parts.includes(true)',
+        'and: parts => !parts.includes(false)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'engine/plan/scans',
     ['api/graphql/scan-cost', ...limits],
     [
-      [
-        'a disjunction with one indexed part costs nothing',
-        'filter.filters.length > 0 && filter.filters.every(part => usesIndex(part, target))',
-        'filter.filters.length > 0 && filter.filters.some(part => usesIndex(part, target))',
-      ],
-      [
-        'a conjunction needs an index for every part',
-        "return filter.filters.some(part => usesIndex(part, target))\n    case 'or'",
-        "return filter.filters.every(part => usesIndex(part, target))\n    case 'or'",
-      ],
       [
         'the second field of an index counts as indexed',
         'indexes.some(({ keys: [first] }) => first?.field === name)',

@@ -227,7 +227,9 @@ export const plan: readonly Mutant[] = [
       'shows(through, relation.from) && shows(through, relation.to)',
       'shows(through, relation.from)',
     ],
-    ['an anonymous caller has every scope', '!isAnonymous(access) && hasScope(', 'hasScope('],
+  ]),
+  ...mutantsOf('model/rule/caller-rules', guard, [
+    ['an anonymous caller has every scope', '!isAnonymous(caller) && hasScope(', 'hasScope('],
   ]),
   ...mutantsOf(
     'engine/plan/cursor',

@@ -292,13 +292,13 @@ const shared: readonly Mutant[] = [
     ],
     [
       'a negation is not exact',
-      'conditionSql(condition.condition, row, true, form)',
-      'conditionSql(condition.condition, row, false, form)',
+      'conditionSql(condition.part, row, true, form)',
+      'conditionSql(condition.part, row, false, form)',
     ],
     [
       'an empty disjunction is true',
-      "' OR ', isFalse, row",
-      "' OR ', isTrue, row",
+      "' OR ', isFalse)",
+      "' OR ', isTrue)",
       'the guard never returns an empty disjunction',
     ],
     [
@@ -439,8 +439,8 @@ const writes: readonly Mutant[] = [
       ],
       [
         'checks on stored rows run before the INSERT',
-        "    case 'related':\n    case 'values':\n    case 'search':\n    case 'fact':\n      return false\n",
-        "    case 'related':\n    case 'values':\n    case 'search':\n    case 'fact':\n      return true\n",
+        "case 'fact':\n      return false\n",
+        "case 'fact':\n      return true\n",
       ],
       [
         'a rule on the created row is checked before it exists',
@@ -493,8 +493,8 @@ const writes: readonly Mutant[] = [
       ],
       [
         'the id of a new item is compared before it is known',
-        'if (!comparesId(condition)) return condition',
-        'if (condition) return condition',
+        'if (!comparesId(leaf)) return leaf',
+        'if (leaf) return leaf',
       ],
     ],
   ),

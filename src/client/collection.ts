@@ -2,6 +2,7 @@
 import type { Answer } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import type { ApiRequest, Send } from './connection.ts'
+import { filterNames, listNames, readNames } from './list-options.ts'
 import { filtersOf, type Parameters, parametersOf, queryString } from './query.ts'
 import type { CallOptions, ChangeOptions, WriteOptions } from './types/options.ts'
 
@@ -20,17 +21,6 @@ interface AnyListing extends AnyReading {
 
 type Page = { readonly data: readonly unknown[]; readonly meta: Readonly<Record<string, unknown>> }
 
-const readNames = { fields: 'fields', include: 'include' }
-const filterNames = { q: 'q' }
-const listNames = {
-  ...readNames,
-  ...filterNames,
-  sort: 'sort',
-  page: 'page',
-  perPage: 'per_page',
-  cursor: 'cursor',
-  total: 'total',
-}
 const aggregateNames = {
   ...filterNames,
   groupBy: 'group_by',

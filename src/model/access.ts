@@ -20,8 +20,8 @@ function rulesIn(rules: readonly AccessRule[]): readonly Rule[] {
 function chain(rule: Rule): AccessRule {
   const accessRule: Pick<AccessRule, 'rule' | 'and' | 'or'> = {
     rule: Object.freeze(rule),
-    and: (...others: readonly AccessRule[]) => chain({ kind: 'and', rules: [rule, ...rulesIn(others)] }),
-    or: (...others: readonly AccessRule[]) => chain({ kind: 'or', rules: [rule, ...rulesIn(others)] }),
+    and: (...others: readonly AccessRule[]) => chain({ kind: 'and', parts: [rule, ...rulesIn(others)] }),
+    or: (...others: readonly AccessRule[]) => chain({ kind: 'or', parts: [rule, ...rulesIn(others)] }),
   }
   return Object.freeze(accessRule) as AccessRule
 }
@@ -68,7 +68,7 @@ export function related<const Relation extends string, Needs>(
 
 /** The rule does not hold. */
 export function not<Needs>(rule: AccessRule<Needs>): AccessRule<Needs> {
-  return chain({ kind: 'not', rule: rule?.rule })
+  return chain({ kind: 'not', part: rule?.rule })
 }
 
 /** A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. */

@@ -41,11 +41,11 @@ const cases: readonly (readonly [AccessRule, Rule])[] = [
   [field('a').lte(1), { kind: 'compare', field: 'a', comparison: 'lte', operand: literal(1) }],
   [field('a').in([1, 2]), { kind: 'compare', field: 'a', comparison: 'in', operand: literal([1, 2]) }],
   [related('author', signedIn), { kind: 'related', relation: 'author', rule: { kind: 'signedIn' } }],
-  [not(anyone), { kind: 'not', rule: { kind: 'anyone' } }],
-  [anyone.and(nobody), { kind: 'and', rules: [{ kind: 'anyone' }, { kind: 'nobody' }] }],
+  [not(anyone), { kind: 'not', part: { kind: 'anyone' } }],
+  [anyone.and(nobody), { kind: 'and', parts: [{ kind: 'anyone' }, { kind: 'nobody' }] }],
   [
     signedIn.or(anyone, nobody),
-    { kind: 'or', rules: [{ kind: 'signedIn' }, { kind: 'anyone' }, { kind: 'nobody' }] },
+    { kind: 'or', parts: [{ kind: 'signedIn' }, { kind: 'anyone' }, { kind: 'nobody' }] },
   ],
 ]
 
@@ -59,8 +59,8 @@ test('chaining does not change the original rule', () => {
   assert.deepEqual(signedIn.rule, before)
   assert.deepEqual(both.rule, {
     kind: 'or',
-    rules: [
-      { kind: 'and', rules: [{ kind: 'signedIn' }, { kind: 'role', roles: ['admin'] }] },
+    parts: [
+      { kind: 'and', parts: [{ kind: 'signedIn' }, { kind: 'role', roles: ['admin'] }] },
       { kind: 'nobody' },
     ],
   })

@@ -1,7 +1,7 @@
 /** How `checkModel` describes and checks comparisons with the time, other fields, fields of the caller and claims. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inWords } from '../../src/api/rest/openapi/rule-text.ts'
 import {
   type AccessRule,
   boolean,
@@ -27,6 +27,7 @@ import {
   text,
   users,
 } from '../../src/index.ts'
+import { inWords } from '../../src/model/rule/rule-text.ts'
 import { faultsIn, untyped } from './faults.ts'
 
 /** A rule as a JavaScript file could write it despite the types. */

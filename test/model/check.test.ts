@@ -94,7 +94,7 @@ test('the blog model has the declared and the built-in collections, fields, rela
   assert.deepEqual(posts.fields.get('author_id')?.default, { kind: 'currentUser' })
   const admin = { kind: 'role', roles: ['admin'] }
   const author = { kind: 'compare', field: 'author_id', comparison: 'eq', operand: { kind: 'userId' } }
-  const authorOrAdmin = { kind: 'or', rules: [author, admin] }
+  const authorOrAdmin = { kind: 'or', parts: [author, admin] }
   assert.deepEqual(posts.access, {
     ...{ read: { kind: 'anyone' }, create: authorOrAdmin, update: authorOrAdmin, delete: authorOrAdmin },
   })
@@ -152,7 +152,7 @@ test('by default signed-in callers read users, and administrators write their ro
 test('only its owner and administrators can read and delete an API key, and its scopes are those of the model', () => {
   const keys = checkModel(blog).collections.get('api_keys')
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
-  const ownOrAll = { kind: 'or', rules: [own, administrators.rule] }
+  const ownOrAll = { kind: 'or', parts: [own, administrators.rule] }
   assert.deepEqual(keys?.access, {
     ...{ read: ownOrAll, create: { kind: 'signedIn' }, update: own, delete: ownOrAll },
   })
@@ -215,7 +215,7 @@ test('defaults, literals and times are canonicalized', () => {
   const literal = (value: unknown) => ({ kind: 'literal', value })
   assert.deepEqual(seen?.access.read, {
     kind: 'and',
-    rules: [
+    parts: [
       { kind: 'compare', field: 'at', comparison: 'gte', operand: literal('2026-01-01T00:00:00.000Z') },
       { kind: 'compare', field: 'mail', comparison: 'in', operand: literal(['a@b.co']) },
     ],
@@ -996,7 +996,7 @@ const wrong: readonly (readonly [name: string, check: () => readonly string[], f
       'a cyclic rule',
       () => {
         const round: Record<string, unknown> = { kind: 'not' }
-        round.rule = round
+        round.part = round
         return postFaults({ access: { read: { rule: round } } })
       },
       [/^posts.access.read: The rule is nested more than 50 deep/],
@@ -1221,9 +1221,9 @@ test('the owner and administrators manage an OAuth app; its scopes are those of 
   const own = { kind: 'compare', field: 'user_id', comparison: 'eq', operand: { kind: 'userId' } }
   const ofAdministrators = {
     kind: 'and',
-    rules: [{ kind: 'role', roles: ['admin'] }, { kind: 'firstParty' }],
+    parts: [{ kind: 'role', roles: ['admin'] }, { kind: 'firstParty' }],
   }
-  const orAdministrators = { kind: 'or', rules: [own, ofAdministrators] }
+  const orAdministrators = { kind: 'or', parts: [own, ofAdministrators] }
   assert.deepEqual(apps?.access, {
     read: orAdministrators,
     create: { kind: 'signedIn' },

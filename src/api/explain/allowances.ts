@@ -2,11 +2,11 @@
 
 import { namesFor } from '../../engine/plan/guard/guard.ts'
 import type { Collection } from '../../model/model.ts'
+import { ruleSource } from '../../model/rule/rule-text.ts'
 import { isWrite, itemOf, type ReasonParts, treeAt } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
 import { absenceReason, ruleMembers, ruleReason } from './rule-reasons.ts'
-import { ruleSource } from './rule-source.ts'
 
 /** The maximum number of explained plans: further ones add little. */
 const maxPlans = 10

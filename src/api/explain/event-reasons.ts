@@ -1,14 +1,15 @@
 /** Which events a listener receives, and which not, by REST and by GraphQL subscriptions. */
+
 import { ApiError } from '../../base/errors.ts'
 import { collectionOfPattern, coversType, typesOf } from '../../engine/log/event-types.ts'
 import { admit } from '../../engine/plan/guard/guard.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { ruleSource } from '../../model/rule/rule-text.ts'
 import { offersEvents } from '../events/event-request.ts'
 import { type ReasonParts, treeAt } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
 import { refusalReasons } from './refusals.ts'
 import { because, ruleMembers } from './rule-reasons.ts'
-import { ruleSource } from './rule-source.ts'
 
 export interface ExplainedEvents {
   readonly collections: readonly Collection[]

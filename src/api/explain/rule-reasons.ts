@@ -1,12 +1,12 @@
 /** Reasons from the rules of collections, actions, queries and fields. */
+
 import type { Refused } from '../../base/errors.ts'
 import type { Collection, CrudOperation, Field, Model } from '../../model/model.ts'
 import { anyoneRule, type Rule } from '../../model/rule/rule.ts'
-import { inWords } from '../rest/openapi/rule-text.ts'
+import { inWords, ruleSource } from '../../model/rule/rule-text.ts'
 import { itemOf, type ReasonParts, readAndRollBack, treeAfter, treeAt } from './evaluation.ts'
 import type { Reason, RulePart } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
-import { ruleSource } from './rule-source.ts'
 
 /** The rule of a collection, an action or a query. */
 export function ruleOf(

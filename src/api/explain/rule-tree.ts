@@ -2,18 +2,21 @@
  * Evaluates each part of a rule for one item and one caller. The database evaluates the same condition that the guard
  * enforces, so the explanation cannot differ from it.
  */
+
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import { hasScope, isAnonymous, type Principal } from '../../base/principal.ts'
+import { fold } from '../../base/predicate.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { ReadAnswer } from '../../engine/plan/answer.ts'
 import type { Guard } from '../../engine/plan/guard/guard.ts'
 import { maxRelated, type RuleProbes } from '../../engine/plan/guard/probe.ts'
 import type { GuardedRead } from '../../engine/plan/guarded.ts'
 import { itemShape } from '../../engine/plan/system-plans.ts'
 import type { Collection, Model } from '../../model/model.ts'
+import { type CallerRule, callerRuleKind, isCallerRule } from '../../model/rule/caller-rules.ts'
 import { followPath, pathsOf } from '../../model/rule/paths.ts'
-import { anyoneRule, type Rule } from '../../model/rule/rule.ts'
+import { anyoneRule, type Rule, type RuleLeaf } from '../../model/rule/rule.ts'
+import { ruleSource } from '../../model/rule/rule-text.ts'
 import type { RulePart } from './explanation.ts'
-import { ruleSource } from './rule-source.ts'
 
 export interface TreeParts {
   readonly model: Model
@@ -45,19 +48,17 @@ export function* ruleTree(parts: TreeParts, rule: Rule, place: ItemPlace | undef
     case 'and':
     case 'or': {
       const innerParts: RulePart[] = []
-      for (const innerRule of rule.rules) innerParts.push(yield* ruleTree(parts, innerRule, place))
+      for (const innerRule of rule.parts) innerParts.push(yield* ruleTree(parts, innerRule, place))
       return { ...part, parts: innerParts }
     }
     case 'not':
-      return { ...part, parts: [yield* ruleTree(parts, rule.rule, place)] }
+      return { ...part, parts: [yield* ruleTree(parts, rule.part, place)] }
     case 'compare':
       return place ? { ...part, because: yield* comparison(parts, rule, place) } : part
     case 'related':
       return place ? { ...part, ...(yield* relatedItems(parts, rule, place)) } : part
-    case 'role':
-      return { ...part, because: yield* roleWords(parts) }
     default:
-      return { ...part, because: callerWords(rule, parts.principal) }
+      return { ...part, because: yield* callerReason(parts, rule) }
   }
 }
 
@@ -71,62 +72,32 @@ function* holdsFor(
 }
 
 /** Whether the rule holds, if it depends on the caller alone. Null: it depends on the item. */
-function holdsForCaller(rule: Rule, principal: Principal): boolean | null {
-  const { access } = principal
-  switch (rule.kind) {
-    case 'anyone':
-      return true
-    case 'nobody':
-      return false
-    case 'signedIn':
-      return access.signedIn
-    case 'firstParty':
-      return !access.thirdParty
-    case 'role':
-      return access.role !== null && rule.roles.includes(access.role)
-    case 'scope':
-      return !isAnonymous(access) && hasScope(access.scopes, rule.scope)
-    case 'and':
-      return decidedBy(false, rule.rules, principal)
-    case 'or':
-      return decidedBy(true, rule.rules, principal)
-    case 'not': {
-      const inner = holdsForCaller(rule.rule, principal)
-      return inner === null ? null : !inner
-    }
-    default:
-      return null
-  }
+function holdsForCaller(rule: Rule, { access }: Principal): boolean | null {
+  return fold<RuleLeaf, boolean | null>(rule, {
+    and: parts => decidedBy(false, parts),
+    or: parts => decidedBy(true, parts),
+    not: part => (part === null ? null : !part),
+    leaf: leaf => (isCallerRule(leaf) ? callerRuleKind(leaf).holds(leaf, access) : null),
+  })
 }
 
 /** Kleene's three-valued logic: one part with the deciding value decides, else every part must be known. */
-function decidedBy(deciding: boolean, rules: readonly Rule[], principal: Principal): boolean | null {
-  const parts = rules.map(rule => holdsForCaller(rule, principal))
+function decidedBy(deciding: boolean, parts: readonly (boolean | null)[]): boolean | null {
   if (parts.includes(deciding)) return deciding
   return parts.includes(null) ? null : !deciding
 }
 
-function* roleWords(parts: TreeParts): ReadSteps<string> {
+function* callerReason(parts: TreeParts, rule: CallerRule): ReadSteps<string> {
   const { userId, access } = parts.principal
+  const { because, reveals } = callerRuleKind(rule)
   const collection = parts.model.collections.get('users')
-  if (access.role === null) return 'nobody is signed in'
   const isShown =
-    userId === null || !collection || (yield* mayShowAt(parts, { collection, id: userId }, 'role'))
-  return `the caller's role is ${isShown ? access.role : hiddenValue}`
-}
-
-function callerWords(rule: Rule, { access }: Principal): string {
-  if (rule.kind === 'firstParty') {
-    return access.thirdParty
-      ? 'the request comes through a third-party app'
-      : 'the request comes through no third-party app'
-  }
-  if (rule.kind === 'signedIn') return access.signedIn ? 'the caller is signed in' : 'nobody is signed in'
-  if (rule.kind === 'scope') {
-    const { scopes } = access
-    return `the credential has ${scopes === 'all' ? 'all scopes' : `the scopes ${[...scopes].join(', ') || '(none)'}`}`
-  }
-  return rule.kind === 'nobody' ? 'the model allows it to nobody' : 'the model allows it to everybody'
+    reveals === undefined ||
+    access[reveals] === null ||
+    userId === null ||
+    !collection ||
+    (yield* mayShowAt(parts, { collection, id: userId }, reveals))
+  return because(isShown ? access : { ...access, [reveals]: hiddenValue })
 }
 
 type CompareRule = Rule & { readonly kind: 'compare' }
@@ -267,7 +238,7 @@ function* relatedMany(
     }
   }
   // The closest item: the first one that fulfils the first part.
-  const [first] = rule.rule.kind === 'and' ? rule.rule.rules : []
+  const [first] = rule.rule.kind === 'and' ? rule.rule.parts : []
   const closest = first && (yield* relatedIds(parts, rule, first, place))
   if (closest?.[0] !== undefined) {
     return {

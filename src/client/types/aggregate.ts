@@ -1,7 +1,8 @@
 /** Aggregates of groups of items. */
+import type { Filtering } from '../list-options.ts'
 import type { ApiTypes, Flat } from './api.ts'
 import type { CallOptions } from './options.ts'
-import type { FieldName, Filtering } from './read.ts'
+import type { FieldName } from './read.ts'
 import type { FullItem } from './where.ts'
 
 type TimePart = 'year' | 'month' | 'day' | 'hour'

@@ -1,19 +1,11 @@
 /** The client: collections, actions and queries as functions. */
+import type { Listing, ListOptions, Reading, Total } from '../list-options.ts'
 import type { Aggregate } from './aggregate.ts'
 import type { ApiTypes, At, CollectionOf, NameOf } from './api.ts'
 import type { EventOf as CollectionEvent, CollectionSubscription, EventsClient } from './events.ts'
 import type { ApiOf } from './model.ts'
 import type { CallOptions, ChangeOptions, WriteOptions } from './options.ts'
-import type {
-  FieldName,
-  IncludePath,
-  Listing,
-  ListOptions,
-  ListPage,
-  ReadItem,
-  Reading,
-  Total,
-} from './read.ts'
+import type { FieldName, IncludePath, ListPage, ReadItem } from './read.ts'
 import type { Where } from './where.ts'
 
 type Input<O> = keyof At<O, 'input'> extends never ? Record<string, never> : At<O, 'input'>

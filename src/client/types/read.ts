@@ -1,7 +1,6 @@
-/** Options and results of reads. */
+/** Results of reads. */
 import type { ApiTypes, At, CollectionOf, Flat } from './api.ts'
-import type { CallOptions } from './options.ts'
-import type { FullItem, Relations, Where } from './where.ts'
+import type { FullItem, Relations } from './where.ts'
 
 export type FieldName<A extends ApiTypes, N> = keyof FullItem<A, N> & string
 
@@ -43,38 +42,6 @@ export type ReadItem<A extends ApiTypes, N, Names, Paths> = [Names | Paths] exte
       ([Names] extends [never] ? At<CollectionOf<A, N>, 'item'> : Selected<A, N, Names>) &
         Included<A, N, Paths>
     >
-
-export interface Reading<Names, Paths> extends CallOptions {
-  /** The fields to return, which may be computed; `*`: all that are not computed. Default: `*`. */
-  readonly fields?: readonly Names[]
-  /** The relations whose items are included, also over several: `author.posts`. */
-  readonly include?: readonly Paths[]
-}
-
-export interface Filtering<A extends ApiTypes, N> {
-  readonly where?: Where<A, N>
-  /** Search terms, in the searchable fields. */
-  readonly q?: string
-}
-
-export interface Listing<A extends ApiTypes, N, Names, Paths> extends Reading<Names, Paths>, Filtering<A, N> {
-  /** E.g. `['-created_at', 'title']`. `['-q']` sorts by relevance to the search terms. */
-  readonly sort?: readonly (FieldName<A, N> | `-${FieldName<A, N>}` | '-q')[]
-}
-
-export type Total = 'exact' | 'estimate' | 'none'
-
-export interface ListOptions<A extends ApiTypes, N, Names, Paths, Cursor, T>
-  extends Listing<A, N, Names, Paths> {
-  /** 1 to 100. Default: 20. */
-  readonly perPage?: number
-  /** The page number, from 1. Not with `cursor`. */
-  readonly page?: [Cursor] extends [never] ? number : never
-  /** `''` for the first page, then each `next_cursor`. */
-  readonly cursor?: Cursor
-  /** How `meta.total` is counted. */
-  readonly total?: T
-}
 
 interface PageMeta<T> {
   readonly total: 'none' extends T ? undefined : number

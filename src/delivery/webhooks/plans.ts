@@ -161,7 +161,7 @@ function pendingShape(ofOneWebhook: boolean): ListShape {
     kind: 'list',
     collection: 'webhook_deliveries',
     within: undefined,
-    filter: ofOneWebhook ? { kind: 'and', filters: [pendingFilter, webhookFilter] } : pendingFilter,
+    filter: ofOneWebhook ? { kind: 'and', parts: [pendingFilter, webhookFilter] } : pendingFilter,
     search: undefined,
     sort: totalOrder([]),
     window: { kind: 'cursor', after: [afterParam], limit: limitParam },

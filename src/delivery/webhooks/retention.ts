@@ -37,7 +37,7 @@ const oldest: ListShape = {
 const completedOfWebhook: ListShape = {
   ...listShape('webhook_deliveries', ['id', 'created_at', 'completed_at'], {
     kind: 'and',
-    filters: [
+    parts: [
       { kind: 'compare', field: 'webhook_id', operator: 'eq', param: 2 },
       { kind: 'compare', field: 'completed_at', operator: 'null', param: 3 },
     ],

@@ -1,4 +1,5 @@
 /** Builds simplified conditions and collects their dependencies. Equivalent conditions get equal forms where that is cheap. */
+import { type Folding, fold, type Predicate } from '../../base/predicate.ts'
 import type {
   Computation,
   Condition,
@@ -15,7 +16,7 @@ export const never: Condition = Object.freeze({ kind: 'never' })
 export function and(...conditions: readonly Condition[]): Condition {
   const effective = gather(conditions, 'and')
   if (effective === undefined) return never
-  if (effective.length > 1) return { kind: 'and', conditions: effective }
+  if (effective.length > 1) return { kind: 'and', parts: effective }
   return effective[0] ?? always
 }
 
@@ -23,16 +24,28 @@ export function and(...conditions: readonly Condition[]): Condition {
 export function or(...conditions: readonly Condition[]): Condition {
   const effective = gather(conditions, 'or')
   if (effective === undefined) return always
-  if (effective.length > 1) return { kind: 'or', conditions: effective }
+  if (effective.length > 1) return { kind: 'or', parts: effective }
   return effective[0] ?? never
 }
 
 export function not(condition: Condition): Condition {
   if (condition.kind === 'always') return never
   if (condition.kind === 'never') return always
-  if (condition.kind === 'not') return condition.condition
-  return { kind: 'not', condition }
+  if (condition.kind === 'not') return condition.part
+  return { kind: 'not', part: condition }
 }
+
+/** The condition that a rule, a filter or another condition becomes, by what its leaves become. */
+export function translate<Leaf extends { readonly kind: string }>(
+  predicate: Predicate<Leaf>,
+  leaf: Folding<Leaf, Condition>['leaf'],
+  negated = false,
+): Condition {
+  return fold(predicate, { and: allOf, or: anyOf, not, leaf }, negated)
+}
+
+const allOf = (parts: readonly Condition[]) => and(...parts)
+const anyOf = (parts: readonly Condition[]) => or(...parts)
 
 /** `condition`, simplified for rows that fulfil `assumption`. */
 export function assuming(assumption: Condition, condition: Condition): Condition {
@@ -65,7 +78,7 @@ function absorb(partsByKey: ReadonlyMap<string, Condition>, inner: 'and' | 'or')
 }
 
 function parts(condition: Condition, kind: 'and' | 'or'): readonly Condition[] {
-  return condition.kind === kind ? condition.conditions : [condition]
+  return condition.kind === kind ? condition.parts : [condition]
 }
 
 /** Equal for conditions of the same form over rows of one collection. */
@@ -91,9 +104,9 @@ export function conditionKey(condition: Condition): string {
     case 'fact':
       return `fact(${condition.key},${condition.holds},$${condition.facts})`
     case 'not':
-      return `not(${conditionKey(condition.condition)})`
+      return `not(${conditionKey(condition.part)})`
     default:
-      return `${condition.kind}(${condition.conditions.map(conditionKey)})`
+      return `${condition.kind}(${condition.parts.map(conditionKey)})`
   }
 }
 
@@ -192,9 +205,9 @@ export function addCondition(condition: Condition, dependencies: Dependencies): 
       for (const field of condition.fields) dependencies.fields.add(field.name)
       return dependencies
     case 'not':
-      return addCondition(condition.condition, dependencies)
+      return addCondition(condition.part, dependencies)
     default:
-      for (const part of condition.conditions) addCondition(part, dependencies)
+      for (const part of condition.parts) addCondition(part, dependencies)
       return dependencies
   }
 }

@@ -23,11 +23,11 @@ export function decide(
     case 'never':
       return false
     case 'not':
-      return opposite(decidePart(condition.condition))
+      return opposite(decidePart(condition.part))
     case 'and':
-      return all(condition.conditions, decidePart)
+      return all(condition.parts, decidePart)
     case 'or':
-      return opposite(all(condition.conditions, part => opposite(decidePart(part))))
+      return opposite(all(condition.parts, part => opposite(decidePart(part))))
     case 'isNull':
     case 'compare': {
       if (condition.field.when.kind !== 'always') return undefined

@@ -1,4 +1,5 @@
 /** The conditions over rows in guarded plans, with the fields, relations and values that they read. */
+import type { Predicate } from '../../base/predicate.ts'
 import type { AggregateFunction, DatePart } from '../../model/computed/computed.ts'
 import type { FieldType } from '../../model/fields/field-type.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
@@ -36,8 +37,7 @@ export function isValue(operand: Operand): operand is Value {
 /** The filter operator `null` becomes a condition of its own. */
 export type ConditionOperator = Exclude<FilterOperator, 'null'>
 
-/** Two-valued over a row: never unknown, so `not` is safe. */
-export type Condition =
+export type ConditionLeaf =
   | { readonly kind: 'always' }
   | { readonly kind: 'never' }
   /** False when the field is null or not visible. `ne` too. */
@@ -86,9 +86,9 @@ export type Condition =
    * keep. `facts`: of the event, see `guard/facts.ts`.
    */
   | { readonly kind: 'fact'; readonly key: string; readonly holds: boolean; readonly facts: Param }
-  | { readonly kind: 'and'; readonly conditions: readonly Condition[] }
-  | { readonly kind: 'or'; readonly conditions: readonly Condition[] }
-  | { readonly kind: 'not'; readonly condition: Condition }
+
+/** Two-valued over a row: never unknown, so `not` is safe. */
+export type Condition = Predicate<ConditionLeaf>
 
 export type ConditionOfKind<Kind extends Condition['kind']> = Extract<Condition, { readonly kind: Kind }>
 

@@ -13,9 +13,10 @@ import type {
   FieldMeasure,
   GroupSort,
   LoggedRow,
-  PageWindow,
   Param,
   SelectedAggregate,
+  SelectedWindow,
+  Window,
 } from './plan.ts'
 
 declare const guarded: unique symbol
@@ -64,11 +65,8 @@ export interface GuardedRelation {
 }
 
 /** The order, size and form of a selected list. The condition over its rows is stored next to it. */
-export interface GuardedSelectedList {
+export interface GuardedSelectedList extends SelectedWindow {
   readonly sort: readonly GuardedSort[]
-  readonly limit: Param
-  readonly after?: readonly Param[] | undefined
-  readonly connection?: { readonly total: boolean } | undefined
 }
 
 interface GuardedReadBase {
@@ -181,9 +179,7 @@ export interface GuardedList extends GuardedReadBase {
   readonly rows: Condition
   /** A total order: the last key is `id`. */
   readonly sort: readonly GuardedSort[]
-  readonly window:
-    | PageWindow
-    | { readonly kind: 'cursor'; readonly after: readonly Param[] | undefined; readonly limit: Param }
+  readonly window: Window
   readonly select: readonly GuardedSelected[]
 }
 

@@ -5,6 +5,7 @@
  * A plan is a shape and its arguments. The shape contains no value from a client, so it is created once, shared between
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
+import type { Predicate } from '../../base/predicate.ts'
 import type { DatePrefix } from '../../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Rule } from '../../model/rule/rule.ts'
@@ -196,8 +197,7 @@ export interface AggregateRoot {
   readonly aggregation: Aggregation
 }
 
-/** Two-valued, like `Rule`: a comparison with a missing value is false. */
-export type Filter =
+type FilterLeaf =
   | {
       readonly kind: 'compare'
       readonly field: string
@@ -206,14 +206,14 @@ export type Filter =
     }
   /** At least one related item that the caller may read fulfils the filter. */
   | { readonly kind: 'related'; readonly relation: string; readonly filter: Filter }
-  | { readonly kind: 'and'; readonly filters: readonly Filter[] }
-  | { readonly kind: 'or'; readonly filters: readonly Filter[] }
-  | { readonly kind: 'not'; readonly filter: Filter }
+
+/** Two-valued, like `Rule`: a comparison with a missing value is false. */
+export type Filter = Predicate<FilterLeaf>
 
 /** The filter that all of these fulfil together. */
-export function allOf(filters: readonly Filter[]): Filter {
-  const [only] = filters
-  return filters.length === 1 && only ? only : { kind: 'and', filters }
+export function allOf(parts: readonly Filter[]): Filter {
+  const [only] = parts
+  return parts.length === 1 && only ? only : { kind: 'and', parts }
 }
 
 /** One key of the answer's objects, in order. */
@@ -237,10 +237,14 @@ export interface SelectedRelation {
   readonly list: SelectedList | undefined
 }
 
-export interface SelectedList {
+export interface SelectedList extends SelectedWindow {
   readonly filter: Filter | undefined
   readonly search?: Param
   readonly sort: TotalOrder
+}
+
+/** The size and form of a selected list. It names nothing, so the guard passes it on, like a `Window`. */
+export interface SelectedWindow {
   /** As in a cursor window. */
   readonly after?: readonly Param[]
   readonly limit: Param

@@ -1,24 +1,16 @@
 /** Whether a read may scan a whole collection: decides its cost, without knowledge of the data. */
+import { implies } from '../../base/predicate.ts'
 import type { Collection } from '../../model/model.ts'
 import type { Filter } from './plan.ts'
 
 /** Whether no index finds the rows that can match. */
 export function mayScan(filter: Filter | undefined, collection: Collection): boolean {
-  return filter === undefined || !usesIndex(filter, collection)
-}
-
-/** Whether an index finds the rows that can match the filter. */
-function usesIndex(filter: Filter, target: Collection): boolean {
-  switch (filter.kind) {
-    case 'and':
-      return filter.filters.some(part => usesIndex(part, target))
-    case 'or':
-      return filter.filters.length > 0 && filter.filters.every(part => usesIndex(part, target))
-    case 'compare':
-      return indexedOperators.has(filter.operator) && startsAnIndex(target, filter.field)
-    default:
-      return false
-  }
+  if (filter === undefined) return true
+  return !implies(
+    filter,
+    leaf =>
+      leaf.kind === 'compare' && indexedOperators.has(leaf.operator) && startsAnIndex(collection, leaf.field),
+  )
 }
 
 const indexedOperators: ReadonlySet<string> = new Set(['eq', 'in', 'gt', 'gte', 'lt', 'lte', 'starts_with'])

@@ -120,8 +120,8 @@ function checkAccount(field: Field, collection: string, place: string, faults: F
 
 /** Whether the rule requires a role. */
 function needsRole(rule: Rule): boolean {
-  if (rule?.kind === 'and') return rule.rules.some(needsRole)
-  if (rule?.kind === 'or') return rule.rules.every(needsRole)
+  if (rule?.kind === 'and') return rule.parts.some(needsRole)
+  if (rule?.kind === 'or') return rule.parts.every(needsRole)
   return rule?.kind === 'nobody' || rule?.kind === 'role'
 }
 

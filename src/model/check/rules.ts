@@ -1,9 +1,11 @@
 /** Checks access rules: names must exist, and compared values must have the field's type. */
 
 import { isObject } from '../../base/json.ts'
+import { leavesOf } from '../../base/predicate.ts'
 import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
+import { type CallerRule, callerRuleKind, isCallerRule } from '../rule/caller-rules.ts'
 import { nobodyRule, type Rule, type RuleOfKind, type RuleOperand, type Scalar } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import { isRefused, operandFault } from './compared.ts'
@@ -52,18 +54,9 @@ function isNew({ part, reported }: RuleContext, message: string): boolean {
   return true
 }
 
-function roleRule(rule: RuleOfKind<'role'>, context: RuleContext): Rule {
-  const isValid = rule.roles.length > 0 && rule.roles.every(name => typeof name === 'string' && name !== '')
-  return isValid ? rule : refuse(context, "A role must be named. Write e.g. `role('admin')`.")
-}
-
-function scopeRule(rule: RuleOfKind<'scope'>, context: RuleContext): Rule {
-  if (context.scopes.has(rule.scope)) return rule
-  const suggestion = didYouMean(String(rule.scope), context.scopes.keys())
-  return refuse(
-    context,
-    `There is no scope \`${rule.scope}\`.${suggestion} Scopes are named like \`read:post\`.`,
-  )
+function callerRule(rule: CallerRule, context: RuleContext): Rule {
+  const fault = callerRuleKind(rule).fault?.(rule, context.scopes)
+  return fault === undefined ? rule : refuse(context, fault)
 }
 
 function literalOf(
@@ -155,33 +148,21 @@ function relatedRule(rule: RuleOfKind<'related'>, outline: Outline, context: Rul
   return target ? { ...rule, rule: check(rule.rule, target, { ...context, relations }) } : nobodyRule
 }
 
-function listRule(rule: RuleOfKind<'and'> | RuleOfKind<'or'>, outline: Outline, context: RuleContext): Rule {
-  return { ...rule, rules: rule.rules.map(part => check(part, outline, context)) }
-}
-
 function check(rule: Rule, outline: Outline, outer: RuleContext): Rule {
   const context = { ...outer, depth: outer.depth + 1, part: { rule, collection: outline.name } }
   if (context.depth > maxDepth)
     return refuse(context, `The rule is nested more than ${maxDepth} deep. Simplify it.`)
+  if (isObject(rule) && isCallerRule(rule)) return callerRule(rule, context)
   switch (rule?.kind) {
-    case 'anyone':
-    case 'nobody':
-    case 'signedIn':
-    case 'firstParty':
-      return rule
-    case 'role':
-      return roleRule(rule, context)
-    case 'scope':
-      return scopeRule(rule, context)
     case 'compare':
       return compareRule(rule, outline, context)
     case 'related':
       return relatedRule(rule, outline, context)
     case 'and':
     case 'or':
-      return listRule(rule, outline, context)
+      return { ...rule, parts: rule.parts.map(part => check(part, outline, context)) }
     case 'not':
-      return { kind: 'not', rule: check(rule.rule, outline, context) }
+      return { kind: 'not', part: check(rule.part, outline, context) }
     default:
       return refuse(context, "A part of it is not a rule. Write e.g. `owner('author_id').or(role('admin'))`.")
   }
@@ -207,7 +188,5 @@ export function ruleCheck(
 
 /** Whether the rule depends on the row, and not on the caller alone. */
 export function dependsOnRow(rule: Rule): boolean {
-  if (rule.kind === 'compare' || rule.kind === 'related') return true
-  if (rule.kind === 'and' || rule.kind === 'or') return rule.rules.some(dependsOnRow)
-  return rule.kind === 'not' && dependsOnRow(rule.rule)
+  return leavesOf(rule).some(leaf => !isCallerRule(leaf))
 }

@@ -1,5 +1,7 @@
 /** Checks `prepare`, `check` and the limits of a collection. */
+
 import { isObject } from '../../base/json.ts'
+import { leavesOf } from '../../base/predicate.ts'
 import type { LimitDeclaration } from '../logic/logic.ts'
 import type { Collection, Field, Limit } from '../model.ts'
 import { anyoneRule, type Rule } from '../rule/rule.ts'
@@ -126,24 +128,12 @@ const foreignCondition =
 
 /** Whether only a write of the row itself can change the result of the rule. */
 function dependsOnRowAlone(rule: Rule): boolean {
-  switch (rule.kind) {
-    case 'anyone':
-    case 'nobody':
-      return true
-    case 'compare':
-      return rule.operand.kind === 'literal' && !rule.field.includes('.')
-    case 'and':
-    case 'or':
-      return rule.rules.every(dependsOnRowAlone)
-    case 'not':
-      return dependsOnRowAlone(rule.rule)
-    default:
-      return false
-  }
+  return leavesOf(rule).every(leaf => {
+    if (leaf.kind === 'compare') return leaf.operand.kind === 'literal' && !leaf.field.includes('.')
+    return leaf.kind === 'anyone' || leaf.kind === 'nobody'
+  })
 }
 
 function fieldsOf(rule: Rule): readonly string[] {
-  if (rule.kind === 'compare') return [rule.field]
-  if (rule.kind === 'and' || rule.kind === 'or') return rule.rules.flatMap(fieldsOf)
-  return rule.kind === 'not' ? fieldsOf(rule.rule) : []
+  return leavesOf(rule).flatMap(leaf => (leaf.kind === 'compare' ? [leaf.field] : []))
 }

@@ -1,7 +1,7 @@
 /** The computed fields of a checked model. */
 
 import type { Collection, ComputedField, Field, Model } from '../model.ts'
-import { pathsOf } from '../rule/paths.ts'
+import { readsOf } from '../rule/paths.ts'
 import type { Rule } from '../rule/rule.ts'
 import type { CheckedExpression } from './computed.ts'
 
@@ -82,20 +82,8 @@ class CollectionCollector {
   }
 
   #addRule(rule: Rule, row: Collection): void {
-    switch (rule.kind) {
-      case 'compare':
-        for (const path of pathsOf(rule)) this.#addPath(path.split('.'), row)
-        break
-      case 'related':
-        this.#addRule(rule.rule, this.#follow(rule.relation, row))
-        break
-      case 'not':
-        this.#addRule(rule.rule, row)
-        break
-      case 'and':
-      case 'or':
-        for (const part of rule.rules) this.#addRule(part, row)
-    }
+    for (const { collection, of } of readsOf(rule, row, this.#collectionOf))
+      if (of === 'other') this.collections.add(collection)
   }
 
   /** The last name is a field's. */

@@ -1,5 +1,7 @@
 /** Access rules as data. `access.ts` builds them; only `engine/plan/guard/guard.ts` evaluates them. */
+import type { Predicate } from '../../base/predicate.ts'
 import type { Encoding } from '../fields/encoding.ts'
+import type { CallerRule } from './caller-rules.ts'
 
 export type Scalar = string | number | boolean | null
 
@@ -19,19 +21,8 @@ export type RuleOperand =
   /** A claim of the caller's token, from a trusted issuer. */
   | { readonly kind: 'claim'; readonly claim: string }
 
-/**
- * Two-valued: a comparison with a missing value is false, and its `not` is true.
- * `eq null` and `ne null` test whether the field has a value. A comparison with the caller's id, one of the caller's fields
- * or a claim is false if nobody is signed in.
- */
-export type Rule =
-  | { readonly kind: 'anyone' }
-  | { readonly kind: 'nobody' }
-  | { readonly kind: 'signedIn' }
-  /** The caller does not use a third-party app: see `AccessClass.thirdParty`. */
-  | { readonly kind: 'firstParty' }
-  | { readonly kind: 'role'; readonly roles: readonly string[] }
-  | { readonly kind: 'scope'; readonly scope: string }
+export type RuleLeaf =
+  | CallerRule
   | {
       readonly kind: 'compare'
       /** A field of the row, or along to-one relations: `task.project.organization_id`. */
@@ -41,9 +32,13 @@ export type Rule =
     }
   /** The rule holds for the related row, or for at least one row of a to-many relation. */
   | { readonly kind: 'related'; readonly relation: string; readonly rule: Rule }
-  | { readonly kind: 'and'; readonly rules: readonly Rule[] }
-  | { readonly kind: 'or'; readonly rules: readonly Rule[] }
-  | { readonly kind: 'not'; readonly rule: Rule }
+
+/**
+ * Two-valued: a comparison with a missing value is false, and its `not` is true.
+ * `eq null` and `ne null` test whether the field has a value. A comparison with the caller's id, one of the caller's fields
+ * or a claim is false if nobody is signed in.
+ */
+export type Rule = Predicate<RuleLeaf>
 
 export const anyoneRule: Rule = { kind: 'anyone' }
 export const nobodyRule: Rule = { kind: 'nobody' }

@@ -318,11 +318,10 @@ class Resolver {
 
   #filter(collection: Collection, input: FilterInput, values: JsonValue[]): Filter {
     const filters = Object.entries(input).map(([key, value]): Filter => {
-      if (key === 'not')
-        return { kind: 'not', filter: this.#filter(collection, value as FilterInput, values) }
+      if (key === 'not') return { kind: 'not', part: this.#filter(collection, value as FilterInput, values) }
       if (key === 'and' || key === 'or') {
         const parts = (value as FilterInput[]).map(part => this.#filter(collection, part, values))
-        return { kind: key, filters: parts }
+        return { kind: key, parts }
       }
       const name = snake(key)
       const relation = collection.relations.get(name)
@@ -332,9 +331,9 @@ class Resolver {
         const target = this.#collection(relation.target)
         return { kind: 'related', relation: name, filter: this.#filter(target, value as FilterInput, values) }
       }
-      return { kind: 'and', filters: this.#comparisons(collection, name, value as FilterInput, values) }
+      return { kind: 'and', parts: this.#comparisons(collection, name, value as FilterInput, values) }
     })
-    return { kind: 'and', filters }
+    return { kind: 'and', parts: filters }
   }
 
   #comparisons(collection: Collection, field: string, input: FilterInput, values: JsonValue[]): Filter[] {

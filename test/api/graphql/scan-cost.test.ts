@@ -33,8 +33,8 @@ const is = (field: string, operator: 'eq' | 'ne' | 'gt' = 'eq'): Filter => ({
 })
 const items = (filter: Filter): Filter => ({ kind: 'related', relation: 'items', filter })
 const shop = (filter: Filter): Filter => ({ kind: 'related', relation: 'shop', filter })
-const both = (...filters: readonly Filter[]): Filter => ({ kind: 'and', filters })
-const either = (...filters: readonly Filter[]): Filter => ({ kind: 'or', filters })
+const both = (...filters: readonly Filter[]): Filter => ({ kind: 'and', parts: filters })
+const either = (...filters: readonly Filter[]): Filter => ({ kind: 'or', parts: filters })
 
 function costOf(
   collection: string,
@@ -64,7 +64,7 @@ const filters: readonly (readonly [name: string, filter: Filter | undefined, cos
   ['the second field of an index', is('weight'), 50],
   ['a field without an index', is('name'), 50],
   ['an inequality', is('code', 'ne'), 50],
-  ['a negation', { kind: 'not', filter: is('code') }, 50],
+  ['a negation', { kind: 'not', part: is('code') }, 50],
   ['a conjunction with one indexed field', both(is('name'), is('code')), 0],
   ['a disjunction of two indexed fields', either(is('id'), is('code')), 0],
   ['a disjunction of one indexed field and one without an index', either(is('name'), is('code')), 50],

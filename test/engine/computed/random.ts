@@ -311,7 +311,7 @@ export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(draw => {
   const [relationIndex, beyond] = draw.through ?? []
   const through = relationIndex === undefined ? undefined : ownRelations[relationIndex % ownRelations.length]
   if (through && beyond) filters.push({ kind: 'related', relation: through[0], filter: compare(beyond) })
-  const all: Filter = { kind: 'and', filters }
+  const all: Filter = { kind: 'and', parts: filters }
   const select: Selected[] = draw.selected.map(name => ({ kind: 'field', key: name, field: name }))
   const [place, inner, order, kind] = draw.nested ?? []
   const nested = place === undefined ? undefined : ownRelations[place % ownRelations.length]
@@ -336,7 +336,7 @@ export const computedPlans: fc.Arbitrary<Plan<ReadShape>> = parts.map(draw => {
       kind: 'list',
       collection: draw.of,
       within: undefined,
-      filter: filters.length === 0 ? undefined : draw.negated ? { kind: 'not', filter: all } : all,
+      filter: filters.length === 0 ? undefined : draw.negated ? { kind: 'not', part: all } : all,
       search: undefined,
       sort: draw.sort,
       window: draw.isCursor

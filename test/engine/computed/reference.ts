@@ -224,8 +224,8 @@ export class ComputedEvaluation extends Evaluation {
 
   #mustReadRule(rule: Rule, collection: Collection): void {
     if (rule.kind === 'and' || rule.kind === 'or')
-      for (const part of rule.rules) this.#mustReadRule(part, collection)
-    if (rule.kind === 'not') this.#mustReadRule(rule.rule, collection)
+      for (const part of rule.parts) this.#mustReadRule(part, collection)
+    if (rule.kind === 'not') this.#mustReadRule(rule.part, collection)
     if (rule.kind === 'related') this.#mustReadRule(rule.rule, this.#mustFollow(collection, rule.relation))
     if (rule.kind !== 'compare') return
     this.#mustReadPath(rule.field.split('.').slice(0, -1), collection)

@@ -21,8 +21,8 @@ const is = (value: number): Condition => ({
   operand: { kind: 'literal', value },
 })
 const [a, b, c] = [is(1), is(2), is(3)]
-const all = (...conditions: Condition[]): Condition => ({ kind: 'and', conditions })
-const any = (...conditions: Condition[]): Condition => ({ kind: 'or', conditions })
+const all = (...conditions: Condition[]): Condition => ({ kind: 'and', parts: conditions })
+const any = (...conditions: Condition[]): Condition => ({ kind: 'or', parts: conditions })
 
 describe('conditions are simplified while they are built', () => {
   const table: readonly [string, Condition, Condition][] = [

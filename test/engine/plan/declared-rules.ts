@@ -25,6 +25,6 @@ export function rules(choice: Partial<Field> | undefined) {
 /** Replaces the write rule nobody of a required field, which a model may not have. */
 export function writable(choice: Partial<Field> | undefined): Partial<Field> | undefined {
   if (choice?.access?.write.kind !== 'nobody') return choice
-  const write: Rule = { kind: 'not', rule: open }
+  const write: Rule = { kind: 'not', part: open }
   return { ...choice, access: { ...choice.access, write } }
 }

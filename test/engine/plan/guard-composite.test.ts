@@ -39,7 +39,7 @@ test('each root has its read rule, combined with the filter of a list', () => {
   const filter = { kind: 'compare', field: 'rank', operator: 'eq', param: 0 } as const
   const { roots } = guardComposite(ofOwn, [item('posts'), list('posts'), list('posts', { filter })])
   assert.deepEqual(
-    roots.map(({ rows }) => (rows.kind === 'and' ? rows.conditions.length : rows.kind)),
+    roots.map(({ rows }) => (rows.kind === 'and' ? rows.parts.length : rows.kind)),
     ['compare', 'compare', 2],
   )
 })

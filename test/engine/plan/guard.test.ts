@@ -156,7 +156,7 @@ describe('collection rules', () => {
     const model = read('users', equals('level', 1))
     const { rows } = guardList(model, ann, listOf('posts', { filter: related('author', has('name')) }))
     assert.ok(rows.kind === 'related' && rows.rows.kind === 'and')
-    assert.equal(rows.rows.conditions.length, 2)
+    assert.equal(rows.rows.parts.length, 2)
   })
 
   test('callers of the same access class share a guarded shape', () => {
@@ -740,13 +740,13 @@ describe('comparisons in rules', () => {
   const mine = rows(nobody)
   const other = (rule: Rule) => {
     const condition = rows(rule)
-    return condition.kind === 'or' ? condition.conditions[0] : condition
+    return condition.kind === 'or' ? condition.parts[0] : condition
   }
 
   test('with null test whether the field is null', () => {
     assert.equal(other(compare('eq', null))?.kind, 'isNull')
     const present = other(compare('ne', null))
-    assert.ok(present?.kind === 'not' && present.condition.kind === 'isNull')
+    assert.ok(present?.kind === 'not' && present.part.kind === 'isNull')
   })
 
   test('that can never hold are dropped', () => {
@@ -779,4 +779,4 @@ describe('comparisons in rules', () => {
   })
 })
 
-const compareNever: Rule = { kind: 'and', rules: [nobody, signedIn] }
+const compareNever: Rule = { kind: 'and', parts: [nobody, signedIn] }

@@ -46,8 +46,8 @@ function ruleFields(model: Model): ReadonlySet<string> {
     if (rule.kind === 'compare') {
       for (const path of pathsOf(rule)) visitPath(path, collection)
       if (rule.operand.kind === 'caller') names.add(`users.${rule.operand.field}`)
-    } else if (rule.kind === 'not') visit(rule.rule, collection)
-    else if (rule.kind === 'and' || rule.kind === 'or') for (const part of rule.rules) visit(part, collection)
+    } else if (rule.kind === 'not') visit(rule.part, collection)
+    else if (rule.kind === 'and' || rule.kind === 'or') for (const part of rule.parts) visit(part, collection)
     else if (rule.kind === 'related') {
       const relation = collection.relations.get(rule.relation)
       const target = model.collections.get(relation?.target ?? '')

@@ -114,11 +114,11 @@ class Run {
       case 'fact':
         throw new Error('rows of events are not supported')
       case 'and':
-        return condition.conditions.every(condition => this.holds(condition, row))
+        return condition.parts.every(condition => this.holds(condition, row))
       case 'or':
-        return condition.conditions.some(condition => this.holds(condition, row))
+        return condition.parts.some(condition => this.holds(condition, row))
       case 'not':
-        return !this.holds(condition.condition, row)
+        return !this.holds(condition.part, row)
     }
   }
 
@@ -171,7 +171,7 @@ class Run {
   }
 
   rank(condition: Condition | undefined, row: Row): number {
-    const parts = condition?.kind === 'and' ? condition.conditions : [condition]
+    const parts = condition?.kind === 'and' ? condition.parts : [condition]
     const search = parts.find(part => part?.kind === 'search')
     const ranks = (search?.fields ?? [])
       .filter(field => search && this.finds({ ...search, fields: [field] }, row))

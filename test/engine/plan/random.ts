@@ -207,7 +207,7 @@ function otherComparison(collection: Name): fc.Arbitrary<Rule> {
     // Null matters under `not`.
     return fc.oneof(
       any,
-      any.map((rule): Rule => ({ kind: 'not', rule })),
+      any.map((rule): Rule => ({ kind: 'not', part: rule })),
     )
   })
 }
@@ -223,9 +223,9 @@ export function rule(name: Name, depth = 2): fc.Arbitrary<Rule> {
   return fc.oneof(
     { weight: 4, arbitrary: constantRule },
     { weight: 4, arbitrary: comparison(name) },
-    { weight: 2, arbitrary: several.map((rules): Rule => ({ kind: 'or', rules })) },
-    { weight: 1, arbitrary: several.map((rules): Rule => ({ kind: 'and', rules })) },
-    { weight: 1, arbitrary: inner.map((rule): Rule => ({ kind: 'not', rule })) },
+    { weight: 2, arbitrary: several.map((rules): Rule => ({ kind: 'or', parts: rules })) },
+    { weight: 1, arbitrary: several.map((rules): Rule => ({ kind: 'and', parts: rules })) },
+    { weight: 1, arbitrary: inner.map((rule): Rule => ({ kind: 'not', part: rule })) },
     {
       weight: 2,
       arbitrary: fc
@@ -418,7 +418,7 @@ function filter(name: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
     {
       weight: 1,
       arbitrary: inner.map(operand =>
-        draftOf((param): Filter => ({ kind: 'not', filter: operand.make(param) })),
+        draftOf((param): Filter => ({ kind: 'not', part: operand.make(param) })),
       ),
     },
     {
@@ -426,7 +426,7 @@ function filter(name: Name, depth = 2): fc.Arbitrary<Draft<Filter>> {
       arbitrary: fc
         .tuple(fc.constantFrom('and' as const, 'or' as const), several)
         .map(([kind, all]) =>
-          draftOf((param): Filter => ({ kind, filters: all.map(operand => operand.make(param)) })),
+          draftOf((param): Filter => ({ kind, parts: all.map(operand => operand.make(param)) })),
         ),
     },
     {

@@ -115,11 +115,11 @@ export class Evaluation {
       case 'scope':
         return !this.isAnonymous() && this.scope(rule.scope)
       case 'and':
-        return rule.rules.every(part => this.holds(part, collection, row))
+        return rule.parts.every(part => this.holds(part, collection, row))
       case 'or':
-        return rule.rules.some(part => this.holds(part, collection, row))
+        return rule.parts.some(part => this.holds(part, collection, row))
       case 'not':
-        return !this.holds(rule.rule, collection, row)
+        return !this.holds(rule.part, collection, row)
       case 'related': {
         const relation = relationOf(collection, rule.relation)
         const target = this.collection(relation.target)
@@ -201,15 +201,15 @@ export class Evaluation {
         return this.constantResult(rule.rule, target) === false ? false : undefined
       }
       case 'and': {
-        const all = rule.rules.map(part => this.constantResult(part, collection))
+        const all = rule.parts.map(part => this.constantResult(part, collection))
         return all.includes(false) ? false : all.includes(undefined) ? undefined : true
       }
       case 'or': {
-        const all = rule.rules.map(part => this.constantResult(part, collection))
+        const all = rule.parts.map(part => this.constantResult(part, collection))
         return all.includes(true) ? true : all.includes(undefined) ? undefined : false
       }
       case 'not': {
-        const inner = this.constantResult(rule.rule, collection)
+        const inner = this.constantResult(rule.part, collection)
         return inner === undefined ? undefined : !inner
       }
       default:
@@ -320,9 +320,9 @@ export class Evaluation {
       const relation = this.mustReach(collection, filter.relation)
       if (relation) this.checkFilter(filter.filter, this.collection(relation.target))
     } else if (filter.kind === 'not') {
-      this.checkFilter(filter.filter, collection)
+      this.checkFilter(filter.part, collection)
     } else {
-      for (const part of filter.filters) this.checkFilter(part, collection)
+      for (const part of filter.parts) this.checkFilter(part, collection)
     }
   }
 
@@ -359,11 +359,11 @@ export class Evaluation {
     if (filter === undefined) return true
     switch (filter.kind) {
       case 'and':
-        return filter.filters.every(part => this.fulfils(part, collection, row))
+        return filter.parts.every(part => this.fulfils(part, collection, row))
       case 'or':
-        return filter.filters.some(filter => this.fulfils(filter, collection, row))
+        return filter.parts.some(filter => this.fulfils(filter, collection, row))
       case 'not':
-        return !this.fulfils(filter.filter, collection, row)
+        return !this.fulfils(filter.part, collection, row)
       case 'related': {
         const relation = relationOf(collection, filter.relation)
         const target = this.collection(relation.target)
@@ -578,8 +578,8 @@ function create(evaluation: Evaluation, shape: CreateShape, nextId?: number): Wr
 /** The rule with `result` in place of comparisons of the item's own id. A new user never is the caller. */
 function possibly(rule: Rule, collection: string, result: boolean): Rule {
   if (rule.kind === 'and' || rule.kind === 'or')
-    return { ...rule, rules: rule.rules.map(part => possibly(part, collection, result)) }
-  if (rule.kind === 'not') return { ...rule, rule: possibly(rule.rule, collection, !result) }
+    return { ...rule, parts: rule.parts.map(part => possibly(part, collection, result)) }
+  if (rule.kind === 'not') return { ...rule, part: possibly(rule.part, collection, !result) }
   if (rule.kind !== 'compare') return rule
   const { field, comparison, operand } = rule
   if (field !== 'id' && !(operand.kind === 'field' && operand.field === 'id')) return rule

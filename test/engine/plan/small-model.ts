@@ -19,9 +19,9 @@ export const owner = (field: string): Rule => ({
   operand: { kind: 'userId' },
 })
 export const admin: Rule = { kind: 'role', roles: ['admin'] }
-export const either = (...rules: Rule[]): Rule => ({ kind: 'or', rules })
-export const both = (...rules: Rule[]): Rule => ({ kind: 'and', rules })
-export const opposite = (rule: Rule): Rule => ({ kind: 'not', rule })
+export const either = (...rules: Rule[]): Rule => ({ kind: 'or', parts: rules })
+export const both = (...rules: Rule[]): Rule => ({ kind: 'and', parts: rules })
+export const opposite = (rule: Rule): Rule => ({ kind: 'not', part: rule })
 export const equals = (field: string, value: string | number | boolean | null): Rule => ({
   kind: 'compare',
   field,

@@ -373,7 +373,7 @@ function lists(scenario: Scenario): void {
         after = next ?? []
       } while (after.length > 0)
       assert.deepEqual(met, [5, 4, 2, 6, 3, 1])
-      const none: ListShape = { ...ranked, filter: { kind: 'or', filters: [] } }
+      const none: ListShape = { ...ranked, filter: { kind: 'or', parts: [] } }
       assert.equal(await ids(none, [0, 9, 'kite']), '')
     },
   )

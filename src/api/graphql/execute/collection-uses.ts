@@ -1,5 +1,6 @@
 /** The collections that the writes of a mutation change, and those that they read to return their values. */
 
+import { leavesOf } from '../../../base/predicate.ts'
 import type { Filter, Selected } from '../../../engine/plan/plan.ts'
 import type { CollectionUses } from '../../../engine/plan/transaction.ts'
 import { collectionsReadBy } from '../../../model/computed/fields.ts'
@@ -39,15 +40,13 @@ function addSelected(
 }
 
 function addFiltered(model: Model, collection: Collection, filter: Filter, names: Set<string>): void {
-  if (filter.kind === 'compare') {
-    addComputed(model, collection, filter.field, names)
-  } else if (filter.kind === 'and' || filter.kind === 'or') {
-    for (const part of filter.filters) addFiltered(model, collection, part, names)
-  } else if (filter.kind === 'not') {
-    addFiltered(model, collection, filter.filter, names)
-  } else if (filter.kind === 'related') {
-    const target = enterRelation(model, collection, filter.relation, names)
-    if (target !== undefined) addFiltered(model, target, filter.filter, names)
+  for (const leaf of leavesOf(filter)) {
+    if (leaf.kind === 'compare') {
+      addComputed(model, collection, leaf.field, names)
+      continue
+    }
+    const target = enterRelation(model, collection, leaf.relation, names)
+    if (target !== undefined) addFiltered(model, target, leaf.filter, names)
   }
 }
 

@@ -1,5 +1,6 @@
 /** The cost of a list for rows that the database must scan because no index leads to the matches. */
 
+import { leavesOf } from '../../../base/predicate.ts'
 import type { Filter, SelectedList } from '../../../engine/plan/plan.ts'
 import { mayScan, startsAnIndex } from '../../../engine/plan/scans.ts'
 import { countRelatedLists } from '../../../model/computed/fields.ts'
@@ -32,22 +33,17 @@ export function scanCost(rows: ListRows, { model, target, isOfRelation, countsTo
 
 /** How many to-many relations the filter follows, one within another. */
 function listsWithin(filter: Filter, collection: Collection, model: Model): number {
-  switch (filter.kind) {
-    case 'compare': {
-      const field = collection.computed.get(filter.field)
+  const lists = leavesOf(filter).map(leaf => {
+    if (leaf.kind === 'compare') {
+      const field = collection.computed.get(leaf.field)
       return field === undefined ? 0 : Math.min(1, countRelatedLists(field.expression))
     }
-    case 'not':
-      return listsWithin(filter.filter, collection, model)
-    case 'related': {
-      const relation = collection.relations.get(filter.relation)
-      const target = model.collections.get(relation?.target ?? '')
-      const nested = target ? listsWithin(filter.filter, target, model) : 0
-      return nested + (relation?.kind === 'one' ? 0 : 1)
-    }
-    default:
-      return Math.max(0, ...filter.filters.map(part => listsWithin(part, collection, model)))
-  }
+    const relation = collection.relations.get(leaf.relation)
+    const target = model.collections.get(relation?.target ?? '')
+    const nested = target ? listsWithin(leaf.filter, target, model) : 0
+    return nested + (relation?.kind === 'one' ? 0 : 1)
+  })
+  return Math.max(0, ...lists)
 }
 
 function mustScan({ filter, sort, search }: ListRows, target: Collection, countsTotal: boolean): boolean {

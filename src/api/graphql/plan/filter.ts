@@ -1,5 +1,6 @@
 /** Filter inputs → filters of the plan, order inputs → sort keys. */
 
+import { leavesOf } from '../../../base/predicate.ts'
 import { allOf, type Filter, maxListedValues, type Sort } from '../../../engine/plan/plan.ts'
 import { takesText } from '../../../engine/plan/text-match.ts'
 import { containedFault } from '../../../engine/plan/text-search.ts'
@@ -26,16 +27,10 @@ export function planFilter(input: Input, collection: Collection, context: PlanCo
 }
 
 function relationsWithin(filter: Filter): number {
-  switch (filter.kind) {
-    case 'compare':
-      return 0
-    case 'not':
-      return relationsWithin(filter.filter)
-    case 'related':
-      return 1 + relationsWithin(filter.filter)
-    default:
-      return Math.max(0, ...filter.filters.map(relationsWithin))
-  }
+  const relations = leavesOf(filter).map(leaf =>
+    leaf.kind === 'related' ? 1 + relationsWithin(leaf.filter) : 0,
+  )
+  return Math.max(0, ...relations)
 }
 
 function planParts(input: Input, collection: Collection, context: PlanContext): Filter {
@@ -57,9 +52,9 @@ function planPart(
   context: PlanContext,
 ): Filter | readonly Filter[] {
   const planNested = (input: Input) => planParts(input, collection, context)
-  if (key === 'not') return { kind: 'not', filter: planNested(value) }
+  if (key === 'not') return { kind: 'not', part: planNested(value) }
   if (key === 'and' || key === 'or') {
-    return { kind: key, filters: value.kind === 'list' ? value.items.map(planNested) : [] }
+    return { kind: key, parts: value.kind === 'list' ? value.items.map(planNested) : [] }
   }
   const member = context.directory.filterable.get(collection.name)?.get(key)
   if (!member) throw new Error(`nothing is filtered by ${key}`)

@@ -68,7 +68,7 @@ function settingShape(collection: Collection, field: string): ItemShape {
   const cached = settingShapes.get(collection)?.get(field)
   if (cached) return cached
   const rules = [collection.access.update, ruleOfSetting(collection, field)]
-  const shape: ItemShape = { ...itemShape(collection.name, ['id']), rule: { kind: 'and', rules } }
+  const shape: ItemShape = { ...itemShape(collection.name, ['id']), rule: { kind: 'and', parts: rules } }
   settingShapes.set(collection, (settingShapes.get(collection) ?? new Map()).set(field, shape))
   return shape
 }

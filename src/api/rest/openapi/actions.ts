@@ -1,10 +1,12 @@
 /** Actions and nested items in the OpenAPI document: all paths below an item that are not lists. */
+
 import { collectionOfFields } from '../../../engine/logic/operations/input.ts'
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../../model/builtin/actions.ts'
 import { type Subresource, subresources } from '../../../model/builtin/administration.ts'
 import { pascalCase, singularOf } from '../../../model/check/names.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, Model } from '../../../model/model.ts'
+import { inWords } from '../../../model/rule/rule-text.ts'
 import { openapiBodySchema } from '../../../model/schemas.ts'
 import { maxListed } from '../actions/action.ts'
 import { ruleOfSetting } from '../actions/admission.ts'
@@ -16,7 +18,6 @@ import { type Document, words } from './names.ts'
 import { base } from './operation.ts'
 import { headerParameters, idParameter, itemParameters, sharedParameter } from './parameters.ts'
 import { errors, itemResponse, json, noContent, readResponses } from './responses.ts'
-import { inWords } from './rule-text.ts'
 import { type Access, scopesInWords } from './security.ts'
 
 const count: JsonSchema = { type: 'integer', format: 'int64', minimum: 0, maximum: Number.MAX_SAFE_INTEGER }

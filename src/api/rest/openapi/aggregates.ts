@@ -5,7 +5,7 @@ import { fieldMeasures, lastPage, maxGroupKeys } from '../../../engine/plan/plan
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, ManyToMany, ToMany } from '../../../model/model.ts'
 import { maxMeasures } from '../query/aggregate.ts'
-import { maxPerPage } from '../query/list.ts'
+import { maxPerPage } from '../query/list-parameters.ts'
 import { referTo, schemaReference } from './components.ts'
 import { anyFilters, namedFields } from './filters.ts'
 import { type Document, words } from './names.ts'

@@ -23,7 +23,7 @@ import { filterSchemas, openFilterParameters } from './filters.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
-import { headerParameters, idParameter, itemParameters, listParameters, parameters } from './parameters.ts'
+import { headerParameters, idParameter, itemParameters, parameters, parametersOfList } from './parameters.ts'
 import {
   commonHeaders,
   createdResponse,
@@ -49,7 +49,7 @@ function requestBody(document: Document, collection: Collection, mode: BodyMode)
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
     ...base(document, described),
-    parameters: listParameters(document, collection),
+    parameters: parametersOfList(document, collection),
     responses: readResponses(listResponse(document, collection)),
   }
 }

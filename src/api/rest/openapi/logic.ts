@@ -1,16 +1,17 @@
 /** The actions and queries of the model, in the OpenAPI document. */
+
 import { collectionOfOperation, staticAccess } from '../../../engine/logic/operations/access.ts'
 import { inputShape, isInputOptional, outputShape } from '../../../engine/logic/operations/input.ts'
 import { pascalCase } from '../../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../../model/model.ts'
+import { inWords } from '../../../model/rule/rule-text.ts'
 import { itemSchema, openapiBodySchema } from '../../../model/schemas.ts'
 import { prefix } from '../routes.ts'
 import type { Reference } from './components.ts'
 import type { Document } from './names.ts'
 import { headerParameters, idParameter, itemParameters } from './parameters.ts'
 import { errors, itemResponse, json, noContent, queryErrors } from './responses.ts'
-import { inWords } from './rule-text.ts'
 import { requirements, scopesInWords, withoutCredential } from './security.ts'
 import { openapiSchema } from './values.ts'
 

@@ -1,20 +1,15 @@
 /** The parameters of the OpenAPI document. */
 
-import { lastPage, maxCounted } from '../../../engine/plan/plan.ts'
 import { maxSearchCharacters, maxSearchTerms } from '../../../engine/plan/text-search.ts'
 import { pascalCase } from '../../../model/check/names.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Collection } from '../../../model/model.ts'
 import { canFollow, visibleFields } from '../operations.ts'
-import { defaultPerPage, maxPerPage } from '../query/list.ts'
-import { type Reference, referTo, schemaReference } from './components.ts'
+import { listParameters, text } from '../query/list-parameters.ts'
+import { type Reference, referTo } from './components.ts'
 import { filterParameters, namedFields } from './filters.ts'
 import type { Document } from './names.ts'
 import { openapiSchema } from './values.ts'
-
-const fieldsDescription =
-  'The fields to return, separated by commas. Items then have only these, whatever their schema requires. ' +
-  '`*` stands for all fields that are not computed, so `*,open_tasks` adds a computed field to them.'
 
 const includeDescription =
   'Relations to embed, separated by commas; `a.b` embeds the relation `b` of `a` too. A credential that is limited to ' +
@@ -23,9 +18,6 @@ const includeDescription =
 export function queryParameter(name: string, description: string, schema: JsonSchema): JsonSchema {
   return { name, in: 'query', description, schema }
 }
-
-/** A text that is not empty. */
-const text = { type: 'string', minLength: 1 }
 
 /** `*`, or entity tags separated by commas (RFC 9110, 13.1.1). */
 export const entityTags = {
@@ -53,31 +45,11 @@ const declared: { readonly [name: string]: JsonSchema } = {
     schema: openapiSchema({ type: 'integer', minimum: 1, maximum: Number.MAX_SAFE_INTEGER }),
     example: 1,
   },
-  // Without a default: a client that sends defaults could never send `cursor`.
-  page: queryParameter(
-    'page',
-    'The number of the page. Without `page` and `cursor`, it is the first page. Cannot be combined with `cursor`.',
-    openapiSchema({ type: 'integer', minimum: 1, maximum: lastPage }),
+  ...Object.fromEntries(
+    [...listParameters].flatMap(([name, { openapi }]) =>
+      openapi ? [[name, { name, in: 'query', ...openapi, schema: openapiSchema(openapi.schema) }]] : [],
+    ),
   ),
-  per_page: queryParameter(
-    'per_page',
-    'The number of items per page.',
-    openapiSchema({ type: 'integer', minimum: 1, maximum: maxPerPage, default: defaultPerPage }),
-  ),
-  cursor: {
-    ...queryParameter('cursor', '`next_cursor` of the previous page; empty for the first page.', {
-      type: 'string',
-    }),
-    allowEmptyValue: true,
-  },
-  total: queryParameter(
-    'total',
-    `How \`meta.total\` is determined. \`exact\`, the default, counts all matching items. \`estimate\` counts up to ${maxCounted} and estimates beyond that; \`total_is_estimate\` then is true. \`none\` omits \`total\`. With \`cursor\`, only \`none\` is allowed.`,
-    // Without a default, as `page`.
-    schemaReference('TotalMode'),
-  ),
-  // Without an example: the response would lack members that its schema requires.
-  fields: queryParameter('fields', fieldsDescription, text),
   'If-None-Match': {
     name: 'If-None-Match',
     in: 'header',
@@ -176,17 +148,21 @@ export function searchParameters(document: Document, collection: Collection): re
   return [document.parameters.refer('q', parameterName('q'), () => queryParameter('q', description, schema))]
 }
 
-/** In a collection with a field of that name, `total` is its filter. */
-function totalName(collection: Collection): readonly string[] {
-  return namedFields(collection).some(({ name }) => name === 'total') ? [] : ['total']
+/** The parameters that every collection describes alike. `modes`: those that a field of their name turns into filters. */
+function sharedParameters(collection: Collection, modes: boolean): readonly Reference[] {
+  const isField = (name: string) => namedFields(collection).some(field => field.name === name)
+  return [...listParameters].flatMap(([name, { decides, openapi }]) => {
+    if (openapi === undefined || (decides === 'mode') !== modes) return []
+    return modes && isField(name) ? [] : [sharedParameter(name)]
+  })
 }
 
 /** Every parameter of a list except filters, which the introduction describes. */
-export function listParameters(document: Document, collection: Collection): JsonValue {
+export function parametersOfList(document: Document, collection: Collection): JsonValue {
   return [
-    ...['page', 'per_page', 'cursor', 'fields'].map(sharedParameter),
+    ...sharedParameters(collection, false),
     ...includeParameters(document, collection),
-    ...totalName(collection).map(sharedParameter),
+    ...sharedParameters(collection, true),
     sortParameter(document, collection),
     ...searchParameters(document, collection),
     ...filterParameters(document, collection),

@@ -4,7 +4,7 @@ import { anonymous } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import { inWords } from './rule-text.ts'
+import { inWords } from '../../../model/rule/rule-text.ts'
 
 /**
  * Only one scheme; the description names the others. Some generators send a token by every scheme of an operation, even in

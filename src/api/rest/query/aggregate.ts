@@ -15,7 +15,8 @@ import {
 import type { Deprecation, Field } from '../../../model/model.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
-import { bindValues, encodeParameter, makeConditions, maxPerPage, parseCount, valueFor } from './list.ts'
+import { bindValues, encodeParameter, makeConditions, paramsFrom } from './list.ts'
+import { maxPerPage, parseCount, valueFor } from './list-parameters.ts'
 import type { AggregateTemplate, BoundAggregate, ListTemplate } from './list-template.ts'
 import { suggestParameter } from './other-spellings.ts'
 import {
@@ -73,9 +74,7 @@ function isCounted({ value }: Parameter): boolean {
 function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): AggregateTemplate {
   const view = scope.target
   const first = scope.within ? 1 : 0
-  const { filter, search, values } = makeConditions(view, parameters, { next: first }, name =>
-    isCondition(view, name),
-  )
+  const { filter, search, values } = makeConditions(view, parameters, paramsFrom(first), isCondition)
   const groups = parseGroups(view, valueFor(parameters, 'group_by'))
   const measures = parseMeasures(view, parameters)
   requireDistinctKeys(groups, measures)

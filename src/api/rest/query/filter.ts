@@ -11,13 +11,11 @@ import { formats } from '../../../model/json-schema/formats.ts'
 import type { Field } from '../../../model/model.ts'
 import type { CollectionView } from './collection-view.ts'
 import { type FilterName, parseGrouping, writeFilterName } from './filter-name.ts'
+import { listParameters } from './list-parameters.ts'
 import type { FilterTemplate } from './list-template.ts'
 import { suggestOperator, suggestParameter, valueHint } from './other-spellings.ts'
 import { type Parameter, parameterFault, requireValue, unknownParameter } from './query-string.ts'
 import { follow, refuseAt } from './related-filters.ts'
-
-/** The parameters of a list that are not filters. */
-export const listParameterNames = ['page', 'per_page', 'cursor', 'sort', 'fields', 'include', 'total', 'q']
 
 /** Parses the name of a filter, e.g. `author.name[contains]`. Throws BAD_REQUEST if it is not one. */
 export function parseFilterName(start: CollectionView, name: string): FilterTemplate {
@@ -50,7 +48,7 @@ function unknownFilter(start: CollectionView, name: string, fieldName: string): 
     return parameterFault(name, 'unknown_parameter', message)
   }
   // Where `q` is not known, it is no suggestion.
-  const knownNames = [...fieldNames(start), ...listParameterNames.filter(known => known !== 'q')]
+  const knownNames = [...fieldNames(start), ...listParameters.keys()].filter(known => known !== 'q')
   return unknownParameter(name, knownNames, fieldName === '' ? undefined : fieldName)
 }
 

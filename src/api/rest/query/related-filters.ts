@@ -96,7 +96,7 @@ export class Conditions {
     const comparison: Filter = { kind: 'compare', field: field.name, operator, param }
     let branch = this.#branch(template)
     if (isNegated) {
-      branch.filters.push({ kind: 'not', filter: this.#along(path, comparison, parameter) })
+      branch.filters.push({ kind: 'not', part: this.#along(path, comparison, parameter) })
       return
     }
     for (const name of path) branch = branch.related.get(name) ?? this.#grow(branch, name, parameter)
@@ -107,7 +107,7 @@ export class Conditions {
     const alternatives = [...this.#alternatives.values()].map(branch => allOf(filtersOf(branch)))
     const [only] = alternatives
     const either: Filter[] =
-      alternatives.length > 1 ? [{ kind: 'or', filters: alternatives }] : only ? [only] : []
+      alternatives.length > 1 ? [{ kind: 'or', parts: alternatives }] : only ? [only] : []
     const filters = [...filtersOf(this.#root), ...either]
     return filters.length === 0 ? undefined : allOf(filters)
   }

@@ -38,7 +38,7 @@ export function filterOf(
 ): Filter | undefined {
   if (where === undefined) return undefined
   const filter = conditions(where, names, place, { namesOf, bind, conditions: 0 }, 0)
-  return filter.kind === 'and' && filter.filters.length === 0 ? undefined : filter
+  return filter.kind === 'and' && filter.parts.length === 0 ? undefined : filter
 }
 
 function conditions(
@@ -80,9 +80,9 @@ function condition(
     conditions(inner, names, innerPlace, translation, depth + 1)
   if (name === 'and' || name === 'or') {
     if (!Array.isArray(value)) throw badCall(place, 'must be an array of conditions.')
-    return { kind: name, filters: value.map((inner, index) => nested(inner, `${place}[${index}]`)) }
+    return { kind: name, parts: value.map((inner, index) => nested(inner, `${place}[${index}]`)) }
   }
-  if (name === 'not') return { kind: 'not', filter: nested(value, place) }
+  if (name === 'not') return { kind: 'not', part: nested(value, place) }
   const relation = findRelation(names, name, refuseAt(place))
   const filter = conditions(value, translation.namesOf(relation.target), place, translation, depth + 1)
   return { kind: 'related', relation: relation.name, filter }

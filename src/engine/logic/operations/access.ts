@@ -1,7 +1,10 @@
 /** Who may call an action or a query. */
+
 import { ApiError } from '../../../base/errors.ts'
-import { type AccessClass, hasScope, isAnonymous, type Principal } from '../../../base/principal.ts'
+import { mapLeaves } from '../../../base/predicate.ts'
+import { type AccessClass, hasScope, type Principal } from '../../../base/principal.ts'
 import type { Action, Collection, Model, Operation, Query } from '../../../model/model.ts'
+import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { staticRule } from '../../plan/guard/guard.ts'
 import { refusal } from '../../plan/guard/refusals.ts'
@@ -43,17 +46,8 @@ export function staticAccess(model: Model, operation: Operation, access: AccessC
 
 /** The rule with its scopes replaced by whether the caller has them, since operations read and write `withoutScopes`. */
 export function withScopesDecided(rule: Rule, access: AccessClass): Rule {
-  switch (rule.kind) {
-    case 'scope':
-      return { kind: !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? 'anyone' : 'nobody' }
-    case 'and':
-    case 'or':
-      return { ...rule, rules: rule.rules.map(part => withScopesDecided(part, access)) }
-    case 'not':
-      return { ...rule, rule: withScopesDecided(rule.rule, access) }
-    case 'related':
-      return { ...rule, rule: withScopesDecided(rule.rule, access) }
-    default:
-      return rule
-  }
+  return mapLeaves(rule, leaf => {
+    if (leaf.kind === 'scope') return { kind: callerRuleKind(leaf).holds(leaf, access) ? 'anyone' : 'nobody' }
+    return leaf.kind === 'related' ? { ...leaf, rule: withScopesDecided(leaf.rule, access) } : leaf
+  })
 }

@@ -1,4 +1,5 @@
 /** Which fields of other rows conditions read, so that a change of other fields cannot alter their results. */
+import { leavesOf } from '../../../base/predicate.ts'
 import type { Condition, RelationPath } from '../guarded-conditions.ts'
 
 /** By the name of their collection: the names of the fields. */
@@ -17,31 +18,20 @@ export function addAskedFields(
     const fields = asked.get(name) ?? new Set()
     asked.set(name, fields.add(field))
   }
-  switch (condition.kind) {
-    case 'compare':
-    case 'isNull':
-    case 'nullness':
-      add(collection, condition.field.field.name)
-      break
-    case 'fields':
-      for (const { steps, field } of [condition.left, condition.right]) {
+  for (const leaf of leavesOf(condition)) {
+    if (leaf.kind === 'compare' || leaf.kind === 'isNull' || leaf.kind === 'nullness') {
+      add(collection, leaf.field.field.name)
+    } else if (leaf.kind === 'fields') {
+      for (const { steps, field } of [leaf.left, leaf.right]) {
         let from: string | undefined = collection
         for (const path of steps) from = addPath(path, from, add)
         add(from, field.name)
       }
-      break
-    case 'related': {
-      const { path } = condition
+    } else if (leaf.kind === 'related') {
+      const { path, rows } = leaf
       if ('joinRows' in path) addAskedFields(path.joinRows, path.relation.through, asked)
-      addAskedFields(condition.rows, addPath(path, collection, add), asked)
-      break
+      addAskedFields(rows, addPath(path, collection, add), asked)
     }
-    case 'not':
-      addAskedFields(condition.condition, collection, asked)
-      break
-    case 'and':
-    case 'or':
-      for (const part of condition.conditions) addAskedFields(part, collection, asked)
   }
   return asked
 }

@@ -1,5 +1,6 @@
 /** Whether conditions of access rules depend on the caller, who is decided by stored rows, and on the time. */
-import { always, and, never, not, or } from '../condition.ts'
+import { leavesOf, mapLeaves } from '../../../base/predicate.ts'
+import { always, never, translate } from '../condition.ts'
 import type { Condition, Operand } from '../guarded-conditions.ts'
 import type { Param } from '../plan.ts'
 
@@ -13,66 +14,36 @@ export function readsTime(condition: Condition): boolean {
 }
 
 function hasOperand(condition: Condition, matches: (operand: Operand) => boolean): boolean {
-  const inner = (part: Condition) => hasOperand(part, matches)
-  switch (condition.kind) {
-    case 'compare':
-      return matches(condition.operand)
-    case 'related':
-      return inner(condition.rows) || ('joinRows' in condition.path && inner(condition.path.joinRows))
-    case 'not':
-      return inner(condition.condition)
-    case 'and':
-    case 'or':
-      return condition.conditions.some(inner)
-    default:
-      return false
-  }
+  return leavesOf(condition).some(leaf => {
+    if (leaf.kind === 'compare') return matches(leaf.operand)
+    if (leaf.kind !== 'related') return false
+    const { path, rows } = leaf
+    return hasOperand(rows, matches) || ('joinRows' in path && hasOperand(path.joinRows, matches))
+  })
 }
 
 /** The condition with the time of an event in place of that of the request. `at`: its parameter. */
 export function atTime(condition: Condition, at: Param): Condition {
-  const inner = (part: Condition) => atTime(part, at)
-  switch (condition.kind) {
-    case 'compare':
-      return condition.operand.kind === 'now'
-        ? { ...condition, operand: { ...condition.operand, at } }
-        : condition
-    case 'related': {
-      const { path, rows } = condition
-      const timed = 'joinRows' in path ? { ...path, joinRows: inner(path.joinRows) } : path
-      return { ...condition, path: timed, rows: inner(rows) }
-    }
-    case 'not':
-      return { ...condition, condition: inner(condition.condition) }
-    case 'and':
-    case 'or':
-      return { ...condition, conditions: condition.conditions.map(inner) }
-    default:
-      return condition
-  }
+  return mapLeaves(condition, leaf => {
+    if (leaf.kind === 'compare' && leaf.operand.kind === 'now')
+      return { ...leaf, operand: { ...leaf.operand, at } }
+    if (leaf.kind !== 'related') return leaf
+    const { path, rows } = leaf
+    const timed = 'joinRows' in path ? { ...path, joinRows: atTime(path.joinRows, at) } : path
+    return { ...leaf, path: timed, rows: atTime(rows, at) }
+  })
 }
 
-/** A condition that holds wherever this one holds for some caller. */
-export function withoutCaller(condition: Condition): Condition {
-  return boundOf(condition, true)
-}
-
-/** `result`: of the comparisons that depend on the caller. */
-function boundOf(condition: Condition, result: boolean): Condition {
-  const inner = (part: Condition) => boundOf(part, result)
-  if (!dependsOnCaller(condition)) return condition
-  switch (condition.kind) {
-    case 'and':
-      return and(...condition.conditions.map(inner))
-    case 'or':
-      return or(...condition.conditions.map(inner))
-    case 'not':
-      return not(boundOf(condition.condition, !result))
-    case 'related': {
-      const rows = inner(condition.rows)
-      return rows.kind === 'never' ? never : { ...condition, rows }
-    }
-    default:
-      return result ? always : never
-  }
+/** A condition that holds wherever this one holds for some caller; negated: that fails wherever it fails for every caller. */
+export function withoutCaller(condition: Condition, isNegated = false): Condition {
+  return translate(
+    condition,
+    (leaf, negated) => {
+      if (!dependsOnCaller(leaf)) return leaf
+      if (leaf.kind !== 'related') return negated ? never : always
+      const rows = withoutCaller(leaf.rows, negated)
+      return rows.kind === 'never' ? never : { ...leaf, rows }
+    },
+    isNegated,
+  )
 }

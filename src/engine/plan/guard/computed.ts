@@ -8,7 +8,7 @@ import type { CheckedExpression } from '../../../model/computed/computed.ts'
 import { collectionsRead } from '../../../model/computed/fields.ts'
 import type { Collection, ComputedField, Relation } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
-import { always, and, never, not, or } from '../condition.ts'
+import { always, and, never, translate } from '../condition.ts'
 import type {
   Computation,
   ComputationPart,
@@ -148,6 +148,10 @@ function visibleOperand(operand: Operand, view: ModelView): Operand | undefined 
 }
 
 function visibleCondition(condition: Condition, row: Collection, view: ModelView): Condition {
+  return translate(condition, leaf => visibleLeaf(leaf, row, view))
+}
+
+function visibleLeaf(condition: Condition, row: Collection, view: ModelView): Condition {
   switch (condition.kind) {
     case 'compare': {
       const field = visible(condition.field.field.name, row, view)
@@ -168,12 +172,6 @@ function visibleCondition(condition: Condition, row: Collection, view: ModelView
       const visibleRows = and(rows, visibleCondition(condition.rows, path.target, view))
       return visibleRows.kind === 'never' ? never : and(when, { kind: 'related', path, rows: visibleRows })
     }
-    case 'not':
-      return not(visibleCondition(condition.condition, row, view))
-    case 'and':
-      return and(...condition.conditions.map(part => visibleCondition(part, row, view)))
-    case 'or':
-      return or(...condition.conditions.map(part => visibleCondition(part, row, view)))
     default:
       return condition
   }

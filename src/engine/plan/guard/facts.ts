@@ -3,10 +3,13 @@
  * `project.private` is true, or whether the item has holds. The event log keeps with each row which of them held: later, the
  * other rows have changed or are gone. A fact costs 11 bytes per row.
  */
+
 import { hash } from 'node:crypto'
-import type { AccessClass, Scopes } from '../../../base/principal.ts'
+import { leavesOf } from '../../../base/predicate.ts'
+import type { AccessClass } from '../../../base/principal.ts'
 import type { Collection, Model } from '../../../model/model.ts'
-import type { Rule } from '../../../model/rule/rule.ts'
+import { callerRuleKind, isCallerRule } from '../../../model/rule/caller-rules.ts'
+import type { Rule, RuleLeaf } from '../../../model/rule/rule.ts'
 import { conditionKey } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import { type KeepFact, loggedCondition } from './logged.ts'
@@ -77,41 +80,25 @@ function conditionsOf(view: ModelView, collection: Collection): readonly Conditi
   ]
 }
 
+const anonymous: AccessClass = { key: 'facts', signedIn: false, role: null, scopes: 'all', system: false }
+
 /** Access classes that between them see all forms of the rules. A form that is missing here is a fact that the log lacks. */
 function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
-  const leaves = rules.flatMap(leavesOf)
-  const roles = new Set(leaves.flatMap(leaf => (leaf.kind === 'role' ? leaf.roles : [])))
-  const scopes = new Set(leaves.flatMap(leaf => (leaf.kind === 'scope' ? [leaf.scope] : [])))
-  const grants: readonly Scopes[] = [
-    'all',
-    ...(scopes.size === 0 ? [] : [new Set<string>(), ...[...scopes].map(scope => new Set([scope]))]),
-  ]
-  const anonymous = grants.map(granted => accessClass(false, null, granted, false))
-  const signedIn = [null, ...roles].flatMap(role =>
-    grants.flatMap(granted => [false, true].map(isThird => accessClass(true, role, granted, isThird))),
-  )
-  return [...anonymous, ...signedIn]
+  const differences = rules
+    .flatMap(allLeaves)
+    .flatMap(leaf => (isCallerRule(leaf) ? callerRuleKind(leaf).callers(leaf) : []))
+  let classes: readonly AccessClass[] = [anonymous, { ...anonymous, signedIn: true }]
+  for (const difference of distinct(differences))
+    classes = distinct([...classes, ...classes.map(access => ({ ...access, ...difference }))])
+  return classes
 }
 
-function accessClass(
-  signedIn: boolean,
-  role: string | null,
-  scopes: Scopes,
-  isThirdParty: boolean,
-): AccessClass {
-  const access = { key: 'facts', signedIn, role, scopes, system: false }
-  return isThirdParty ? { ...access, thirdParty: true } : access
+function distinct<T>(values: readonly T[]): readonly T[] {
+  const keyOf = (value: T) => JSON.stringify(value, (_, part) => (part instanceof Set ? [...part] : part))
+  return [...new Map(values.map(value => [keyOf(value), value])).values()]
 }
 
-function leavesOf(rule: Rule): readonly Rule[] {
-  switch (rule.kind) {
-    case 'and':
-    case 'or':
-      return rule.rules.flatMap(leavesOf)
-    case 'not':
-    case 'related':
-      return leavesOf(rule.rule)
-    default:
-      return [rule]
-  }
+/** The leaves of a rule, and of the rules for related rows. */
+function allLeaves(rule: Rule): readonly RuleLeaf[] {
+  return leavesOf(rule).flatMap(leaf => (leaf.kind === 'related' ? allLeaves(leaf.rule) : [leaf]))
 }

@@ -108,12 +108,12 @@ function read(condition: Condition, steps: Steps, reading: Reading): Condition {
     case 'never':
       return never
     case 'and':
-      return and(...condition.conditions.map(part => read(part, steps, reading)))
+      return and(...condition.parts.map(part => read(part, steps, reading)))
     case 'or':
-      return or(...condition.conditions.map(part => read(part, steps, reading)))
+      return or(...condition.parts.map(part => read(part, steps, reading)))
     case 'not': {
       const opposite = { ...reading, certain: !reading.certain }
-      return and(leads(steps, reading), not(read(condition.condition, steps, opposite)))
+      return and(leads(steps, reading), not(read(condition.part, steps, opposite)))
     }
     case 'related':
       return readRelated(condition, steps, reading)

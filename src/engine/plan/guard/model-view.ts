@@ -1,10 +1,12 @@
 /** The model as one access class sees it: rules, fields and relations, decided without a row where possible. */
 import { ApiError } from '../../../base/errors.ts'
-import { type AccessClass, hasScope, isAnonymous } from '../../../base/principal.ts'
+import { implies } from '../../../base/predicate.ts'
+import type { AccessClass } from '../../../base/principal.ts'
 import type { Collection, CrudOperation, Field, Model, Relation } from '../../../model/model.ts'
+import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import { followPath } from '../../../model/rule/paths.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from '../../../model/rule/rule.ts'
-import { always, and, assuming, never, not, or } from '../condition.ts'
+import { always, and, assuming, never, not, translate } from '../condition.ts'
 import type { Condition, Operand, RelationPath, ToOnePath, VisibleField } from '../guarded-conditions.ts'
 import type { Names } from '../names.ts'
 
@@ -72,13 +74,10 @@ export function reachOf(model: Model, collection: Collection, rule: Rule, access
   const condition = viewOf(model, access).rule(rule, collection)
   if (condition.kind === 'always') return 'all'
   if (condition.kind === 'never') return 'none'
-  return isOwn(condition) ? 'own' : 'some'
+  return implies(condition, namesCaller) ? 'own' : 'some'
 }
 
-/** Whether it holds only for rows that name the caller. */
-function isOwn(condition: Condition): boolean {
-  if (condition.kind === 'and') return condition.conditions.some(isOwn)
-  if (condition.kind === 'or') return condition.conditions.every(isOwn)
+function namesCaller(condition: Condition): boolean {
   return condition.kind === 'compare' && condition.operator === 'eq' && condition.operand.kind === 'userId'
 }
 
@@ -101,8 +100,8 @@ function createView(model: Model, access: AccessClass): ModelView {
       return collection
     },
     names: collection => getOrCreate(names, collection, () => namesIn(collection, view)),
-    rule: (rule, collection) => (access.system ? always : fold(rule, collection, view)),
-    holds: (rule, collection) => fold(rule, collection, view),
+    rule: (rule, collection) => (access.system ? always : foldRule(rule, collection, view)),
+    holds: (rule, collection) => foldRule(rule, collection, view),
     readable: collection =>
       getOrCreate(readable, collection.name, () => view.rule(collection.access.read, collection)),
     writable: (collection, operation) =>
@@ -171,29 +170,12 @@ function follow(collection: Collection, relation: Relation, view: ModelView): Re
   return { path: { relation, target, through, joinRows }, when: always, rows }
 }
 
-type ByKind = {
-  readonly [K in Rule['kind']]: (rule: Rule & { kind: K }, row: Collection, view: ModelView) => Condition
-}
-
-const foldKind: ByKind = {
-  anyone: () => always,
-  nobody: () => never,
-  signedIn: (_rule, _row, { access }) => (access.signedIn ? always : never),
-  firstParty: (_rule, _row, { access }) => (access.thirdParty ? never : always),
-  role: (rule, _row, { access }) =>
-    access.role !== null && rule.roles.includes(access.role) ? always : never,
-  // Anonymous callers have no scope, although no scope limits them.
-  scope: (rule, _row, { access }) =>
-    !isAnonymous(access) && hasScope(access.scopes, rule.scope) ? always : never,
-  compare: (rule, row, view) => foldComparison(rule, row, view),
-  related: (rule, row, view) => foldRelated(rule, row, view),
-  and: (rule, row, view) => and(...rule.rules.map(part => fold(part, row, view))),
-  or: (rule, row, view) => or(...rule.rules.map(part => fold(part, row, view))),
-  not: (rule, row, view) => not(fold(rule.rule, row, view)),
-}
-
-function fold<K extends Rule['kind']>(rule: Rule & { kind: K }, row: Collection, view: ModelView): Condition {
-  return foldKind[rule.kind](rule, row, view)
+function foldRule(rule: Rule, row: Collection, view: ModelView): Condition {
+  return translate(rule, leaf => {
+    if (leaf.kind === 'compare') return foldComparison(leaf, row, view)
+    if (leaf.kind === 'related') return foldRelated(leaf, row, view)
+    return callerRuleKind(leaf).holds(leaf, view.access) ? always : never
+  })
 }
 
 /** Rules compare stored values, whether or not the caller may read them. */
@@ -271,7 +253,7 @@ function foldIn(field: VisibleField, value: Scalar | readonly Scalar[]): Conditi
 function foldRelated(rule: Rule & { kind: 'related' }, row: Collection, view: ModelView): Condition {
   const relation = requireNamed(row.relations, rule.relation, row)
   const target = view.collection(relation.target)
-  const rows = fold(rule.rule, target, view)
+  const rows = foldRule(rule.rule, target, view)
   if (rows.kind === 'never') return never
   const related = { kind: 'related', rows, stored: true } as const
   if (relation.kind !== 'manyToMany') return { ...related, path: { relation, target } as RelationPath }

@@ -13,8 +13,7 @@ import {
   type Dependencies,
   never,
   noDependencies,
-  not,
-  or,
+  translate,
 } from '../condition.ts'
 import type {
   GuardedItem,
@@ -255,16 +254,17 @@ export function guardSelectedList(
   collection: Collection,
   view: ModelView,
 ): { readonly rows: Condition; readonly list: GuardedSelectedList } {
-  const { filter, search, after, limit, connection } = selected
+  const { filter, search, sort: order, ...window } = selected
   const rows = and(
     filter ? guardFilter(filter, collection, view) : always,
     search === undefined ? always : guardSearch(search, collection, view),
   )
-  const sort = guardSort(selected.sort, collection, view, search !== undefined)
+  const sort = guardSort(order, collection, view, search !== undefined)
+  const { after } = window
   if (after && after.length !== sort.length) {
     throw new Error(`a position over ${sort.length} sort keys has ${after.length} values`)
   }
-  return { rows, list: { sort, limit, after, connection } }
+  return { rows, list: { ...window, sort } }
 }
 
 function guardSort(
@@ -284,21 +284,12 @@ function guardSort(
 
 /** The rows that fulfil a client's filter, decided only by the fields and rows that the caller may read. */
 export function guardFilter(filter: Filter, collection: Collection, view: ModelView): Condition {
-  switch (filter.kind) {
-    case 'compare':
-      return guardComparison(filter, collection, view)
-    case 'related': {
-      const { path, when, rows } = reach(collection, filter.relation, view)
-      const relatedRows = and(rows, guardFilter(filter.filter, path.target, view))
-      return relatedRows.kind === 'never' ? never : and(when, { kind: 'related', path, rows: relatedRows })
-    }
-    case 'not':
-      return not(guardFilter(filter.filter, collection, view))
-    case 'and':
-      return and(...filter.filters.map(part => guardFilter(part, collection, view)))
-    case 'or':
-      return or(...filter.filters.map(part => guardFilter(part, collection, view)))
-  }
+  return translate(filter, leaf => {
+    if (leaf.kind === 'compare') return guardComparison(leaf, collection, view)
+    const { path, when, rows } = reach(collection, leaf.relation, view)
+    const relatedRows = and(rows, guardFilter(leaf.filter, path.target, view))
+    return relatedRows.kind === 'never' ? never : and(when, { kind: 'related', path, rows: relatedRows })
+  })
 }
 
 function guardComparison(

@@ -1,4 +1,5 @@
 /** Advice that makes a slow list fast, in terms of the model: the index to declare, or the request to send instead. */
+import { leavesOf } from '../../../base/predicate.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { isColumn } from '../../plan/condition.ts'
 import type { GuardedList } from '../../plan/guarded.ts'
@@ -266,19 +267,11 @@ function inequalityAdvice({ rows }: GuardedList): readonly Advice[] {
 
 /** Whether the condition, or a part of it, is the client's and not the read rule's. */
 function isFromClient(condition: Condition): boolean {
-  switch (condition.kind) {
-    case 'and':
-    case 'or':
-      return condition.conditions.some(isFromClient)
-    case 'not':
-      return isFromClient(condition.condition)
-    case 'related':
-      return !condition.stored
-    case 'compare':
-      return condition.operand.kind === 'param'
-    default:
-      return condition.kind === 'nullness' || condition.kind === 'search'
-  }
+  return leavesOf(condition).some(leaf => {
+    if (leaf.kind === 'related') return !leaf.stored
+    if (leaf.kind === 'compare') return leaf.operand.kind === 'param'
+    return leaf.kind === 'nullness' || leaf.kind === 'search'
+  })
 }
 
 function ruleObstacle({ collection }: GuardedList): string {

@@ -54,7 +54,7 @@ function adviceOn(
 
 /** The fields of the counted rows that the condition compares for equality. */
 function equalityFields(rule: Rule): readonly string[] {
-  if (rule.kind === 'and') return rule.rules.flatMap(equalityFields)
+  if (rule.kind === 'and') return rule.parts.flatMap(equalityFields)
   if (rule.kind !== 'compare' || rule.comparison !== 'eq' || rule.field.includes('.')) return []
   return rule.operand.kind === 'field' ? [] : [rule.field]
 }

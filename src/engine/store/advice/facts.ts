@@ -80,7 +80,7 @@ export function factsOf({ model, totals, list, tables, take }: ListEstimate): Pl
 
 export function conjuncts(condition: Condition): readonly Condition[] {
   if (condition.kind === 'always') return []
-  return condition.kind === 'and' ? condition.conditions : [condition]
+  return condition.kind === 'and' ? condition.parts : [condition]
 }
 
 /** Whether the access finds exactly the rows that fulfil the condition, which is then not a filter. */
@@ -131,20 +131,14 @@ class Selectivities {
       case 'compare':
         return this.#ofComparison(condition, collection)
       case 'and':
-        return condition.conditions.reduce(
-          (selectivity, condition) => selectivity * this.of(condition, collection),
-          1,
-        )
+        return condition.parts.reduce((product, part) => product * this.of(part, collection), 1)
       case 'or':
         return Math.min(
           1,
-          condition.conditions.reduce(
-            (selectivity, condition) => selectivity + this.of(condition, collection),
-            0,
-          ),
+          condition.parts.reduce((sum, part) => sum + this.of(part, collection), 0),
         )
       case 'not':
-        return Math.max(defaultEqualitySelectivity, 1 - this.of(condition.condition, collection))
+        return Math.max(defaultEqualitySelectivity, 1 - this.of(condition.part, collection))
       case 'isNull':
       case 'nullness':
         return defaultRangeSelectivity

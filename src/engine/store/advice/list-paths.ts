@@ -1,6 +1,7 @@
 /** Lists as paths of REST without any values, so that they may be logged and stored. */
+import { fold } from '../../../base/predicate.ts'
 import type { GuardedAggregate, GuardedList } from '../../plan/guarded.ts'
-import type { Condition, GuardedSort } from '../../plan/guarded-conditions.ts'
+import type { Condition, ConditionLeaf, GuardedSort } from '../../plan/guarded-conditions.ts'
 
 /** A longer path is cut off. */
 const maxCharacters = 300
@@ -48,17 +49,18 @@ export function sortParameter(sort: readonly GuardedSort[]): string {
 
 /** The client's own conditions; conditions of rules have no parameters. */
 export function filterParameters(condition: Condition): readonly string[] {
+  const grouped = (name: string, parts: readonly string[]) =>
+    parts.length === 0 ? [] : [`${name}(${parts.join(',')})`]
+  return fold<ConditionLeaf, readonly string[]>(condition, {
+    and: parts => parts.flat(),
+    or: parts => grouped('or', parts.flat()),
+    not: part => grouped('not', part),
+    leaf: leafParameters,
+  })
+}
+
+function leafParameters(condition: ConditionLeaf): readonly string[] {
   switch (condition.kind) {
-    case 'and':
-      return condition.conditions.flatMap(filterParameters)
-    case 'or': {
-      const parts = condition.conditions.flatMap(filterParameters)
-      return parts.length === 0 ? [] : [`or(${parts.join(',')})`]
-    }
-    case 'not': {
-      const parts = filterParameters(condition.condition)
-      return parts.length === 0 ? [] : [`not(${parts.join(',')})`]
-    }
     case 'compare': {
       const { field, operator, operand } = condition
       if (operand.kind !== 'param') return []

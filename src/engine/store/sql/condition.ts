@@ -54,6 +54,7 @@ export function conditionSql(
   exact = false,
   form: RelatedForm = 'exists',
 ): Sql {
+  const nested = (part: Condition) => conditionSql(part, row, exact, form)
   switch (condition.kind) {
     case 'always':
       return isTrue
@@ -76,11 +77,11 @@ export function conditionSql(
     case 'fact':
       return factHolds(condition, row)
     case 'and':
-      return combined(condition.conditions, ' AND ', isTrue, row, exact, form)
+      return combined(condition.parts.map(nested), ' AND ', isTrue)
     case 'or':
-      return combined(condition.conditions, ' OR ', isFalse, row, exact, form)
+      return combined(condition.parts.map(nested), ' OR ', isFalse)
     case 'not':
-      return sql`NOT (${conditionSql(condition.condition, row, true, form)})`
+      return sql`NOT (${conditionSql(condition.part, row, true, form)})`
   }
 }
 
@@ -95,15 +96,7 @@ export function whereClause(parts: readonly Sql[]): Sql {
   return conditions.length === 0 ? [] : sql` WHERE ${join(conditions, ' AND ')}`
 }
 
-function combined(
-  conditions: readonly Condition[],
-  operator: string,
-  empty: Sql,
-  row: RowAlias,
-  exact: boolean,
-  form: RelatedForm,
-): Sql {
-  const parts = conditions.map(part => conditionSql(part, row, exact, form))
+function combined(parts: readonly Sql[], operator: string, empty: Sql): Sql {
   const [first] = parts
   if (first === undefined) return empty
   return parts.length === 1 ? first : sql`(${join(parts, operator)})`

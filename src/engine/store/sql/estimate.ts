@@ -40,7 +40,7 @@ export function estimateSql(list: GuardedList, dialect: Dialect, form?: RelatedF
 function sampleForm(condition: Condition): RelatedForm {
   if (condition.kind === 'related') return condition.path.relation.kind === 'one' ? 'set' : 'check'
   if (condition.kind !== 'and' && condition.kind !== 'or') return 'set'
-  return condition.conditions.every(each => sampleForm(each) === 'set') ? 'set' : 'check'
+  return condition.parts.every(each => sampleForm(each) === 'set') ? 'set' : 'check'
 }
 
 /** Reads the row of `estimateSql`. */

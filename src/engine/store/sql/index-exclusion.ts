@@ -29,7 +29,7 @@ export function excludedFromIndexes(
 
 /** The fields that have the same value in all rows that fulfil the condition. */
 function equalIn(condition: Condition): ReadonlySet<string> {
-  if (condition.kind === 'and') return new Set(condition.conditions.flatMap(part => [...equalIn(part)]))
+  if (condition.kind === 'and') return new Set(condition.parts.flatMap(part => [...equalIn(part)]))
   const isEqual = condition.kind === 'compare' && condition.operator === 'eq'
   return new Set(isEqual ? [condition.field.field.name] : [])
 }

@@ -154,7 +154,7 @@ export function slicedSql(
 function indexHint({ collection, rows, sort: [first] }: GuardedList, row: RowAlias): Sql[] {
   if (first === undefined || first.field.field.optional || !isColumn(first.field)) return []
   const key = first.field.field
-  const links = (rows.kind === 'and' ? rows.conditions : [rows]).flatMap(linkOf)
+  const links = (rows.kind === 'and' ? rows.parts : [rows]).flatMap(linkOf)
   const isIndexed = ({ keys }: Index) => links.includes(keys[0]?.field ?? '') && keys[1]?.field === key.name
   const hasIndex = key.name === 'created_at' || collection.indexes.some(isIndexed)
   if (links.length === 0 || !hasIndex) return []

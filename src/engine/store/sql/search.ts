@@ -39,7 +39,7 @@ export function searchOf(rows: Condition): ConditionOfKind<'search'> | undefined
 
 /** The conditions that all rows fulfil. */
 export function partsOf(condition: Condition): readonly Condition[] {
-  return condition.kind === 'and' ? condition.conditions : [condition]
+  return condition.kind === 'and' ? condition.parts : [condition]
 }
 
 /**

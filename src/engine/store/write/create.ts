@@ -1,7 +1,9 @@
 /** Creates: checks the references, inserts the row, and reads the result. */
+
 import { ApiError } from '../../../base/errors.ts'
+import { leavesOf } from '../../../base/predicate.ts'
 import type { GuardedAssignment, GuardedCreate, GuardedPlan, GuardedSelected } from '../../plan/guarded.ts'
-import type { Condition } from '../../plan/guarded-conditions.ts'
+import type { Condition, ConditionLeaf } from '../../plan/guarded-conditions.ts'
 import { factsSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { answerSql, checksSql, eventSql, publicFields, returningRow } from '../sql/write.ts'
@@ -208,6 +210,10 @@ function isLocalSelection(select: readonly GuardedSelected[]): boolean {
 
 /** Whether a condition needs no other rows. */
 function isLocalCondition(condition: Condition): boolean {
+  return leavesOf(condition).every(isLocalLeaf)
+}
+
+function isLocalLeaf(condition: ConditionLeaf): boolean {
   switch (condition.kind) {
     case 'always':
     case 'never':
@@ -224,10 +230,5 @@ function isLocalCondition(condition: Condition): boolean {
     case 'search':
     case 'fact':
       return false
-    case 'and':
-    case 'or':
-      return condition.conditions.every(isLocalCondition)
-    case 'not':
-      return isLocalCondition(condition.condition)
   }
 }

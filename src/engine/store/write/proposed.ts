@@ -4,7 +4,7 @@
  * who may not write the item.
  */
 import type { Collection } from '../../../model/model.ts'
-import { addCondition, always, and, never, noDependencies, not, or } from '../../plan/condition.ts'
+import { addCondition, always, never, noDependencies, translate } from '../../plan/condition.ts'
 import type {
   Check,
   GuardedAssignment,
@@ -46,23 +46,15 @@ export function proposedChecks<S>(
 
 /** The part of the check that can be decided before the new item has an id. */
 export function checkBeforeId(check: Check, { name }: Collection): Check {
-  return { ...check, condition: possibly(check.condition, name, true) }
+  return { ...check, condition: possibly(check.condition, name) }
 }
 
-/** The condition with `result` in place of comparisons of the row's own id, which may turn out so. */
-function possibly(condition: Condition, collection: string, result: boolean): Condition {
-  const part = (condition: Condition) => possibly(condition, collection, result)
-  switch (condition.kind) {
-    case 'and':
-      return and(...condition.conditions.map(part))
-    case 'or':
-      return or(...condition.conditions.map(part))
-    case 'not':
-      return not(possibly(condition.condition, collection, !result))
-    default:
-      if (!comparesId(condition)) return condition
-      return result && !isCallersId(condition, collection) ? always : never
-  }
+/** The condition with comparisons of the row's own id decided so that it holds, if it may hold. */
+function possibly(condition: Condition, collection: string): Condition {
+  return translate(condition, (leaf, negated) => {
+    if (!comparesId(leaf)) return leaf
+    return negated || isCallersId(leaf, collection) ? never : always
+  })
 }
 
 function comparesId(condition: Condition): boolean {

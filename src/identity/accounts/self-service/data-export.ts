@@ -28,7 +28,7 @@ function filterOf(fields: readonly Field[]): Filter {
     ({ name }): Filter => ({ kind: 'compare', field: name, operator: 'eq', param: userParam }),
   )
   const [only] = filters
-  return filters.length === 1 && only ? only : { kind: 'or', filters }
+  return filters.length === 1 && only ? only : { kind: 'or', parts: filters }
 }
 
 /** Cached, because each shape is compiled once. */

@@ -10,15 +10,9 @@ export interface OwnedCollection {
 
 /** Whether the rule, or a part of it, is `owner(field)`. */
 function namesOwner(rule: Rule, field: string): boolean {
-  switch (rule.kind) {
-    case 'compare':
-      return rule.field === field && rule.comparison === 'eq' && rule.operand.kind === 'userId'
-    case 'and':
-    case 'or':
-      return rule.rules.some(part => namesOwner(part, field))
-    default:
-      return false
-  }
+  if (rule.kind === 'and' || rule.kind === 'or') return rule.parts.some(part => namesOwner(part, field))
+  if (rule.kind !== 'compare' || rule.comparison !== 'eq') return false
+  return rule.field === field && rule.operand.kind === 'userId'
 }
 
 /** Whether the field refers to users, and is set to the caller by default or named by an `owner` rule. */

@@ -2,11 +2,11 @@
  * Logs a line at `debug` for each refusal, with its reason, but without any value of an item or of the request. Does
  * nothing if `debug` is off.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import { ruleOf } from '../../../api/explain/rule-reasons.ts'
-import { ruleSource } from '../../../api/explain/rule-source.ts'
 import { RequestFailed } from '../../../api/graphql/request-error.ts'
-import { listParameterNames } from '../../../api/rest/query/filter.ts'
+import { listParameters } from '../../../api/rest/query/list-parameters.ts'
 import { kindOf } from '../../../api/rest/route-kinds.ts'
 import { findRoute } from '../../../api/rest/routes.ts'
 import { ApiError, type ErrorCode } from '../../../base/errors.ts'
@@ -15,6 +15,7 @@ import { itemShape, listShape, readFirst, readItem, where } from '../../../engin
 import { isKey, keyHash } from '../../../identity/keys/key.ts'
 import { textOperators } from '../../../model/fields/textual.ts'
 import type { Model } from '../../../model/model.ts'
+import { ruleSource } from '../../../model/rule/rule-text.ts'
 import type { Logger } from '../../observability/log.ts'
 
 /** A refused request. */
@@ -97,7 +98,7 @@ const maxFields = 20
 type ShowName = (name: string) => string
 
 function nameFilter({ collections, logic }: Model): ShowName {
-  const knownNames = new Set([...listParameterNames, 'operations', 'body'])
+  const knownNames = new Set([...listParameters.keys(), 'operations', 'body'])
   for (const { name: collection, singular, fields, computed, relations } of collections.values()) {
     knownNames.add(collection).add(singular)
     for (const name of [...fields.keys(), ...computed.keys(), ...relations.keys()]) knownNames.add(name)

@@ -3,8 +3,8 @@ import { randomBytes } from 'node:crypto'
 import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
 import type { Writable } from 'node:stream'
 import { CollectionView, createViews, type ListScope } from '../../../api/rest/query/collection-view.ts'
-import { listParameterNames } from '../../../api/rest/query/filter.ts'
 import { parseList } from '../../../api/rest/query/list.ts'
+import { listParameters } from '../../../api/rest/query/list-parameters.ts'
 import { type Principal, system } from '../../../base/principal.ts'
 import type { ListShape } from '../../../engine/plan/plan.ts'
 import type { Run } from '../../../engine/plan/run.ts'
@@ -37,7 +37,7 @@ function filterQuery(filters: readonly string[]): string {
   return filters
     .map(text => {
       const [, name = '', value = ''] = /^([^=]+)=(.*)$/s.exec(text) ?? []
-      if (name === '' || listParameterNames.includes(name)) {
+      if (name === '' || listParameters.has(name)) {
         throw new Failure(
           `\`--filter ${text}\` is not a filter: write field=value or field[operator]=value.`,
           2,

@@ -77,7 +77,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'by no related item',
-    filter: { kind: 'not', filter: { kind: 'related', relation: 'maker', filter: compare('kind', 'eq', 2) } },
+    filter: { kind: 'not', part: { kind: 'related', relation: 'maker', filter: compare('kind', 'eq', 2) } },
     value: 'fourth',
     matching: 45_000,
   },

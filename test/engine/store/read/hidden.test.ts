@@ -103,7 +103,7 @@ const compare = (field: string, operator: 'eq' | 'ne' | 'null', param = 2): Filt
   operator,
   param,
 })
-const not = (filter: Filter): Filter => ({ kind: 'not', filter })
+const not = (filter: Filter): Filter => ({ kind: 'not', part: filter })
 
 async function names(
   client: Client,

@@ -161,7 +161,7 @@ test('SQLite checks related rows by sets of ids, except under NOT, or row by row
   const set = (shape: Partial<ListShape>) => compile(countSql(guardListOf(shape), sqlite, 'set'), '?').text
   assert.equal(set({ filter: folder }), `SELECT count(*) FROM "notes" AS "t0" WHERE ${ofFolder}`)
   assert.equal(
-    set({ filter: { kind: 'or', filters: [folder, tags] } }),
+    set({ filter: { kind: 'or', parts: [folder, tags] } }),
     `SELECT count(*) FROM "notes" AS "t0" WHERE (${ofFolder} OR "t0"."id" IN (SELECT "t3"."note_id" FROM "note_tags" AS "t3" WHERE "t3"."tag_id" IN (SELECT "t2"."id" FROM "tags" AS "t2" WHERE "t2"."name" = ?1)))`,
   )
   const notes = { kind: 'related', relation: 'notes', filter: { ...byName, field: 'title' } } as const
@@ -170,7 +170,7 @@ test('SQLite checks related rows by sets of ids, except under NOT, or row by row
     'SELECT count(*) FROM "folders" AS "t0" WHERE "t0"."id" IN (SELECT "t1"."folder_id" FROM "notes" AS "t1" WHERE "t1"."title" = ?1)',
   )
   assert.equal(
-    set({ filter: { kind: 'not', filter: folder } }),
+    set({ filter: { kind: 'not', part: folder } }),
     `SELECT count(*) FROM "notes" AS "t0" WHERE NOT (EXISTS (SELECT 1 FROM "folders" AS "t1" WHERE "t1"."id" = "t0"."folder_id" AND "t1"."name" = ?1))`,
   )
   const list = guardListOf({ filter: folder, sort: totalOrder([down('created_at')]), select: fields('id') })

@@ -65,7 +65,7 @@ test('a page in id order needs no subquery on SQLite, and binds limit and offset
 
 const byBody: ListShape = {
   ...listOfPosts,
-  filter: { kind: 'not', filter: { kind: 'compare', field: 'body', operator: 'contains', param: 2 } },
+  filter: { kind: 'not', part: { kind: 'compare', field: 'body', operator: 'contains', param: 2 } },
   sort: totalOrder([{ field: 'body', descending: true }]),
   select: fields('title'),
 }

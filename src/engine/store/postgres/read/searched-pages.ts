@@ -5,6 +5,7 @@
  * the matches, and then uses the index if the page is not full: so it needs no estimate. Its values are hidden from the
  * planner, which therefore plans it once, and not for each execution. See decisions/search.md.
  */
+import { implies } from '../../../../base/predicate.ts'
 import { isIndexed } from '../../../../model/indexes.ts'
 import type { Collection } from '../../../../model/model.ts'
 import type { GuardedList } from '../../../plan/guarded.ts'
@@ -38,16 +39,13 @@ export function isSearchedPage(list: GuardedList, { searchIndex }: Dialect): boo
   if (window.kind !== 'page' || window.total !== 'exact' || within !== undefined) return false
   const search = searchOf(rows)
   if (searchIndex === undefined || search === undefined || !isById(list)) return false
-  return !partsOf(rows).some(part => part !== search && mayUseIndex(part, collection))
+  const mayUseIndex = (leaf: Condition) => mayLeadTo(leaf, collection)
+  return !partsOf(rows).some(part => part !== search && implies(part, mayUseIndex))
 }
 
 /** Whether an index may lead to the rows for which the condition holds. */
-function mayUseIndex(condition: Condition, collection: Collection): boolean {
+function mayLeadTo(condition: Condition, collection: Collection): boolean {
   switch (condition.kind) {
-    case 'and':
-      return condition.conditions.some(part => mayUseIndex(part, collection))
-    case 'or':
-      return condition.conditions.every(part => mayUseIndex(part, collection))
     case 'compare':
     case 'isNull':
     case 'nullness':

@@ -8,8 +8,8 @@
  */
 import { createHash } from 'node:crypto'
 import type { Collection, Model } from '../../../../model/model.ts'
-import { followPath, pathsOf } from '../../../../model/rule/paths.ts'
-import type { Rule, RuleOfKind } from '../../../../model/rule/rule.ts'
+import { type ReadColumns, readsOf } from '../../../../model/rule/paths.ts'
+import type { Rule } from '../../../../model/rule/rule.ts'
 import { rulesOf } from '../../../../model/rule/rules-of.ts'
 import { shortened } from '../../schema/postgres/ddl.ts'
 import { ident, literal } from '../../schema/quoted.ts'
@@ -19,7 +19,6 @@ import {
   hasScopeSql,
   oncePerStatement,
   ownAddressSql,
-  relationOf,
   ruleSql,
   sessionSetting,
   unconditionalSql,
@@ -166,11 +165,8 @@ function totalsSql(collections: readonly Collection[], model: Model): string {
 
 /** Whether the rule's result for a row depends on other changes that the same statement makes to the table. */
 function readsOwnTable(rule: Rule, written: Collection, model: Model): boolean {
-  let result = false
-  walk(rule, written, model, true, ({ collection, isOwn }) => {
-    if (!isOwn && collection === written) result = true
-  })
-  return result
+  const reads = readsOf(rule, written, name => collectionNamed(model, name))
+  return reads.some(({ collection, of }) => of !== 'row' && collection === written)
 }
 
 /** A policy is evaluated before the row is stored, a trigger afterwards. */
@@ -198,76 +194,6 @@ END`
 
 // --- the columns of other rows that rules read
 
-interface ReadColumns {
-  readonly collection: Collection
-  /** Whether it is the row that the rule is about. */
-  readonly isOwn: boolean
-  readonly columns: readonly string[]
-}
-
-function walk(
-  rule: Rule,
-  collection: Collection,
-  model: Model,
-  isOwn: boolean,
-  visit: (columns: ReadColumns) => void,
-): void {
-  switch (rule.kind) {
-    case 'and':
-    case 'or':
-      for (const part of rule.rules) walk(part, collection, model, isOwn, visit)
-      break
-    case 'not':
-      walk(rule.rule, collection, model, isOwn, visit)
-      break
-    case 'compare':
-      for (const path of pathsOf(rule)) walkPath(path, collection, model, isOwn, visit)
-      if (rule.operand.kind === 'caller') {
-        visit({ collection: collectionNamed(model, 'users'), isOwn: false, columns: [rule.operand.field] })
-      }
-      break
-    case 'related':
-      walkRelated(rule, collection, model, isOwn, visit)
-      break
-    default:
-  }
-}
-
-function walkPath(
-  path: string,
-  collection: Collection,
-  model: Model,
-  isOwn: boolean,
-  visit: (columns: ReadColumns) => void,
-): void {
-  const { steps, field } = followPath(path, collection, name => collectionNamed(model, name))
-  let from: Pick<ReadColumns, 'collection' | 'isOwn'> = { collection, isOwn }
-  for (const { relation, target } of steps) {
-    visit({ ...from, columns: [relation.field] })
-    from = { collection: target, isOwn: false }
-  }
-  visit({ ...from, columns: [field.name] })
-}
-
-function walkRelated(
-  { relation: name, rule }: RuleOfKind<'related'>,
-  collection: Collection,
-  model: Model,
-  isOwn: boolean,
-  visit: (columns: ReadColumns) => void,
-): void {
-  const relation = relationOf(collection, name)
-  const target = model.collections.get(relation.target)
-  if (!target) throw new Error(`${collection.name}.${name} leads nowhere`)
-  visit({ collection, isOwn, columns: relation.kind === 'one' ? [relation.field] : [] })
-  visit({ collection: target, isOwn: false, columns: relation.kind === 'many' ? [relation.field] : [] })
-  if (relation.kind === 'manyToMany') {
-    const through = model.collections.get(relation.through)
-    if (through) visit({ collection: through, isOwn: false, columns: [relation.from, relation.to] })
-  }
-  walk(rule, target, model, false, visit)
-}
-
 /** The columns that rules read in other rows, by table; and, for events, the columns that the log does not have. */
 function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
   const columnsByTable = new Map<string, Set<string>>()
@@ -276,15 +202,16 @@ function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
     columnsByTable.set(name, columnSet)
     for (const column of columns) if (fields.has(column)) columnSet.add(column)
   }
-  const visit = ({ collection, isOwn, columns }: ReadColumns) => {
+  const addRead = ({ collection, of, columns }: ReadColumns) => {
     const unlogged = columns.filter(column => {
       const field = collection.fields.get(column)
       return field?.internal || field?.writeOnly
     })
-    if (!isOwn) add(collection, columns)
+    if (of !== 'row') add(collection, columns)
     else if (unlogged.length > 0) add(collection, unlogged)
   }
-  for (const [rule, collection] of rulesOf(model)) walk(rule, collection, model, true, visit)
+  for (const [rule, collection] of rulesOf(model))
+    readsOf(rule, collection, name => collectionNamed(model, name)).forEach(addRead)
   return columnsByTable
 }
 

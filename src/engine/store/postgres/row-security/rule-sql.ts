@@ -3,9 +3,17 @@
  * guard does not affect the policies.
  */
 
+import { fold } from '../../../../base/predicate.ts'
 import { addressRecord } from '../../../../base/records.ts'
 import type { Encoding } from '../../../../model/fields/encoding.ts'
 import type { Collection, Field, Model } from '../../../../model/model.ts'
+import {
+  type CallerRule,
+  callerRuleKind,
+  isCallerRule,
+  type SettingTest,
+  scopeSetting,
+} from '../../../../model/rule/caller-rules.ts'
 import { followPath } from '../../../../model/rule/paths.ts'
 import {
   claimTypeOf,
@@ -35,15 +43,15 @@ function literalList(texts: readonly string[]): string {
   return texts.map(literal).join(', ')
 }
 
-/** Like `hasScope` of `principal.ts`: `write:x` covers `read:x`, and `*` covers everything. */
 export function hasScopeSql(scope: string): string {
-  const covering = scope.startsWith('read:') ? [`write:${scope.slice('read:'.length)}`] : []
-  return `string_to_array(${sessionSetting('scopes')}, ' ') && ARRAY[${literalList(['*', scope, ...covering])}]`
+  return settingSql(scopeSetting(scope))
 }
 
-/** Never NULL. */
-function neverNull(expression: string): string {
-  return oncePerStatement(`coalesce(${expression}, FALSE)`)
+function settingSql(test: SettingTest): string {
+  const setting = sessionSetting(test.setting)
+  if ('oneOf' in test) return `${setting} IN (${literalList(test.oneOf)})`
+  if ('hasOneOf' in test) return `string_to_array(${setting}, ' ') && ARRAY[${literalList(test.hasOneOf)}]`
+  return `${test.is === '' ? `coalesce(${setting}, '')` : setting} = ${literal(test.is)}`
 }
 
 /** The row to which a rule applies. */
@@ -66,55 +74,42 @@ export function ruleSql(rule: Rule, row: RuleRow, model: Model): string {
 }
 
 function sqlOf(rule: Rule, row: RuleRow, context: Context): string {
+  const nested = (part: Rule) => sqlOf(part, row, context)
   switch (rule.kind) {
-    case 'anyone':
-      return 'TRUE'
-    case 'nobody':
-      return 'FALSE'
-    case 'signedIn':
-    case 'firstParty':
-    case 'role':
-    case 'scope':
-      return neverNull(callerSql(rule))
     case 'compare':
       return compareSql(rule, row, context)
     case 'related':
       return relatedSql(rule, row, context)
     case 'and':
-      return combined(rule.rules, ' AND ', 'TRUE', row, context)
+      return joined(rule.parts.map(nested), ' AND ', 'TRUE')
     case 'or':
-      return combined(rule.rules, ' OR ', 'FALSE', row, context)
+      return joined(rule.parts.map(nested), ' OR ', 'FALSE')
     case 'not':
-      return `NOT (${sqlOf(rule.rule, row, { ...context, exact: true })})`
+      return `NOT (${sqlOf(rule.part, row, { ...context, exact: true })})`
+    default:
+      return callerSql(rule, oncePerStatement)
   }
 }
 
 /** Whether the rule holds, or with `not` does not hold, for every row. */
 export function unconditionalSql(rule: Rule, row: RuleRow, model: Model, not = false): string {
-  const nested = (part: Rule) => unconditionalSql(part, row, model, not)
-  switch (rule.kind) {
-    case 'anyone':
-      return not ? 'FALSE' : 'TRUE'
-    case 'nobody':
-      return not ? 'TRUE' : 'FALSE'
-    case 'signedIn':
-    case 'firstParty':
-    case 'role':
-    case 'scope':
-      return `${not ? 'NOT ' : ''}coalesce(${callerSql(rule)}, FALSE)`
-    case 'compare':
-      return not ? neverSql(rule) : 'FALSE'
-    case 'related':
-      return not ? unconditionalSql(rule.rule, targetOf(rule, row, model), model, true) : 'FALSE'
-    case 'and':
-    case 'or': {
-      const isAll = (rule.kind === 'and') !== not
-      const parts = rule.rules.map(nested)
-      return parts.length === 0 ? (isAll ? 'TRUE' : 'FALSE') : `(${parts.join(isAll ? ' AND ' : ' OR ')})`
-    }
-    case 'not':
-      return unconditionalSql(rule.rule, row, model, !not)
-  }
+  const all = (parts: readonly string[]) => joined(parts, ' AND ', 'TRUE')
+  const some = (parts: readonly string[]) => joined(parts, ' OR ', 'FALSE')
+  return fold(
+    rule,
+    {
+      and: (parts, negated) => (negated ? some : all)(parts),
+      or: (parts, negated) => (negated ? all : some)(parts),
+      not: part => part,
+      leaf: (leaf, negated) => {
+        if (isCallerRule(leaf)) return callerSql(leaf, sql => (negated ? `NOT ${sql}` : sql), negated)
+        if (!negated) return 'FALSE'
+        if (leaf.kind === 'compare') return neverSql(leaf)
+        return unconditionalSql(leaf.rule, targetOf(leaf, row, model), model, true)
+      },
+    },
+    not,
+  )
 }
 
 function neverSql({ operand, comparison }: RuleOfKind<'compare'>): string {
@@ -125,27 +120,16 @@ function neverSql({ operand, comparison }: RuleOfKind<'compare'>): string {
   return Array.isArray(value) && value.every(element => element === null) ? 'TRUE' : 'FALSE'
 }
 
-/** A condition on the caller, independent of the row. */
-function callerSql(
-  rule: RuleOfKind<'signedIn'> | RuleOfKind<'firstParty'> | RuleOfKind<'role'> | RuleOfKind<'scope'>,
-): string {
-  if (rule.kind === 'signedIn') return isSignedIn
-  if (rule.kind === 'firstParty') return `coalesce(${sessionSetting('third_party')}, '') = ''`
-  if (rule.kind === 'scope')
-    return `${sessionSetting('actor')} IN ('user', 'app') AND ${hasScopeSql(rule.scope)}`
-  if (rule.roles.length === 0) return 'FALSE'
-  return `${isSignedIn} AND ${sessionSetting('role')} IN (${literalList(rule.roles)})`
+/** A condition on the caller, independent of the row and never NULL. `wrap`: applied unless it is constant. */
+function callerSql(rule: CallerRule, wrap: (expression: string) => string, not = false): string {
+  const tests = callerRuleKind(rule).settings(rule)
+  if (tests === 'never') return not ? 'TRUE' : 'FALSE'
+  if (tests.length === 0) return not ? 'FALSE' : 'TRUE'
+  return wrap(`coalesce(${tests.map(settingSql).join(' AND ')}, FALSE)`)
 }
 
-function combined(
-  rules: readonly Rule[],
-  operator: string,
-  empty: string,
-  row: RuleRow,
-  context: Context,
-): string {
-  if (rules.length === 0) return empty
-  return `(${rules.map(rule => sqlOf(rule, row, context)).join(operator)})`
+function joined(parts: readonly string[], operator: string, empty: string): string {
+  return parts.length === 0 ? empty : `(${parts.join(operator)})`
 }
 
 const symbols = { eq: '=', ne: '<>', gt: '>', gte: '>=', lt: '<', lte: '<=', in: '=' } as const
@@ -270,7 +254,7 @@ function relatedSql(rule: RuleOfKind<'related'>, row: RuleRow, { model, depth }:
   return `EXISTS (SELECT 1 FROM ${joins} JOIN ${from} ON ${target.name}."id" = ${through}.${ident(relation.to)} WHERE ${through}.${ident(relation.from)} = ${row.name}."id" AND ${condition})`
 }
 
-export function relationOf(collection: Collection, name: string) {
+function relationOf(collection: Collection, name: string) {
   const relation = collection.relations.get(name)
   if (!relation) throw new Error(`a rule of ${collection.name} names ${name}, which is not there`)
   return relation

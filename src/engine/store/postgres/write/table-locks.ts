@@ -3,7 +3,7 @@
  * that it is serialisable with all commits. Reads do not wait. See `decisions/locks-on-postgresql.md`.
  */
 import type { Collection, Model } from '../../../../model/model.ts'
-import { followPath, pathsOf } from '../../../../model/rule/paths.ts'
+import { readsOf } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { CollectionUses } from '../../../plan/transaction.ts'
@@ -143,30 +143,8 @@ function addTablesOfWrite(collection: Collection, model: Model, tables: Set<stri
 }
 
 function addTablesOfRule(rule: Rule, collection: Collection, model: Model, tables: Set<string>): void {
-  switch (rule.kind) {
-    case 'and':
-    case 'or':
-      for (const part of rule.rules) addTablesOfRule(part, collection, model, tables)
-      return
-    case 'not':
-      addTablesOfRule(rule.rule, collection, model, tables)
-      return
-    case 'compare':
-      for (const path of pathsOf(rule)) {
-        for (const { target } of followPath(path, collection, collectionIn(model)).steps)
-          tables.add(target.name)
-      }
-      if (rule.operand.kind === 'caller') tables.add('users')
-      return
-    case 'related': {
-      const relation = collection.relations.get(rule.relation)
-      const target = relation && model.collections.get(relation.target)
-      if (relation === undefined || target === undefined) return
-      if (relation.kind === 'manyToMany') tables.add(relation.through)
-      tables.add(target.name)
-      addTablesOfRule(rule.rule, target, model, tables)
-    }
-  }
+  for (const { collection: read, of } of readsOf(rule, collection, collectionIn(model)))
+    if (of !== 'row') tables.add(read.name)
 }
 
 function collectionIn({ collections }: Model): (name: string) => Collection {

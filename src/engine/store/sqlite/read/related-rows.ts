@@ -4,6 +4,7 @@
  * matching ids, which is fast if few rows match. So a bounded number of rows is walked first, unless the total shows that they
  * would not be enough. See decisions/node-sqlite.md.
  */
+import { implies } from '../../../../base/predicate.ts'
 import { isIndexed } from '../../../../model/indexes.ts'
 import type { Collection } from '../../../../model/model.ts'
 import type { GuardedList } from '../../../plan/guarded.ts'
@@ -89,7 +90,7 @@ function needsSort(fragment: ReturnType<typeof walkSql>, connection: Connection)
 export function followsRelations(condition: Condition): boolean {
   if (condition.kind === 'related') return true
   const isJoined = condition.kind === 'and' || condition.kind === 'or'
-  return isJoined && condition.conditions.some(followsRelations)
+  return isJoined && condition.parts.some(followsRelations)
 }
 
 /**
@@ -127,7 +128,7 @@ function scannedForSets(condition: Condition): readonly string[] {
 
 function addScanned(condition: Condition, names: Set<string>): void {
   if (condition.kind === 'and' || condition.kind === 'or') {
-    for (const part of condition.conditions) addScanned(part, names)
+    for (const part of condition.parts) addScanned(part, names)
   } else if (condition.kind === 'related') {
     const { target } = condition.path
     if (!isIndexable(condition.rows, target)) names.add(target.name)
@@ -137,18 +138,11 @@ function addScanned(condition: Condition, names: Set<string>): void {
 
 /** Whether an index leads to the rows for which the condition holds. */
 function isIndexable(condition: Condition, collection: Collection): boolean {
-  switch (condition.kind) {
-    case 'and':
-      return condition.conditions.some(part => isIndexable(part, collection))
-    case 'or':
-      return condition.conditions.every(part => isIndexable(part, collection))
-    case 'compare':
-      return indexableOperators.has(condition.operator) && isIndexed(collection, condition.field.field.name)
-    case 'related':
-      return isIndexable(condition.rows, condition.path.target)
-    default:
-      return condition.kind === 'never'
-  }
+  return implies(condition, leaf => {
+    if (leaf.kind === 'compare')
+      return indexableOperators.has(leaf.operator) && isIndexed(collection, leaf.field.field.name)
+    return leaf.kind === 'related' ? isIndexable(leaf.rows, leaf.path.target) : leaf.kind === 'never'
+  })
 }
 
 const indexableOperators: ReadonlySet<string> = new Set(['eq', 'in'])

@@ -242,7 +242,7 @@ test('a search that reads one field finds no words of others, along the ids eith
 test('other lists are read by `listSql`: those that another index may find, and those without an exact total', () => {
   const compare = (name: string): Filter => ({ kind: 'compare', field: name, operator: 'eq', param: 3 })
   const isSearched = (changes: Partial<ListShape>) => isSearchedPage(shapeOf(changes), postgres)
-  const any = (...filters: readonly Filter[]): Filter => ({ kind: 'or', filters })
+  const any = (...filters: readonly Filter[]): Filter => ({ kind: 'or', parts: filters })
   assert.equal(isSearched({}), true)
   assert.equal(isSearched({ filter: compare('kind') }), true)
   assert.equal(isSearched({ filter: any(compare('kind'), compare('status')) }), true)

@@ -276,7 +276,7 @@ test('an unknown step or table is never bounded', () => {
 })
 
 test('a union of several indexes visits the sum of their rows', () => {
-  const filter: Filter = { kind: 'or', filters: [compare('author_id'), compare('status')] }
+  const filter: Filter = { kind: 'or', parts: [compare('author_id'), compare('status')] }
   const { most, expected, bounded } = estimate(planOfList({ filter }))
   assert.ok(most >= 100_000 && expected < most)
   assert.equal(bounded, false)

@@ -106,10 +106,10 @@ const filters: readonly (readonly [name: string, filter: Filter, values: readonl
   ['two relations', along('team', along('memberships', is('user_id'))), ['3', '19']],
   ['a relation many to many', ofLabel, ['rare', 'l0', 'empty']],
   ['a relation to many and back', along('team', along('tasks', is('title'))), ['task 3', 'nothing']],
-  ['one condition or another', { kind: 'or', filters: [ofTeam, ofLabel] }, ['rare', 'half']],
-  ['two conditions', { kind: 'and', filters: [ofTeam, ofLabel] }, ['rare']],
-  ['not a condition', { kind: 'not', filter: ofTeam }, ['half', 'nothing']],
-  ['not two conditions', { kind: 'not', filter: { kind: 'and', filters: [ofTeam, ofLabel] } }, ['rare']],
+  ['one condition or another', { kind: 'or', parts: [ofTeam, ofLabel] }, ['rare', 'half']],
+  ['two conditions', { kind: 'and', parts: [ofTeam, ofLabel] }, ['rare']],
+  ['not a condition', { kind: 'not', part: ofTeam }, ['half', 'nothing']],
+  ['not two conditions', { kind: 'not', part: { kind: 'and', parts: [ofTeam, ofLabel] } }, ['rare']],
 ]
 
 const sorts: readonly (readonly Sort[])[] = [
@@ -238,5 +238,5 @@ test('a list is walked if enough rows are expected to match, and otherwise read 
   assert.equal(waysOf(ofOwner('name'), { total: 1000, matchCount: 0, users: 1_000_000 }), 'look up')
   assert.equal(waysOf(ofOwner('email'), { total: 1000, matchCount: 0, users: 1_000_000 }), 'set')
   // A set of ids does not help to find rows that do not match.
-  assert.equal(waysOf({ kind: 'not', filter: ofTeam }, { total: 1000, matchCount: 0 }), 'look up')
+  assert.equal(waysOf({ kind: 'not', part: ofTeam }, { total: 1000, matchCount: 0 }), 'look up')
 })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { inWords } from '../../../src/api/rest/openapi/rule-text.ts'
-import type { Rule } from '../../../src/model/rule/rule.ts'
+import type { Rule } from '../../src/model/rule/rule.ts'
+import { inWords } from '../../src/model/rule/rule-text.ts'
 
 const mine: Rule = { kind: 'compare', field: 'author_id', comparison: 'eq', operand: { kind: 'userId' } }
 const literal = (value: string | readonly string[]): Rule => ({
@@ -26,14 +26,14 @@ const rows: readonly (readonly [Rule, string])[] = [
     'a related `project` where `author_id` is the caller',
   ],
   [
-    { kind: 'or', rules: [mine, { kind: 'role', roles: ['admin'] }] },
+    { kind: 'or', parts: [mine, { kind: 'role', roles: ['admin'] }] },
     '`author_id` is the caller, or role admin',
   ],
   [
-    { kind: 'and', rules: [{ kind: 'or', rules: [mine, { kind: 'nobody' }] }, { kind: 'signedIn' }] },
+    { kind: 'and', parts: [{ kind: 'or', parts: [mine, { kind: 'nobody' }] }, { kind: 'signedIn' }] },
     '(`author_id` is the caller, or nobody), and anyone signed in',
   ],
-  [{ kind: 'not', rule: mine }, 'not (`author_id` is the caller)'],
+  [{ kind: 'not', part: mine }, 'not (`author_id` is the caller)'],
 ]
 
 for (const [rule, words] of rows) test(words, () => assert.equal(inWords(rule), words))
