@@ -53,7 +53,7 @@ async function endProcess(fixture: Fixture, node: Parameters<Fixture['stop']>[0]
   await fixture.stop(node)
   await leaveLease(fixture)
   let elapsedMs = 0
-  return fixture.runner({ ...patient, elapsed: () => (elapsedMs += 50) })
+  return fixture.runner({ ...patient, elapsed: () => (elapsedMs += 500) })
 }
 
 /** As many as one target may have in progress. */
@@ -104,7 +104,7 @@ for (const kind of databaseKinds) {
 
           node = await endProcess(fixture, node)
           stuck.release(title => title !== 'loop')
-          await until(() => stuck.count >= 2, 'the runs start again', 20)
+          await until(() => stuck.count >= 2, 'the runs start again')
           const second = stuck.take()
           assert.deepEqual(second, {
             starts: [
@@ -124,12 +124,12 @@ for (const kind of databaseKinds) {
           assert.deepEqual(stuck.take().starts, [['new', 1]])
 
           node = await endProcess(fixture, node)
-          await until(() => stuck.count >= 1, 'it starts for the third time', 20)
+          await until(() => stuck.count >= 1, 'it starts for the third time')
           assert.deepEqual(stuck.take().starts, [['loop', 3]])
           assert.deepEqual(await dead(), [])
 
           node = await endProcess(fixture, node)
-          await until(() => stuck.count >= 2, 'the others start', 20)
+          await until(() => stuck.count >= 2, 'the others start')
           await node.settled()
           assert.deepEqual(stuck.take(), {
             starts: [
@@ -160,24 +160,24 @@ for (const kind of databaseKinds) {
         let node = runner(patient)
         await task('x')
         for (const attempt of [1, 2]) {
-          await until(() => failing.count === attempt, `attempt ${attempt}`, 20)
+          await until(() => failing.count === attempt, `attempt ${attempt}`)
           node = await endProcess(fixture, node)
         }
-        await until(() => failures.length === 1, 'the third attempt has failed', 20)
+        await until(() => failures.length === 1, 'the third attempt has failed')
         for (const attempt of [4, 5, 6]) {
           await until(() => failing.take().starts.at(-1)?.[1] === attempt, `attempt ${attempt}`, 500)
           node = await endProcess(fixture, node)
         }
-        await until(async () => (await dead()).length === 1, 'it is a dead letter', 20)
+        await until(async () => (await dead()).length === 1, 'it is a dead letter')
         await fixture.store.records.put({
           kind: 'LogicRequest',
           id: (await dead())[0]?.split(':')[0] ?? '',
           payload: JSON.stringify({ action: 'retry' }),
           expiresAt: null,
         })
-        await until(() => failing.take().starts.at(-1)?.[1] === 1, 'it is retried', 100)
+        await until(() => failing.take().starts.at(-1)?.[1] === 1, 'it is retried')
         node = await endProcess(fixture, node)
-        await until(() => failing.take().starts.at(-1)?.[1] === 2, 'it starts again', 100)
+        await until(() => failing.take().starts.at(-1)?.[1] === 2, 'it starts again')
       }),
     )
   })
