@@ -12,6 +12,7 @@ const entries = {
   testing: join(src, 'testing.ts'),
   bin: join(src, 'bin.ts'),
   worker: join(src, 'server', 'workers', 'thread.ts'),
+  watchdog: join(src, 'base', 'watchdog', 'thread.ts'),
   serving: join(src, 'tools', 'dev', 'serving.ts'),
   reader: join(src, 'engine', 'store', 'sqlite', 'reader-processes', 'program.ts'),
 }

@@ -99,12 +99,48 @@ export const logic: readonly Mutant[] = [
         'the position is stored with the next run, and its schedule restarts from a later present',
       ],
       ['chains have no end', 'if (results.isTooDeep(task)) return results.giveUpChain(task)', ''],
+      ['an operator’s skip is ignored', 'if (state?.requests.isSkipped(task)) {', 'if (false) {'],
+    ],
+  ),
+  ...mutantsOf(
+    'delivery/runs/session',
+    ['delivery/logic/process-ends#SQLite'],
+    [
       [
-        'an operator’s skip is ignored',
-        'if (state?.requests.isSkipped(task)) return this.#results(state).skip(task)',
-        '',
+        'the end of a process is not noticed',
+        'this.#hasSuspects = holding.isTakenOver',
+        'this.#hasSuspects = false',
+      ],
+      [
+        'runs after a process has ended start one at a time for ever',
+        '    suspects.end(task)\n    return',
+        '    return',
       ],
     ],
+  ),
+  ...mutantsOf(
+    'delivery/runs/suspects',
+    ['delivery/logic/process-ends#SQLite'],
+    [
+      ['runs after a process has ended start together', "if (this.#current !== undefined) return 'wait'", ''],
+      ['later runs wait for those before the end of the process', '(event ?? 0) > last', 'false'],
+    ],
+  ),
+  ...mutantsOf(
+    'delivery/consumer/lease',
+    ['delivery/logic/process-ends#SQLite'],
+    [
+      [
+        'a node that was stopped counts as one that ended during its runs',
+        'state.holder !== null && state.holder !== holder',
+        'state.holder !== holder',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'delivery/runs/results',
+    ['delivery/logic/process-ends#SQLite'],
+    [['a run that ends the process is never given up', 'if (processEnds >= maxProcessEnds)', 'if (false)']],
   ),
   ...mutantsOf(
     'delivery/runs/position',
@@ -177,7 +213,7 @@ export const logic: readonly Mutant[] = [
   ...mutantsOf('delivery/runs/requests', retries, [
     [
       'a retried dead letter keeps its attempts',
-      'const restart = { attempts: 0, depth: 0, dueAt: now }',
+      'const restart = { attempts: 0, depth: 0, dueAt: now, processEnds: undefined }',
       'const restart = { depth: 0, dueAt: now }',
     ],
     ['a retried dead letter is not removed', 'push([remove, storeStep(run)])', 'push([storeStep(run)])'],
@@ -188,7 +224,7 @@ export const logic: readonly Mutant[] = [
     ],
     [
       'a retried dead letter waits for its former due time',
-      'const restart = { attempts: 0, depth: 0, dueAt: now }',
+      'const restart = { attempts: 0, depth: 0, dueAt: now, processEnds: undefined }',
       'const restart = { attempts: 0, depth: 0, dueAt: now + 10_000_000 }',
     ],
   ]),

@@ -39,6 +39,7 @@ export class Lease {
   /** The payload as this node wrote it; undefined if this node is not the holder. */
   #payload: string | undefined
   #renewedAt = 0
+  #isTakenOver = false
   #renewing: Promise<boolean> | undefined
   #lastSeen: { readonly payload: string; readonly since: number } | undefined
 
@@ -48,6 +49,11 @@ export class Lease {
 
   get isHeld(): boolean {
     return this.#payload !== undefined && this.#parts.elapsed() - this.#renewedAt < validityMs
+  }
+
+  /** Whether the former holder has not released it: its process may have ended. */
+  get isTakenOver(): boolean {
+    return this.#isTakenOver
   }
 
   /** Takes the lease if it is free. Returns the term, or undefined if another node has the lease. */
@@ -66,6 +72,7 @@ export class Lease {
     if (state.holder !== null && !this.#isSilent(payload)) return undefined
     const term = state.term + 1
     const next = JSON.stringify({ holder, term, renewals: 0 } satisfies LeaseState)
+    this.#isTakenOver = state.holder !== null && state.holder !== holder
     return (await records.swap(key, payload, next)) ? this.#adopt(next, term, startedAt) : undefined
   }
 

@@ -26,6 +26,8 @@ export interface LeasedSession {
 
 export interface Holding {
   readonly term: number
+  /** Whether the former holder has not released the lease: its process may have ended. */
+  readonly isTakenOver: boolean
   /** Whether this node still has the lease. Renews it first if the last renewal was too long ago to tell. */
   readonly isHeld: () => Promise<boolean>
 }
@@ -143,7 +145,7 @@ export class LeasedLoop<S extends LeasedSession> {
     if (!this.#isWanted) return undefined
     const term = await this.#lease.take()
     if (term === undefined) return undefined
-    const session = begin({ term, isHeld: () => this.#isHeld() })
+    const session = begin({ term, isTakenOver: this.#lease.isTakenOver, isHeld: () => this.#isHeld() })
     this.#session = session
     this.#behindSince = undefined
     const stopListening = log.onCommit(() => this.notify())

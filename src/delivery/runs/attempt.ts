@@ -2,7 +2,7 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import { service } from '../../base/principal.ts'
-import type { TimeLimit } from '../../base/time-limit.ts'
+import type { Watchdog } from '../../base/watchdog/watchdog.ts'
 import type { DataParts } from '../../engine/logic/data/create-data.ts'
 import { createData, executeBy } from '../../engine/logic/data/create-data.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
@@ -27,7 +27,7 @@ export interface RunAttemptParts {
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly logOf: (run: LogicRun) => LogicLog
   readonly clock: Clock
-  readonly timeLimit: TimeLimit
+  readonly watchdog: Watchdog
   /** The maximum duration of an attempt. */
   readonly timeoutMs: number
 }
@@ -199,11 +199,10 @@ class RunAttempt {
       throw new Error('The run has ended: its `data`, `mail`, `fetch` and `later` no longer work.')
   }
 
-  /** Does the work outside the turn of the model's code, which then continues in a new turn. */
+  /** Does the work outside the turn of the model's code, which then continues in a new turn: the watchdog counts none of it. */
   #outsideTurn<T>(work: () => Promise<T>): Promise<T> {
     this.#requireRunning()
     return new Promise((resolve, reject) => {
-      // A time limit that ends the model's code must not end Portico's own.
       setImmediate(() => {
         if (this.#isOver) return
         work().then(
@@ -214,16 +213,12 @@ class RunAttempt {
     })
   }
 
-  /** Runs the model's code until it waits for something. The time limit ends code that never waits. */
+  /** Runs the model's code until it waits for something. */
   #turn(work: () => void): void {
     const { name, kind } = this.#run
     setImmediate(() => {
-      if (this.#isOver) return
-      try {
-        this.#parts.timeLimit.turn(`${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`, work)
-      } catch (error) {
-        this.end(error instanceof Error ? error : new Error(errorText(error)))
-      }
+      if (!this.#isOver)
+        this.#parts.watchdog.turn(`${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`, work)
     })
   }
 }

@@ -42,6 +42,9 @@ export interface RunResultsParts {
 /** Longer chains of reactions and jobs that start each other are ended: they would probably be endless. */
 export const maxDepth = 8
 
+/** A run that ended the process so often is a dead letter: it would probably end it again. */
+const maxProcessEnds = 3
+
 export class RunResults {
   readonly #parts: RunResultsParts
 
@@ -53,6 +56,19 @@ export class RunResults {
     if (outcome.kind === 'failed') return this.#fail(run, outcome.error, outcome.thrown)
     this.#parts.counts.succeeded++
     return this.#done(run, true, [...this.#removeSteps(run), ...outcome.startedJobs])
+  }
+
+  /** Stores that the process ended during the last attempt, for the run to start again. */
+  processEnded(lastRun: LogicRun): Verdict<LogicRun> {
+    const processEnds = (lastRun.processEnds ?? 0) + 1
+    const error = 'The process ended during the run.'
+    const run = storedRun({ ...lastRun, attempts: lastRun.attempts + 1, error, processEnds })
+    if (processEnds >= maxProcessEnds)
+      return this.#giveUp(run, `${error} (not tried again: it did ${maxProcessEnds} times)`)
+    if (run.kind === 'reaction') this.#parts.progressOf(run.name)?.postpone(run)
+    const { promise: stored, resolve } = Promise.withResolvers<void>()
+    this.#parts.push([storeStep(run)], resolve)
+    return { succeeded: false, retry: run, stored }
   }
 
   /** Ends a run that an operator skips. */
@@ -75,7 +91,8 @@ export class RunResults {
 
   #fail(failedRun: LogicRun, error: string, thrown: unknown): Verdict<LogicRun> {
     const { now, random, counts, onFailed } = this.#parts
-    const run: LogicRun = { ...failedRun, attempts: failedRun.attempts + 1, error }
+    const attempts = failedRun.attempts + 1
+    const run: LogicRun = { ...failedRun, attempts, error, processEnds: undefined }
     const retryAt = Math.round(now() + retryDelayMs(run.attempts, random()))
     if (run.attempts >= maxAttempts) return this.#giveUp(run, error, thrown)
     if (this.#isSupersededBefore(run, retryAt))

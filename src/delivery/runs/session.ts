@@ -24,6 +24,7 @@ import { ReactionProgress } from './reactions/progress.ts'
 import { RunRequests } from './requests.ts'
 import { RunResults } from './results.ts'
 import type { RunnerSessionParts } from './session-parts.ts'
+import { Suspects } from './suspects.ts'
 
 const batchSize = 200
 const holdIntervalMs = 10_000
@@ -31,6 +32,8 @@ const holdIntervalMs = 10_000
 const storeIntervalEvents = 1000
 /** When a run is tried again after the node has lost the lease: it may regain it. */
 const leaseLostDelayMs = 1000
+/** When a run is tried again that waits for another one. */
+const suspectDelayMs = 200
 /** Longer runs move to the lane of slow ones, so that they do not delay others. */
 const slowAfterMs = 2000
 
@@ -47,6 +50,7 @@ interface SessionState {
   readonly jobs: JobQueue
   readonly requests: RunRequests
   readonly scheduler: Scheduler<LogicRun>
+  readonly suspects: Suspects
   readonly abort: AbortController
 }
 
@@ -54,6 +58,8 @@ export class RunnerSession implements LeasedSession {
   readonly isOver = false
   readonly #parts: RunnerSessionParts
   readonly #holding: Holding
+  /** Whether runs may have been in progress when the process of the former holder ended. */
+  #hasSuspects: boolean
   #state: SessionState | undefined
   #pending: PendingChange[] = []
   #isStoring = false
@@ -68,6 +74,7 @@ export class RunnerSession implements LeasedSession {
   constructor(parts: RunnerSessionParts, holding: Holding) {
     this.#parts = parts
     this.#holding = holding
+    this.#hasSuspects = holding.isTakenOver
   }
 
   /** Events that are stored outside the log, to be retried or in the queue of their item. */
@@ -176,11 +183,15 @@ export class RunnerSession implements LeasedSession {
     const forget = (name: string) => void this.#forgotten.add(name)
     const parts = { records, clock, add, push, isLoaded, forget }
     const requests = new RunRequests(parts, name => reactions.find(track => track.name === name))
-    const state = { position, reactions, planner, jobs: queue, requests, scheduler, abort }
+    // Both lanes of the scheduler.
+    const max = this.#hasSuspects ? 2 * this.#parts.concurrency : 0
+    const suspects = new Suspects({ max, event: last, now: clock.now() })
+    const state = { position, reactions, planner, jobs: queue, requests, scheduler, suspects, abort }
     const waiting: LogicRun[] = []
     for await (const record of recordsOf(records, waitingKind)) waiting.push(runOf(record))
     // From here on, runs start.
     this.#state = state
+    this.#hasSuspects = false
     this.#restore(waiting, state)
     this.#reportUnknown(Object.keys(positions))
     return state
@@ -273,12 +284,24 @@ export class RunnerSession implements LeasedSession {
 
   async #attempt(task: LogicRun, signal: AbortSignal): Promise<Verdict<LogicRun>> {
     const state = this.#state
-    if (state?.requests.isSkipped(task)) return this.#results(state).skip(task)
+    if (state?.requests.isSkipped(task)) {
+      state.suspects.end(task)
+      return this.#results(state).skip(task)
+    }
     if (state === undefined || !(await this.#canRecord(signal))) return this.#retryLater(task)
     const results = this.#results(state)
     if (results.isTooDeep(task)) return results.giveUpChain(task)
+    const { suspects } = state
+    const next = suspects.next(task)
+    if (next === 'wait') return this.#retryLater(task, suspectDelayMs)
+    if (next === 'mark') {
+      const verdict = results.processEnded(task)
+      if (verdict.retry === undefined) suspects.end(task)
+      return verdict
+    }
     const outcome = await attemptRun(this.#parts, task, signal)
     if (outcome.kind === 'interrupted' || this.#state !== state) return this.#retryLater(task)
+    suspects.end(task)
     return results.settle(task, outcome)
   }
 
@@ -300,7 +323,7 @@ export class RunnerSession implements LeasedSession {
     return (await this.#holding.isHeld()) && !signal.aborted
   }
 
-  #retryLater(task: LogicRun): Verdict<LogicRun> {
-    return { succeeded: false, retry: { ...task, dueAt: this.#parts.clock.now() + leaseLostDelayMs } }
+  #retryLater(task: LogicRun, delayMs = leaseLostDelayMs): Verdict<LogicRun> {
+    return { succeeded: false, retry: { ...task, dueAt: this.#parts.clock.now() + delayMs } }
   }
 }

@@ -36,6 +36,8 @@ interface RunParts {
   readonly stored: string | undefined
   /** Why the last attempt failed. */
   readonly error: string | undefined
+  /** How many of the last attempts ended with the process. */
+  readonly processEnds?: number | undefined
 }
 
 export interface ReactionRun extends RunParts {

@@ -42,7 +42,7 @@ export interface AsyncStep<P> {
   readonly place: string
   /** Called once per attempt of the transaction. */
   readonly start: (run: RunStep<InnerStep<P>>) => Promise<unknown>
-  /** Runs `work`, then the pending microtasks. Throws if they take too long. */
+  /** Runs `work`, then the pending microtasks. */
   readonly turn: (work: () => void) => void
   /** The time limit. */
   readonly limitMs: number

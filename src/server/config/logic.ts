@@ -1,13 +1,24 @@
 /** The limits of a model's own logic. */
-import { setting } from './setting.ts'
+import { member, membersSetting } from './members.ts'
 import { duration } from './units.ts'
 
 export const logicSettings = {
-  'logic.actionTimeout': setting({
-    variable: 'PORTICO_ACTION_TIMEOUT',
-    kind: duration({ from: '10 ms', to: '1 min', example: '1 s' }),
-    default: '1 s',
-    description:
-      'How long an action or a query of the model may take. After that it is rolled back and answered with 503. On SQLite, all requests of the thread wait meanwhile.',
+  'logic.limits': membersSetting({
+    variable: 'PORTICO_LOGIC_LIMITS',
+    description: 'How long the model’s own code may take.',
+    members: {
+      action: member({
+        kind: duration({ from: '10 ms', to: '1 min', example: '1 s' }),
+        default: '1 s',
+        description:
+          'An action or a query, which is then rolled back at its next read or write, and answered with 503. On SQLite, all requests of the thread wait meanwhile.',
+      }),
+      code: member({
+        kind: duration({ from: '1 s', to: '1 h', example: '10 s' }),
+        default: '10 s',
+        description:
+          'The processor time of any code that waits for nothing. It then counts as endless, and the process ends with code 70, unless a debugger is attached.',
+      }),
+    },
   }),
 } as const

@@ -35,7 +35,7 @@ import { refuseRowSecurity } from '../config/row-security.ts'
 import type { Log } from '../observability/log.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import { logSlowList } from './monitoring/slow-lists.ts'
-import { loggedTimeLimit } from './time-limit.ts'
+import { loggedWatchdog } from './watchdog.ts'
 
 /** The parts of a serving process. */
 interface Serving {
@@ -62,7 +62,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const { age: maxAgeMs, size: maxBytes } = settings['events.retention']
   const retention = { maxAgeMs, maxBytes }
-  const timeLimit = serving && loggedTimeLimit(serving.log.logger)
+  const watchdog = serving && loggedWatchdog(settings, serving.log.logger)
   const clock = serving?.now && { now: serving.now }
   const answerLimits = answerLimitsOf(settings)
   const shared = {
@@ -73,7 +73,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     onSurplus,
     cascades,
     queries,
-    timeLimit,
+    watchdog,
     ...clock,
   }
   if (isPostgres(database)) {

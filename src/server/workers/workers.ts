@@ -2,6 +2,7 @@
 
 import { openapi } from '../../api/rest/openapi/document.ts'
 import { isBuilt } from '../../base/package-files.ts'
+import { startWatchdog } from '../../base/watchdog/watchdog.ts'
 import type { FirstAdministrator } from '../../identity/first-administrator.ts'
 import type { Model } from '../../model/model.ts'
 import { type Settings, SettingsError } from '../config/config.ts'
@@ -35,6 +36,7 @@ export async function startWorkers({ model, settings, log, prepare }: WorkersPar
   const firstAdministrator = await prepare()
   const memory = sharedMemory(settings.workers)
   let { port } = settings
+  startWatchdog()
   const startData = (worker: number): WorkerStart => ({
     worker,
     memory,

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordsOf } from '../../../src/base/records.ts'
-import { createTimeLimit } from '../../../src/base/time-limit.ts'
+import { createWatchdog } from '../../../src/base/watchdog/watchdog.ts'
 import type { RunContext } from '../../../src/delivery/runs/context.ts'
 import type { LogicEvent } from '../../../src/delivery/runs/reactions/event.ts'
 import { Runner, type RunnerParts, registerRuns } from '../../../src/delivery/runs/runner.ts'
@@ -162,7 +162,7 @@ export function nodeParts(model: Model, store: Store): Omit<RunnerParts, 'clock'
     model,
     run: createRun(createGuard(model), store),
     hooks: new Map(),
-    timeLimit: createTimeLimit({ limitMs: 200 }),
+    watchdog: createWatchdog(),
     refresh: () => store.refresh(),
     mail: { send: async () => undefined },
     outgoing: { request: async () => ({ status: 200, headers: {}, body: Buffer.from('fine') }) },

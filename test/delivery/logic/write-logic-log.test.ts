@@ -10,7 +10,7 @@ import { anyone, collection, model, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Declaration } from '../../../src/model/declaration.ts'
 import { createLog } from '../../../src/server/observability/log.ts'
-import { loggedTimeLimit } from '../../../src/server/serve/time-limit.ts'
+import { loggedWatchdog } from '../../../src/server/serve/watchdog.ts'
 
 function busy(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
@@ -36,8 +36,8 @@ test('a failure is logged with its place and cause, and slow code at most once a
   const lines: string[] = []
   const { logger } = createLog({ logLevel: 'info' }, { write: line => void lines.push(line) })
   let clock = 0
-  const timeLimit = loggedTimeLimit(logger, () => clock)
-  const store = openSqlite(logged, { file: ':memory:', timeLimit })
+  const watchdog = loggedWatchdog({ 'logic.limits': { action: 1000, code: 10_000 } }, logger, () => clock)
+  const store = openSqlite(logged, { file: ':memory:', watchdog })
   const guard = createGuard(logged)
   const create = (title: string) => store.write(guard(createPlan('tasks', { title }, {}), system))
   try {

@@ -196,20 +196,6 @@ onEach('a reference set by `prepare` must point to an existing item', async clie
   assert.match(answer.text, /"field":"assignee_id","code":"not_found"/)
 })
 
-onEach('an endless loop is stopped, and concurrent writes are stored', async client => {
-  const answers = await Promise.all([
-    client.create({ title: 'Before' }),
-    client.ask('POST', path, { title: 'loop!' }),
-    client.create({ title: 'After' }),
-  ])
-  assert.equal(answers[1].status, 500)
-  assert.equal(answers[1].code, 'INTERNAL_ERROR')
-  const { id } = await client.create({ title: 'Later' })
-  assert.equal((await client.ask('PATCH', `${path}/${id}`, { title: 'loop!' })).status, 500)
-  const { json } = await client.ask('GET', path)
-  assert.equal((json.meta as Json).total, 3)
-})
-
 onEach('clearing a reference by a deletion applies `prepare` and `check`', async client => {
   const project = await client.ask('POST', '/api/v1/projects', { name: 'P' })
   const ids = [project.json.id]

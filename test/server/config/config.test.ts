@@ -187,7 +187,32 @@ const redisUrls = [
 /** The compiler checks that every setting in the table has examples. */
 const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
-  'logic.actionTimeout': durationOf('10 ms', 10, '1 min', 60_000),
+  'logic.limits': membersOf({
+    text: [
+      ['action=10 ms', { action: 10, code: 10_000 }],
+      ['action=1 min', { action: 60_000, code: 10_000 }],
+      ['code=1 s', { action: 1000, code: 1000 }],
+      ['action=2 s, code=1 h', { action: 2000, code: 3_600_000 }],
+    ],
+    values: [
+      [{}, { action: 1000, code: 10_000 }],
+      [
+        { action: '500 ms', code: undefined },
+        { action: 500, code: 10_000 },
+      ],
+    ],
+    wrong: [
+      '1 s',
+      'action=9 ms',
+      'action=61 s',
+      'action=5',
+      'code=999 ms',
+      'code=2 h',
+      'code=1 s,',
+      'run=1 s',
+    ],
+    wrongValues: [1, '1 s', [], null, { action: 500 }, { code: '2 h' }, { run: '1 s' }],
+  }),
   'reactions.timeout': durationOf('1 s', 1000, '1 h', 3_600_000),
   'reactions.allowPrivate': flags,
   'webhooks.allowPrivate': flags,
@@ -760,11 +785,11 @@ test('a group of settings is an object, or names with a dot', () => {
 
 test('the type of given settings has every group', () => {
   const given: Required<Pick<GivenSettings, 'logic' | 'theme'>> = {
-    logic: { actionTimeout: '500 ms' },
+    logic: { limits: { action: '500 ms' } },
     theme: { name: 'Blog' },
   }
   const settings = readSettings({ given })
-  assert.deepEqual([settings['logic.actionTimeout'], settings['theme.name']], [500, 'Blog'])
+  assert.deepEqual([settings['logic.limits'].action, settings['theme.name']], [500, 'Blog'])
 })
 
 test('an undefined member of a provider gets its default', () => {

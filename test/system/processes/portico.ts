@@ -14,6 +14,8 @@ export interface Process {
   /** Its standard output and standard error so far. */
   output(): string
   call(path: string, options?: CallOptions): Promise<Answer>
+  /** Resolves with the exit code; null if a signal killed it. */
+  readonly ended: Promise<number | null>
   /** Sends a signal and waits for the exit. Returns the exit code, null if the signal killed it. */
   end(signal?: NodeJS.Signals): Promise<number | null>
 }
@@ -71,6 +73,7 @@ export async function startProcess(start: StartOptions): Promise<Process> {
     throw error
   })
   const pid = servicePid(child, start)
+  const ended = once(child, 'close').then(([code]) => code)
   const url = `http://127.0.0.1:${port}`
   return {
     url,
@@ -78,12 +81,11 @@ export async function startProcess(start: StartOptions): Promise<Process> {
     pid,
     output,
     call: (path, options) => call(url + path, options),
+    ended,
     async end(signal = 'SIGTERM') {
       if (child.exitCode !== null || child.signalCode !== null) return child.exitCode
-      const exit = once(child, 'close')
       process.kill(pid, signal)
-      const [code] = await exit
-      return code
+      return ended
     },
   }
 }

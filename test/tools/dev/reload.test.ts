@@ -404,6 +404,7 @@ export default model({
     access: { read: anyone, create: anyone },
     prepare: ({ next }) => {
       if (next.title === 'crash') process.kill(process.pid, 'SIGKILL')
+      if (next.title === 'loop') for (;;);
       if (next.title === 'fault') throw new TypeError('by the model')
       if (next.title === 'detach') process.disconnect()
       return {}
@@ -419,17 +420,22 @@ export default model({
 `
 
 test('a crashed process is restarted, with the last valid model if the files have a fault, and a port in use is reported with its owner', () =>
-  withDevelopment({ args: ['--yes'] }, async dev => {
+  withDevelopment({ args: ['--yes'], environment: { PORTICO_LOGIC_LIMITS: 'code=1 s' } }, async dev => {
     await dev.waitFor(/Try it/)
     dev.write('model.ts', crashing.replace('PORTICO', library))
     await dev.waitFor(/Reloaded/)
     const fault = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'fault' } })
     assert.equal(fault.status, 500)
-    await dev.waitFor(/notes\.prepare has failed\.: by the model[\s\S]*> +9 \|/)
+    await dev.waitFor(/notes\.prepare has failed\.: by the model[\s\S]*> +10 \|/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'reaction' } })
-    await dev.waitFor(/a reaction has failed reaction=failing[\s\S]*by the reaction[\s\S]*> +17 \|/)
+    await dev.waitFor(/a reaction has failed reaction=failing[\s\S]*by the reaction[\s\S]*> +18 \|/)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
     await dev.waitFor(/has exited \(SIGKILL\)/)
+    assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'loop' } }).catch(() => {})
+    await dev.waitFor(
+      /code of the model does not return: the process ends with code 70 place=notes\.prepare[\s\S]*> +9 \|[\s\S]*has exited \(exit code 70\)/,
+    )
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
     await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'detach' } }).catch(() => {})
     const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))

@@ -1,7 +1,7 @@
 /** Calls of actions and queries, and their dependencies. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
 import type { Principal } from '../../../base/principal.ts'
-import { createTimeLimit, type TimeLimit } from '../../../base/time-limit.ts'
+import { createWatchdog, type Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { LogicCaller } from '../../../model/logic/logic.ts'
 import type { Action, Model, Query } from '../../../model/model.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
@@ -21,7 +21,7 @@ export interface OperationLimits {
 export interface OperationParts {
   readonly model: Model
   readonly hooks: CreateHooks
-  readonly timeLimit: TimeLimit
+  readonly watchdog: Watchdog
   readonly limits: OperationLimits
   readonly now: () => EpochMs
 }
@@ -35,7 +35,7 @@ export const defaultOperationLimits: OperationLimits = {
 
 /** Parts with the default limits. */
 export function operationParts(model: Model, hooks: CreateHooks): OperationParts {
-  return { model, hooks, timeLimit: createTimeLimit(), limits: defaultOperationLimits, now: Date.now }
+  return { model, hooks, watchdog: createWatchdog(), limits: defaultOperationLimits, now: Date.now }
 }
 
 export interface OperationCall {

@@ -30,7 +30,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
     place,
     limitMs: parts.limits.timeMs,
     maxSteps: parts.limits.operations,
-    turn: work => parts.timeLimit.turn(place, work, parts.limits.timeMs),
+    turn: work => parts.watchdog.turn(place, work),
     async start(run) {
       returned = await context.run(run)
     },

@@ -160,10 +160,10 @@ function writerOf(
   settings: PostgresSettings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
-  const { url, lanes, timeoutMs, maxWaiting, now, clock, cascades, timeLimit, answerLimits } = settings
+  const { url, lanes, timeoutMs, maxWaiting, now, clock, cascades, watchdog, answerLimits } = settings
   const cleaning = new Cleaning({ log: pruning, now })
   return new Writer(
-    security.isOn ? new SecuredWrites(model, timeLimit) : new PostgresWrites(model, timeLimit),
+    security.isOn ? new SecuredWrites(model, watchdog) : new PostgresWrites(model, watchdog),
     {
       open: () => openForLog(url, connector, now),
       lease,

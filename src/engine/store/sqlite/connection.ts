@@ -208,10 +208,7 @@ export class Connection {
     this.#savepoint.get()
   }
 
-  /**
-   * Runs work in a savepoint within that of a write, and rolls it back if it throws. The two savepoints have different names:
-   * if the work is terminated before it reaches this `catch`, the savepoint of the write undoes it.
-   */
+  /** Runs work in a savepoint within that of a write, and rolls it back if it throws. */
   step<T>(work: () => T): T {
     this.#database.exec('SAVEPOINT one_step')
     try {

@@ -142,7 +142,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
     otherThreads,
     now,
     cascades,
-    timeLimit,
+    watchdog,
     answerLimits,
   } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
@@ -159,7 +159,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
         cascades,
         reads,
         answerLimits,
-        timeLimit,
+        watchdog,
       },
       onCommit: ({ changed, removed, hasNoEvent }) => {
         versions.bump(changed)

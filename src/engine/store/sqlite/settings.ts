@@ -2,7 +2,7 @@
 
 import { resolve } from 'node:path'
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { createTimeLimit, type TimeLimit } from '../../../base/time-limit.ts'
+import { createWatchdog, type Watchdog } from '../../../base/watchdog/watchdog.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
@@ -41,7 +41,7 @@ export interface SqliteOptions {
   /** Called for each deletion that cascades to many items, before its commit. */
   readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
-  readonly timeLimit?: TimeLimit | undefined
+  readonly watchdog?: Watchdog | undefined
   readonly now?: () => EpochMs
   /** How to record the cost of reads. Omitted: it is not recorded. */
   readonly queries?: StatisticsOptions | undefined
@@ -67,7 +67,7 @@ export function sqliteSettings(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
   const { onSurplus, readers, onUnsafe, checkpointListener, cascades, queries } = options
-  const { timeLimit = createTimeLimit(), answerLimits = defaultAnswerLimits } = options
+  const { watchdog = createWatchdog(), answerLimits = defaultAnswerLimits } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
     ...{
@@ -81,6 +81,6 @@ export function sqliteSettings(options: SqliteOptions) {
       now,
       otherThreads,
     },
-    ...{ onSurplus, readers, onUnsafe, checkpointListener, cascades, queries, timeLimit },
+    ...{ onSurplus, readers, onUnsafe, checkpointListener, cascades, queries, watchdog },
   }
 }

@@ -61,7 +61,6 @@ class AsyncStepRun {
   #outcome: StepOutcome | undefined
   #hasEnded = false
   #steps = 0
-  #lastStepAt = Number.NEGATIVE_INFINITY
 
   constructor(asyncStep: AsyncStep<GuardedPlanStep>) {
     this.#asyncStep = asyncStep
@@ -77,9 +76,7 @@ class AsyncStepRun {
     const runStep = (step: GuardedInnerStep) => {
       this.#countStep()
       if (this.#hasEnded) return never()
-      const answer = run(step)
-      this.#lastStepAt = performance.now()
-      return answer
+      return run(step)
     }
     this.#asyncStep.start(runStep).then(
       () => {
@@ -93,13 +90,7 @@ class AsyncStepRun {
   }
 
   turn(work: () => void): void {
-    try {
-      this.#asyncStep.turn(work)
-    } catch (cause) {
-      this.#hasEnded = true
-      if (this.#isReadingOrWriting()) throw this.#lateError()
-      throw fault(`${this.#asyncStep.place} was ended: its code ran for too long.`, cause)
-    }
+    this.#asyncStep.turn(work)
   }
 
   /** In a new turn of the event loop, so that no microtasks of other code run within it. */
@@ -144,16 +135,8 @@ class AsyncStepRun {
     )
   }
 
-  /** Whether the code that was ended was no endless loop: where all steps are one turn, steps may fill its time. */
-  #isReadingOrWriting(): boolean {
-    return performance.now() - this.#lastStepAt < this.#asyncStep.limitMs / 2
-  }
-
   #timeoutError(): ApiError | undefined {
-    return performance.now() <= this.#deadline ? undefined : this.#lateError()
-  }
-
-  #lateError(): ApiError {
+    if (performance.now() <= this.#deadline) return undefined
     const message = `This took longer than ${this.#asyncStep.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
     return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
   }

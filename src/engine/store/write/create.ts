@@ -69,8 +69,8 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
 /** Returns the values to insert, in the order of `set`. Throws if they may not be stored. */
 type SlotsOf = (plan: GuardedPlan, now: string) => readonly SqlValue[]
 
-function slotsMaker<S>({ collection, set }: GuardedCreate, { timeLimit }: WriteDatabase<S>): SlotsOf {
-  const logic = writeLogicOf(collection, timeLimit)
+function slotsMaker<S>({ collection, set }: GuardedCreate, { watchdog }: WriteDatabase<S>): SlotsOf {
+  const logic = writeLogicOf(collection, watchdog)
   if (logic !== undefined) return (plan, now) => preparedSlots(set, logic, plan, now)
   return (plan, now) => {
     const slots = assignedValues(set, plan, now)

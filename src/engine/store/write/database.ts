@@ -1,6 +1,6 @@
 /** The part of writes that differs between databases. */
 
-import type { TimeLimit } from '../../../base/time-limit.ts'
+import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../plan/guarded.ts'
 import type { Dialect } from '../sql/dialect.ts'
@@ -20,7 +20,7 @@ export interface WriteDatabase<S> {
   /** An expression that locks the group with this key and value until the transaction ends. Omitted as `locks` is. */
   locksGroup?(key: Sql, value: Sql | undefined): Sql
   /** What runs the model's own code. */
-  readonly timeLimit: TimeLimit
+  readonly watchdog: Watchdog
   insertion(shape: GuardedCreate, references: References<S>, outputs: readonly Sql[]): Insertion<S>
   readBack(options: ReadBackOptions): ReadBack<S>
   /** A statement that returns a row if row security allows the caller to delete the row with this id. */

@@ -1,4 +1,4 @@
-/** Validates the results of the model's own code, which may be any values, within the time limit of that code. */
+/** Validates the results of the model's own code, which may be any values, as a part of that code: getters may run. */
 import { types } from 'node:util'
 import type { ApiError, FieldFault } from '../../../base/errors.ts'
 import { userFields } from '../../../model/builtin/builtin.ts'

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
-import { type TimeLimit, TimeLimitError } from '../../../base/time-limit.ts'
+import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { LogicCaller, LogicItem, WriteContext } from '../../../model/logic/logic.ts'
 import type { Collection, Field } from '../../../model/model.ts'
@@ -32,79 +32,42 @@ export interface WriteLogic {
 }
 
 /** Undefined for a collection without such code. */
-export function writeLogicOf(collection: Collection, timeLimit: TimeLimit): WriteLogic | undefined {
+export function writeLogicOf(collection: Collection, watchdog: Watchdog): WriteLogic | undefined {
   const { name, prepare, check } = collection
   if (prepare === undefined && check === undefined) return undefined
   const settable = settableFields(collection)
-  const runPrepare = (context: WriteContext, place: string): PreparedValues => {
+  const runPrepare = (context: WriteContext): PreparedValues => {
     if (prepare === undefined) return noValues
-    const values = callModel(place, () => preparedValues(prepare(context), settable, place))
+    const place = `${name}.prepare`
+    const values = callModel(watchdog, place, () => preparedValues(prepare(context), settable, place))
     const changed = changedValues(values, context.next)
     if (context.previous === undefined) requireAll(collection, context.next, changed)
     return changed
   }
-  const runCheck = (context: WriteContext, changed: PreparedValues, place: string): void => {
+  const runCheck = (context: WriteContext, changed: PreparedValues): void => {
     if (check === undefined) return
     const { next } = context
     const result =
       changed.size === 0 ? context : deepFreeze<WriteContext>({ ...context, next: withValues(next, changed) })
-    const faults = callModel(place, () => requireNoFaults(check(result), collection, place))
+    const place = `${name}.check`
+    const faults = callModel(watchdog, place, () => requireNoFaults(check(result), collection, place))
     if (faults !== undefined) throw faults
   }
   return {
     stored: row => logicItemSql(collection, row),
     run({ next, previous, principal, now }) {
       const context = deepFreeze<WriteContext>({ next, previous, caller: callerOf(principal), now })
-      const stages = new Stages(`${name}.prepare`, `${name}.check`)
-      // One time limit for both: setting one up takes longer than most of this code.
-      return withTimeLimit(timeLimit, stages, () => {
-        const changed = runPrepare(context, stages.place)
-        stages.next()
-        runCheck(context, changed, stages.place)
-        return changed
-      })
+      const changed = runPrepare(context)
+      runCheck(context, changed)
+      return changed
     },
   }
 }
 
-/** Which function of one write is running, and which took longest. */
-class Stages {
-  place: string
-  readonly #first: string
-  readonly #second: string
-  readonly #startedAt = performance.now()
-  #firstMs = 0
-
-  constructor(first: string, second: string) {
-    this.place = first
-    this.#first = first
-    this.#second = second
-  }
-
-  next(): void {
-    this.#firstMs = performance.now() - this.#startedAt
-    this.place = this.#second
-  }
-
-  get slowest(): string {
-    if (this.place === this.#first) return this.#first
-    const secondMs = performance.now() - this.#startedAt - this.#firstMs
-    return this.#firstMs > secondMs ? this.#first : this.#second
-  }
-}
-
-function withTimeLimit<T>(timeLimit: TimeLimit, stages: Stages, work: () => T): T {
-  try {
-    return timeLimit.run(() => stages.slowest, work)
-  } catch (cause) {
-    throw cause instanceof TimeLimitError ? logicError(stages.place, cause) : cause
-  }
-}
-
 /** Calls the model's code. */
-function callModel<T>(place: string, work: () => T): T {
+function callModel<T>(watchdog: Watchdog, place: string, work: () => T): T {
   try {
-    return work()
+    return watchdog.run(place, work)
   } catch (cause) {
     throw logicError(place, cause)
   }

@@ -41,7 +41,7 @@ export interface UpdateLogic<S> {
 }
 
 export function updateLogic<S>(shape: GuardedUpdate, database: WriteDatabase<S>): UpdateLogic<S> | undefined {
-  const logic = writeLogicOf(shape.collection, database.timeLimit)
+  const logic = writeLogicOf(shape.collection, database.watchdog)
   if (logic === undefined) return undefined
   const { set } = shape
   const changes = new UpdateStatements(shape, database)

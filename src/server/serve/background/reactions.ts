@@ -1,6 +1,6 @@
 /** Reactions and jobs as the service runs them. */
 
-import type { TimeLimit } from '../../../base/time-limit.ts'
+import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import { Outgoing } from '../../../delivery/outgoing/outgoing.ts'
 import { Runner, type RunnerParts } from '../../../delivery/runs/runner.ts'
 import type { DataParts } from '../../../engine/logic/data/create-data.ts'
@@ -24,7 +24,7 @@ export interface ReactionParts {
   readonly settings: Settings
   readonly logger: Logger
   readonly faults: Pick<FaultLog, 'report'>
-  readonly timeLimit: TimeLimit
+  readonly watchdog: Watchdog
   readonly clock: RunnerParts['clock']
 }
 
@@ -55,9 +55,9 @@ export function openReactions(parts: ReactionParts): RunningReactions {
 }
 
 function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
-  const { model, store, run, hooks, mail, settings, logger, faults, timeLimit, clock } = parts
+  const { model, store, run, hooks, mail, settings, logger, faults, watchdog, clock } = parts
   return {
-    ...{ model, run, hooks, clock, timeLimit },
+    ...{ model, run, hooks, clock, watchdog },
     mail: checkedMail(mail),
     records: store.records,
     log: store.changes,

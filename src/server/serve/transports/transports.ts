@@ -5,7 +5,7 @@ import type { Explainer } from '../../../api/explain/explain.ts'
 import type { BuiltIns } from '../../../api/rest/actions/action.ts'
 import { createRest, type Rest } from '../../../api/rest/rest.ts'
 import type { Records } from '../../../base/records.ts'
-import type { TimeLimit } from '../../../base/time-limit.ts'
+import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { Clock } from '../../../delivery/consumer/timetable.ts'
 import { RunView } from '../../../delivery/runs/view.ts'
 import type { Cluster } from '../../../engine/cluster/cluster.ts'
@@ -42,7 +42,7 @@ import type { FaultLog } from '../monitoring/fault-log.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
 import { createLazyOauth, type LazyOauth } from '../oauth/oauth.ts'
 import { answerLimitsOf } from '../store.ts'
-import { loggedTimeLimit } from '../time-limit.ts'
+import { loggedWatchdog } from '../watchdog.ts'
 import { accountSubresources, administrationActions } from './administration.ts'
 import { createProcessEvents, maxBufferedBytes } from './events.ts'
 import { openExplainer } from './explain.ts'
@@ -96,8 +96,8 @@ export function openTransports(parts: TransportParts): Transports {
   const work = createBackground(logFaultsOf('background work'))
   const notices = noticesOf(parts, work)
   const { run, hooks } = openOwnCollections(parts, work, notices)
-  const timeLimit = loggedTimeLimit(logger)
-  const logic = logicParts(parts, hooks, timeLimit)
+  const watchdog = loggedWatchdog(settings, logger)
+  const logic = logicParts(parts, hooks, watchdog)
   const idempotency = createIdempotency({ run: parts.run, records: parts.records, counters })
   const refresh = () => store.refresh()
   const events = createProcessEvents({
@@ -137,7 +137,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   const { faults } = parts
   const reactions = openReactions({
-    ...{ model, store, run, hooks, mail, settings, logger, faults, clock, timeLimit },
+    ...{ model, store, run, hooks, mail, settings, logger, faults, clock, watchdog },
   })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
   return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
@@ -194,14 +194,14 @@ function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
 function logicParts(
   { model, settings, clock }: TransportParts,
   hooks: CreateHooks,
-  timeLimit: TimeLimit,
+  watchdog: Watchdog,
 ): OperationParts {
   const limits = {
     ...defaultOperationLimits,
-    timeMs: settings['logic.actionTimeout'],
+    timeMs: settings['logic.limits'].action,
     answers: answerLimitsOf(settings),
   }
-  return { model, hooks, timeLimit, now: clock.now, limits }
+  return { model, hooks, watchdog, now: clock.now, limits }
 }
 
 /** Loaded with the first change of an e-mail address, to keep starts short. */

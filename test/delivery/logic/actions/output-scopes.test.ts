@@ -144,7 +144,7 @@ const clocked = model(
 
 test('actions and queries have the service’s clock and limits in GraphQL too', async () => {
   const now = '2026-05-04T09:00:00.000Z'
-  const service = await testService(clocked, { now, settings: { logic: { actionTimeout: '60 s' } } })
+  const service = await testService(clocked, { now, settings: { logic: { limits: { action: '60 s' } } } })
   try {
     const as = await service.users.create({ name: 'Ada' })
     const graphql = async (document: string) =>

@@ -191,23 +191,10 @@ export default model(
       }),
       loops: action({
         of: 'projects',
-        input: {
-          how: choice(['at_once', 'in_microtasks', 'with_data', 'after_data', 'in_rejections', 'in_caught']),
-        },
         access: signedIn,
-        run: async ({ data, input }: Data) => {
+        run: async ({ data }: Data) => {
           await data.projects.create({ name: 'looped' })
-          if (input.how === 'after_data') await data.projects.count()
-          for (;;) {
-            if (input.how === 'in_microtasks') await undefined
-            if (input.how === 'in_rejections') await Promise.reject(1).catch(() => {})
-            try {
-              if (input.how === 'in_caught') await Promise.reject(1)
-            } catch {
-              // Continues.
-            }
-            if (input.how === 'with_data') await data.projects.count().catch(() => 0)
-          }
+          for (;;) await data.projects.count().catch(() => 0)
         },
       }),
     },
@@ -235,11 +222,10 @@ export default model(
           }),
       }),
       endless: query({
-        input: { how: choice(['reads', 'at_once']) },
         output: { count: integer() },
         access: signedIn,
-        run: async ({ data, input }: Data) => {
-          for (;;) if (input.how === 'reads') await data.projects.count().catch(() => 0)
+        run: async ({ data }: Data) => {
+          for (;;) await data.projects.count().catch(() => 0)
         },
       }),
       writes: query({

@@ -1,7 +1,7 @@
 /** The options of a store on PostgreSQL, and their defaults. */
 
 import type { EpochMs } from '../../../../base/epoch-ms.ts'
-import { createTimeLimit, type TimeLimit } from '../../../../base/time-limit.ts'
+import { createWatchdog, type Watchdog } from '../../../../base/watchdog/watchdog.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../../plan/answer-bound.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
 import { type Retention, retentionOf } from '../../log/pruning.ts'
@@ -38,7 +38,7 @@ export interface PostgresOptions {
   /** Called for each deletion that cascades to many items, before its commit. */
   readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
-  readonly timeLimit?: TimeLimit | undefined
+  readonly watchdog?: Watchdog | undefined
   /** Omitted: the process's clock, and in access rules the database's. */
   readonly now?: () => EpochMs
   /** How to record the cost of reads. Omitted: it is not recorded. */
@@ -52,7 +52,7 @@ export type PostgresSettings = ReturnType<typeof postgresSettings>
 export function postgresSettings(options: PostgresOptions) {
   const { url, connections = 8, replicas = [], timeoutMs = 10_000, cacheBytes = 64 * mebibyte } = options
   const { autoMigrate = true, rowSecurity = false, answerLimits = defaultAnswerLimits } = options
-  const { maxWaiting = 10_000, now = Date.now, queries, timeLimit = createTimeLimit() } = options
+  const { maxWaiting = 10_000, now = Date.now, queries, watchdog = createWatchdog() } = options
   const lanes = Math.max(1, Math.floor(connections / 4))
   return {
     ...{ url, connections, lanes, replicas, timeoutMs, cacheBytes, answerLimits },
@@ -64,7 +64,7 @@ export function postgresSettings(options: PostgresOptions) {
       now,
       clock: options.now,
       queries,
-      timeLimit,
+      watchdog,
       cascades: options.cascades,
     },
   }

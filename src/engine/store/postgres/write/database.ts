@@ -1,6 +1,6 @@
 /** PostgreSQL's part of writes. Other transactions write at the same time. */
 
-import type { TimeLimit } from '../../../../base/time-limit.ts'
+import type { Watchdog } from '../../../../base/watchdog/watchdog.ts'
 import type { Collection, Field, Model } from '../../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
 import type { Dialect } from '../../sql/dialect.ts'
@@ -29,14 +29,14 @@ const undefer = statementOf(sql`SET CONSTRAINTS ALL IMMEDIATE`)
 
 export class PostgresWrites implements WriteDatabase<Statement> {
   readonly model: Model
-  readonly timeLimit: TimeLimit
+  readonly watchdog: Watchdog
   readonly dialect: Dialect = postgres
   readonly prepare = statementOf
   readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE` }
 
-  constructor(model: Model, timeLimit: TimeLimit) {
+  constructor(model: Model, watchdog: Watchdog) {
     this.model = model
-    this.timeLimit = timeLimit
+    this.watchdog = watchdog
   }
 
   /** An advisory lock, not one of the row that `value` may refer to: only writers that add to the group wait for it. */

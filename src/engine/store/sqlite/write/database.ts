@@ -1,6 +1,6 @@
 /** SQLite's part of writes. Only one transaction writes at a time, so rows are not locked. */
 
-import type { TimeLimit } from '../../../../base/time-limit.ts'
+import type { Watchdog } from '../../../../base/watchdog/watchdog.ts'
 import type { Collection, Model } from '../../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../../plan/guarded.ts'
 import { memoised } from '../../memoised.ts'
@@ -27,15 +27,15 @@ import { SearchIndex } from './search-index.ts'
 
 export class SqliteWrites implements WriteDatabase<Statement> {
   readonly model: Model
-  readonly timeLimit: TimeLimit
+  readonly watchdog: Watchdog
   readonly dialect = sqlite
   readonly #connection: Connection
   /** Makes a row refer to the negative of its own id, which no row has, while foreign keys are deferred. */
   readonly #detach: (referrer: Referrer<Statement>) => Statement
 
-  constructor(model: Model, connection: Connection, timeLimit: TimeLimit) {
+  constructor(model: Model, connection: Connection, watchdog: Watchdog) {
     this.model = model
-    this.timeLimit = timeLimit
+    this.watchdog = watchdog
     this.#connection = connection
     this.#detach = memoised(({ collection, field }) =>
       connection.prepare(

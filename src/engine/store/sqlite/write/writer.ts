@@ -1,7 +1,7 @@
 /** Runs guarded writes: queues them for the next commit. */
 import type { EpochMs } from '../../../../base/epoch-ms.ts'
 import { ApiError } from '../../../../base/errors.ts'
-import type { TimeLimit } from '../../../../base/time-limit.ts'
+import type { Watchdog } from '../../../../base/watchdog/watchdog.ts'
 import type { Model } from '../../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
@@ -43,7 +43,7 @@ export interface WriterOptions {
   readonly cascades: CascadeOptions | undefined
   readonly reads: TransactionReads
   readonly answerLimits: AnswerLimits
-  readonly timeLimit: TimeLimit
+  readonly watchdog: Watchdog
 }
 
 export class Writer {
@@ -56,7 +56,7 @@ export class Writer {
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, onCommit, afterCommit, health, identity } = options
-    this.#writes = new Writes(new SqliteWrites(model, connection, options.timeLimit), options.cascades)
+    this.#writes = new Writes(new SqliteWrites(model, connection, options.watchdog), options.cascades)
     this.#scope = new SqliteScope(events)
     this.#reads = options.reads
     this.#answerLimits = options.answerLimits

@@ -33,7 +33,7 @@ export function checkedClearing<S>(
   database: WriteDatabase<S>,
 ): Clearing<S> | undefined {
   const { collection, field } = reference
-  const logic = writeLogicOf(collection, database.timeLimit)
+  const logic = writeLogicOf(collection, database.watchdog)
   const affectedLimits = limitsOf(database.model, collection).filter(limit => {
     return collection.prepare !== undefined || affectsLimit(limit, [{ field }])
   })

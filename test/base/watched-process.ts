@@ -1,0 +1,88 @@
+/** A process whose code of the model takes too long, as its first argument says. */
+import { argv } from 'node:process'
+import { Worker } from 'node:worker_threads'
+import { createWatchdog, startWatchdog } from '../../src/base/watchdog/watchdog.ts'
+
+const { run, turn } = createWatchdog({ limitMs: 300 })
+const loop = () => {
+  for (;;);
+}
+
+function busy(ms: number): void {
+  for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+const kinds: Readonly<Record<string, () => unknown>> = {
+  loop: () => run('tasks.check', loop),
+  caught: () =>
+    run('tasks.check', () => {
+      for (;;) {
+        try {
+          loop()
+        } catch {}
+      }
+    }),
+  shadowed: () =>
+    run('tasks.check', () => {
+      const process = 1
+      for (; process; );
+    }),
+  pattern: () => run('tasks.check', () => /^(a+)+$/.test(`${'a'.repeat(50)}b`)),
+  callback: () => run('tasks.check', () => JSON.parse('[1]', loop)),
+  getter: () =>
+    run('tasks.check', () => JSON.stringify(Object.defineProperty({}, 'a', { get: loop, enumerable: true }))),
+  microtasks: () =>
+    turn('tasks.check', async () => {
+      for (;;) await null
+    }),
+  late: () =>
+    turn('tasks.check', async () => {
+      await null
+      loop()
+    }),
+  rejections: () =>
+    turn('tasks.check', async () => {
+      for (;;) {
+        Promise.reject(new Error('unhandled'))
+        await null
+      }
+    }),
+  'caught rejections': () =>
+    turn('tasks.check', async () => {
+      for (;;) {
+        await Promise.reject(1).catch(() => {})
+        try {
+          await Promise.reject(1)
+        } catch {}
+      }
+    }),
+  'after others': () => {
+    for (let count = 0; count < 100; count++) run('notes.check', () => 1)
+    setTimeout(() => run('tasks.check', loop), 700)
+  },
+  nested: () => turn('actions.move', () => run('tasks.check', loop)),
+  outer: () =>
+    turn('tasks.check', () => {
+      run('notes.check', () => 1)
+      loop()
+    }),
+  native: () => run('tasks.check', () => (3n ** 40_000_000n) ** 4n),
+  worker: () => {
+    startWatchdog()
+    new Worker(new URL(import.meta.url), { argv: ['loop'] })
+    setInterval(() => undefined, 1000)
+  },
+  'worker of its own': () => {
+    new Worker(new URL(import.meta.url), { argv: ['loop'] })
+    setInterval(() => undefined, 1000)
+  },
+  quick: () => {
+    for (let count = 0; count < 20; count++) run('tasks.check', () => busy(50))
+  },
+  nothing: () => run('tasks.check', () => 1),
+  waiting: () => run('tasks.check', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500)),
+  lasting: () => run('tasks.check', () => busy(2500)),
+}
+
+setImmediate(() => kinds[argv[2] ?? '']?.())
+process.on('exit', code => console.log(`exit ${code}`))

@@ -1,0 +1,184 @@
+/** Runs during which the process ended: they start again one at a time, marked, and become dead letters after three times. */
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { jobKind, runOf, waitingKind } from '../../../src/engine/logic/run.ts'
+import { job, on, string } from '../../../src/index.ts'
+import { databaseKinds } from '../../engine/store/databases.ts'
+import { type Fixture, handler, type LooseContext, patient, within } from './fixture.ts'
+
+/** A handler that notes what it starts and, except when it is `released`, waits until it is aborted. */
+function stuckHandler(titleOf: (context: LooseContext) => unknown) {
+  const starts: (readonly [title: string, attempt: number])[] = []
+  let isReleased = (_title: string) => false
+  let running = 0
+  let mostRunning = 0
+  const run = handler(async context => {
+    const title = String(titleOf(context))
+    starts.push([title, context.attempt])
+    mostRunning = Math.max(mostRunning, ++running)
+    try {
+      if (isReleased(title)) await context.data['tasks']?.count()
+      else await new Promise((_, reject) => context.signal.addEventListener('abort', reject))
+    } finally {
+      running--
+    }
+  })
+  return {
+    run,
+    release: (releases: (title: string) => boolean) => {
+      isReleased = releases
+    },
+    /** What has started since the last call, and the greatest number of them at once. */
+    take: () => {
+      const taken = { starts: starts.splice(0), mostRunning }
+      mostRunning = 0
+      return taken
+    },
+    get count() {
+      return starts.length
+    },
+  }
+}
+
+/** Leaves the lease as a node does whose process ends. */
+async function leaveLease({ store }: Fixture): Promise<void> {
+  const lease = await store.records.get('Logic', 'lease')
+  const { term } = JSON.parse(lease?.payload ?? '{"term":0}')
+  const payload = JSON.stringify({ holder: 'ended', term, renewals: 3 })
+  await store.records.put({ kind: 'Logic', id: 'lease', payload, expiresAt: null })
+}
+
+/** Stops the node without its runs, as if its process had ended, and starts the next one. */
+async function endProcess(fixture: Fixture, node: Parameters<Fixture['stop']>[0]) {
+  await fixture.stop(node)
+  await leaveLease(fixture)
+  let elapsedMs = 0
+  return fixture.runner({ ...patient, elapsed: () => (elapsedMs += 500) })
+}
+
+/** As many as one target may have in progress. */
+const titles = ['a', 'loop', 'b', 'c']
+
+for (const kind of databaseKinds) {
+  describe(`after a process has ended on ${kind.name}`, () => {
+    for (const subject of ['reaction', 'job'] as const) {
+      const stuck = stuckHandler(({ event, input }) => (event ? event.data['title'] : input['title']))
+      const declared =
+        subject === 'reaction'
+          ? { reactions: { stuck: on('task.created', stuck.run) } }
+          : {
+              reactions: {
+                start: on(
+                  'task.created',
+                  handler(({ later, now, event }) =>
+                    later(now, 'stuck', { title: event.data['title'] } as never),
+                  ),
+                ),
+              },
+              jobs: { stuck: job({ input: { title: string() }, run: stuck.run }) },
+            }
+
+      it(
+        `the ${subject} that ends it becomes a dead letter after three times, and no other does`,
+        within(kind, declared, async fixture => {
+          const { task, runner, until, store, dead } = fixture
+          const records = async () => {
+            const all = [
+              ...(await store.records.after(waitingKind, '', 50)),
+              ...(await store.records.after(jobKind, '', 50)),
+            ]
+            return all.map(runOf).filter(({ name }) => name === 'stuck')
+          }
+          let node = runner(patient)
+          for (const title of titles) {
+            await task(title)
+            const { count } = stuck
+            await until(() => stuck.count > count, `${title} has started`, 20)
+          }
+          const first = stuck.take()
+          assert.deepEqual(first, { starts: titles.map(title => [title, 1]), mostRunning: 4 })
+          assert.ok(
+            (await records()).every(({ attempts }) => attempts === 0),
+            'the first starts are not marked',
+          )
+
+          node = await endProcess(fixture, node)
+          stuck.release(title => title !== 'loop')
+          await until(() => stuck.count >= 2, 'the runs start again')
+          const second = stuck.take()
+          assert.deepEqual(second, {
+            starts: [
+              ['a', 2],
+              ['loop', 2],
+            ],
+            mostRunning: 1,
+          })
+          const marked = (await records()).filter(({ processEnds }) => processEnds !== undefined)
+          assert.deepEqual(
+            marked.map(({ attempts, processEnds, error }) => [attempts, processEnds, error]),
+            [[1, 1, 'The process ended during the run.']],
+          )
+          // New ones wait for nothing.
+          await task('new')
+          await until(() => stuck.count >= 1, 'the new one starts', 20)
+          assert.deepEqual(stuck.take().starts, [['new', 1]])
+
+          node = await endProcess(fixture, node)
+          await until(() => stuck.count >= 1, 'it starts for the third time')
+          assert.deepEqual(stuck.take().starts, [['loop', 3]])
+          assert.deepEqual(await dead(), [])
+
+          node = await endProcess(fixture, node)
+          await until(() => stuck.count >= 2, 'the others start')
+          await node.settled()
+          assert.deepEqual(stuck.take(), {
+            starts: [
+              ['b', 2],
+              ['c', 2],
+            ],
+            mostRunning: 1,
+          })
+          const [letter = '', ...others] = await dead()
+          assert.deepEqual(others, [])
+          assert.match(
+            letter,
+            /^stuck\/.*: The process ended during the run\. \(not tried again: it did 3 times\)$/,
+          )
+          assert.deepEqual(await records(), [])
+        }),
+      )
+    }
+
+    const failing = stuckHandler(({ event, attempt }) => {
+      if (attempt === 3) throw new Error('fails')
+      return event.data['title']
+    })
+    it(
+      'a run that fails or is retried by an operator begins to count anew',
+      within(kind, { reactions: { failing: on('task.created', failing.run) } }, async fixture => {
+        const { task, runner, until, dead, failures } = fixture
+        let node = runner(patient)
+        await task('x')
+        for (const attempt of [1, 2]) {
+          await until(() => failing.count === attempt, `attempt ${attempt}`)
+          node = await endProcess(fixture, node)
+        }
+        await until(() => failures.length === 1, 'the third attempt has failed')
+        for (const attempt of [4, 5, 6]) {
+          await until(() => failing.take().starts.at(-1)?.[1] === attempt, `attempt ${attempt}`, 500)
+          node = await endProcess(fixture, node)
+        }
+        await until(async () => (await dead()).length === 1, 'it is a dead letter')
+        await fixture.store.records.put({
+          kind: 'LogicRequest',
+          id: (await dead())[0]?.split(':')[0] ?? '',
+          payload: JSON.stringify({ action: 'retry' }),
+          expiresAt: null,
+        })
+        await until(() => failing.take().starts.at(-1)?.[1] === 1, 'it is retried')
+        node = await endProcess(fixture, node)
+        await until(() => failing.take().starts.at(-1)?.[1] === 2, 'it starts again')
+      }),
+    )
+  })
+}
