@@ -37,7 +37,7 @@ import { serviceMetrics } from './monitoring/service-metrics.ts'
 import { SlowListRecorder } from './monitoring/slow-lists.ts'
 import { logStrayRejections } from './monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './monitoring/traces.ts'
-import { themeOf } from './oauth/account-pages.ts'
+import { frameOf } from './oauth/account-pages.ts'
 import type { LazyOauth } from './oauth/oauth.ts'
 import { drawRequest } from './request-budget.ts'
 import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './service.ts'
@@ -201,7 +201,7 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
       upgrade: tracedRequests(createUpgrade(pipelineParts, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
-    errorReply: errorReplies({ oauth, theme: themeOf(settings), issuer, refusals }),
+    errorReply: errorReplies({ oauth, frame: frameOf(settings), issuer, refusals }),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faults.http,
   })

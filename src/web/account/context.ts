@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { Theme } from '../../base/theme.ts'
 import type { AccountBase } from '../../identity/accounts/accounts.ts'
 import type { Provider, ProviderFault } from '../../identity/accounts/providers/provider.ts'
 import type { OwnItemsParts } from '../../identity/accounts/self-service/own-items.ts'
@@ -12,9 +11,9 @@ import { findUser, type UserRow } from '../../identity/accounts/users.ts'
 import type { AuthorizationServer, NextPath, SessionInfo } from '../../identity/server/server.ts'
 import type { WebhookOperations } from '../../identity/webhooks/operations.ts'
 import { waitText } from '../pages/frame/error-reply.ts'
-import type { Menu, Unconfirmed } from '../pages/frame/layout.ts'
+import type { FrameOptions, Menu, Unconfirmed } from '../pages/frame/layout.ts'
 import { messagePage } from '../pages/frame/message.ts'
-import { pageReply } from '../pages/frame/reply.ts'
+import type { PageReply } from '../pages/frame/reply.ts'
 
 import type { Csrf } from './csrf.ts'
 
@@ -44,6 +43,9 @@ export interface OwnPageOptions extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   readonly selfDeletion: boolean
 }
 
+/** What a route answers: most show a page. */
+export type RouteReply = Reply | PageReply
+
 export interface RouteParts {
   readonly base: AccountBase
   readonly server: AuthorizationServer
@@ -54,7 +56,7 @@ export interface RouteParts {
   readonly providersLeadTo: string | undefined
   /** For the log: a sign-in with a provider failed. */
   readonly onProviderFault: (provider: string, fault: ProviderFault) => void
-  readonly theme: Theme
+  readonly frame: FrameOptions
   readonly csrf: Csrf
   /** The body as a JSON value. */
   readonly readJson: (call: Call) => unknown
@@ -66,19 +68,19 @@ export interface RouteParts {
 }
 
 /** A 303: the browser requests the path by GET (RFC 9110, 15.4.4). */
-export function redirect(path: NextPath): Reply {
+export function redirect(path: NextPath): RouteReply {
   return { status: 303, headers: ['Location', path, 'Cache-Control', 'no-store'], body: null }
 }
 
 /** A page with the status 429 and `Retry-After`. */
-export function tooMany(theme: Theme, seconds: number): Reply {
+export function tooMany(seconds: number): RouteReply {
   const page = messagePage({
     title: 'Too many attempts',
     paragraphs: [`Wait ${waitText(seconds)}, then try again.`],
     link: { href: '/account', label: 'Your account' },
     icon: 'clock',
   })
-  return pageReply(theme, page, { status: 429, headers: ['Retry-After', String(seconds)] })
+  return { page, status: 429, headers: ['Retry-After', String(seconds)] }
 }
 
 /** The user who is signed in. */
@@ -113,13 +115,13 @@ async function unconfirmedOf(
 }
 
 /** The reply in place of a link that the service cannot send. */
-export function noMailReply({ theme }: RouteParts): Reply {
+export function noMailReply(): RouteReply {
   const page = messagePage({
     title: 'This service sends no mail',
     paragraphs: [noMail, 'Whoever runs the service can set a new password for you.'],
     link: { href: '/account/sign-in', label: 'Back to sign-in' },
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 const nextPattern = /^\/account(?:(?:\/[a-z0-9-]{1,30}){0,5}|\/verify\?token=[\w-]{20,128})$/

@@ -1,5 +1,4 @@
 /** `/account/security` and `/account/passkeys/…`. */
-import type { Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
 import { drawing } from '../../base/html.ts'
 import { identityKind } from '../../identity/accounts/identities.ts'
@@ -12,12 +11,12 @@ import { removeSignInMethod } from '../../identity/accounts/sign-in/sign-in-meth
 import { keysOf } from '../../identity/keys/user-keys.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../pages/account/security.ts'
 import { type FormFaults, noFaults } from '../pages/components/form.ts'
-import { pageReply } from '../pages/frame/reply.ts'
 import { endedPage } from '../pages/sign-in/account-recovery.ts'
 import { noteOf } from './account.ts'
 import {
   findViewer,
   type RouteParts,
+  type RouteReply,
   rateLimited,
   redirect,
   tooMany,
@@ -31,8 +30,13 @@ import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 
 const path = '/account/security'
 
-async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: FormFaults): Promise<Reply> {
-  const { base, passkeys, theme } = parts
+async function show(
+  parts: RouteParts,
+  visit: Visit,
+  viewer: Viewer,
+  faults: FormFaults,
+): Promise<RouteReply> {
+  const { base, passkeys } = parts
   const { id, password_hash } = viewer.user
   const page = securityPage({
     menu: viewer.menu,
@@ -47,19 +51,14 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: For
     identities: await base.identities.list(id),
   })
   const leadsTo = parts.providersLeadTo
-  return pageReply(theme, page, { leadsTo })
+  return { page, leadsTo }
 }
 
-async function showTotp(
-  parts: RouteParts,
-  viewer: Viewer,
-  enrolment: Enrolment,
-  faults: FormFaults,
-): Promise<Reply> {
+async function showTotp(viewer: Viewer, enrolment: Enrolment, faults: FormFaults): Promise<RouteReply> {
   const { default: encodeQR } = await import('qr')
   const qr = drawing(encodeQR(enrolment.uri, 'svg', { border: 2 }))
   const page = totpPage({ menu: viewer.menu, faults, qr, secret: enrolment.secret })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 const password: FormRoute = async (parts, visit, viewer, form) => {
@@ -76,7 +75,7 @@ const password: FormRoute = async (parts, visit, viewer, form) => {
     await rememberDevice(parts, visit, viewer.user.id)
     const link = { href: path, label: 'Back to security' }
     const title = 'Your password is changed'
-    return pageReply(parts.theme, endedPage({ title, ended: answer.outcome, link, menu: viewer.menu }))
+    return { page: endedPage({ title, ended: answer.outcome, link, menu: viewer.menu }) }
   }
   if (answer.kind === 'over') throw new ApiError('NOT_FOUND')
   return show(parts, visit, viewer, new Map([[answer.field, answer.message]]))
@@ -113,41 +112,40 @@ const removePasskey: FormRoute = async (parts, visit, viewer, form) => {
 }
 
 const startTotp: FormRoute = async (parts, _visit, viewer) => {
-  const { base, theme } = parts
+  const { base, frame } = parts
   if (await base.codes.isOn(viewer.user.id)) return redirect(path)
   return showTotp(
-    parts,
     viewer,
-    await base.codes.start(viewer.user.id, viewer.user.email, theme.name),
+    await base.codes.start(viewer.user.id, viewer.user.email, frame.theme.name),
     noFaults,
   )
 }
 
 const confirmTotp: FormRoute = async (parts, visit, viewer, form) => {
-  const { base, theme } = parts
+  const { base, frame } = parts
   const { id, email } = viewer.user
   const key = `code:${id}`
   const address = parts.throttleAddress(visit.address)
   const seconds = await base.codeAttempts.take(key, address)
-  if (seconds !== undefined) return tooMany(theme, seconds)
+  if (seconds !== undefined) return tooMany(seconds)
   const codes = await base.codes.confirm(id, form.text('code'), viewer.session.id)
   if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
   else if (codes) {
     notifyOfProtection(base, viewer.user, 'codes-on', requesterOf(visit))
     base.codeAttempts.succeed(key, address)
-    return pageReply(theme, recoveryCodesPage({ menu: viewer.menu, codes }))
+    return { page: recoveryCodesPage({ menu: viewer.menu, codes }) }
   }
-  const enrolment = await base.codes.pending(id, email, theme.name)
+  const enrolment = await base.codes.pending(id, email, frame.theme.name)
   if (!enrolment) return redirect(path)
   const message = 'The code is wrong. Enter the code that the app shows now.'
-  return showTotp(parts, viewer, enrolment, new Map([['code', message]]))
+  return showTotp(viewer, enrolment, new Map([['code', message]]))
 }
 
-const recoveryCodes: FormRoute = async ({ base, theme }, visit, viewer) => {
+const recoveryCodes: FormRoute = async ({ base }, visit, viewer) => {
   if (!(await base.codes.isOn(viewer.user.id))) return redirect(path)
   const codes = await base.codes.newRecoveryCodes(viewer.user.id)
   notifyOfProtection(base, viewer.user, 'recovery-codes', requesterOf(visit))
-  return pageReply(theme, recoveryCodesPage({ menu: viewer.menu, codes }))
+  return { page: recoveryCodesPage({ menu: viewer.menu, codes }) }
 }
 
 const removeTotp: FormRoute = async ({ base }, visit, viewer) => {
@@ -207,7 +205,7 @@ const changes: ReadonlyMap<string, FormRoute> = new Map([
 ])
 
 /** `/account/security`. Every change but that of the password needs a recent sign-in. */
-export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, noFaults)
   const form = postedForm(parts, visit)
   const change = changeIn(form, changes)
@@ -218,7 +216,11 @@ export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Vie
 }
 
 /** The options for `navigator.credentials`, which the script fetches. */
-export async function passkeyOptionsRoute(parts: RouteParts, visit: Visit, kind: string): Promise<Reply> {
+export async function passkeyOptionsRoute(
+  parts: RouteParts,
+  visit: Visit,
+  kind: string,
+): Promise<RouteReply> {
   postedForm(parts, visit)
   const options = kind === 'create' ? await creationOptions(parts, visit) : await requestOptions(parts, visit)
   const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']

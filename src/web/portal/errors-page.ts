@@ -2,7 +2,7 @@
 
 import { catalogue } from '../../base/errors.ts'
 import { html, type Part } from '../../base/html.ts'
-import type { FramedPage, Visitor } from './frame.ts'
+import type { Page, Visitor } from '../pages/frame/layout.ts'
 import type { Guide } from './guides/catalogue.ts'
 import { guideMenu } from './guides/pages.ts'
 
@@ -11,7 +11,7 @@ function withCode(text: string): Part {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part))
 }
 
-export function errorsPage(guides: readonly Guide[], visitor: Visitor): FramedPage {
+export function errorsPage(guides: readonly Guide[], visitor: Visitor): Page {
   const rows = Object.entries(catalogue).map(
     ([code, { status, message, hint }]) =>
       html`<tr id="${code}"><th scope="row"><code>${code}</code></th><td>${status}</td><td>${message}</td><td>${withCode(hint)}</td></tr>
@@ -29,5 +29,5 @@ ${rows}</tbody>
 </table>
 </main>
 </div>`
-  return { title: 'Errors', place: 'guides', content, visitor }
+  return { title: 'Errors', layout: 'reading', place: 'guides', content, visitor }
 }

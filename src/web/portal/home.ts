@@ -2,18 +2,18 @@
 import { type Html, html } from '../../base/html.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Collection, Model } from '../../model/model.ts'
-import type { FramedPage, FrameOptions, Visitor } from './frame.ts'
+import { type Destination, destinations } from '../pages/frame/destinations.ts'
+import type { FrameOptions, Page, Visitor } from '../pages/frame/layout.ts'
 import type { Guide } from './guides/catalogue.ts'
 import { highlight } from './guides/highlight.ts'
 import { guideCards } from './guides/pages.ts'
-import { type Destination, destinations } from './links.ts'
 import { firstPath, firstRequest, type Sample } from './quick-start.ts'
 import { exampleResponse, operationsOf, tagHref } from './reference.ts'
 
 function cards(all: Iterable<Destination>): Html {
   return html`<ul class="cards large">${[...all].map(
     ({ href, title, description }) =>
-      html`<li><a class="card" href="${href}"><strong>${title}</strong><span>${description}</span></a></li>
+      html`<li><a href="${href}"><strong>${title}</strong><span>${description}</span></a></li>
 `,
   )}</ul>`
 }
@@ -31,20 +31,20 @@ function tabs(samples: readonly Sample[]): Html {
   return html`<fieldset class="samples"><legend>Language of the sample</legend><div class="tabs">${inputs}</div>${panels}</fieldset>`
 }
 
-export function homePage(options: FrameOptions, visitor: Visitor): FramedPage {
+export function homePage(options: FrameOptions, visitor: Visitor): Page {
   const { theme } = options
   const content = html`<main id="content" class="wide">
 <div class="hero"><h1>${theme.name}</h1>
 <p>An API over REST and GraphQL, with events, webhooks and OAuth 2.0.</p></div>
 ${cards(destinations(options).values())}
 </main>`
-  return { title: 'Home', place: 'home', content, visitor }
+  return { title: 'Home', layout: 'reading', place: 'home', content, visitor }
 }
 
 function resources(collections: readonly Collection[]): Html {
   const items = collections.map(
     ({ name, description }) =>
-      html`<li><a class="card" href="${tagHref(name)}"><strong>${name}</strong>${description !== undefined && html`<span>${description}</span>`}</a></li>
+      html`<li><a href="${tagHref(name)}"><strong>${name}</strong>${description !== undefined && html`<span>${description}</span>`}</a></li>
 `,
   )
   return html`<ul class="cards">${items}</ul>`
@@ -84,7 +84,7 @@ function firstSteps(docs: DocsHome): Html {
 ${firstResponse(docs)}</div></div>`
 }
 
-export function docsPage(docs: DocsHome): FramedPage {
+export function docsPage(docs: DocsHome): Page {
   const { frame, model, guides, visitor } = docs
   const all = destinations(frame)
   const tags = new Set(operationsOf(docs.document).map(({ tag }) => tag))
@@ -98,5 +98,5 @@ ${cards((['rest', 'graphql', 'account'] as const).flatMap(place => all.get(place
 ${resources([...model.collections.values()].filter(({ name }) => tags.has(name)))}
 ${guides.length > 0 && guideCards(guides)}
 </main>`
-  return { title: 'Documentation', place: 'docs', content, visitor }
+  return { title: 'Documentation', layout: 'reading', place: 'docs', content, visitor }
 }

@@ -12,14 +12,14 @@ import {
 } from '../../base/static-assets.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
-import { brandRules, themeVariables } from '../pages/frame/stylesheet.ts'
+import { linksDocument } from '../pages/frame/destinations.ts'
+import { assetsPath, type FrameOptions, type Page, renderPage, type Visitor } from '../pages/frame/layout.ts'
+import { stylesheet } from '../pages/frame/stylesheet.ts'
 import { errorsPage } from './errors-page.ts'
-import { assetsPath, type FramedPage, type FrameOptions, renderFrame, type Visitor } from './frame.ts'
 import type { ShownGuides } from './guides/catalogue.ts'
 import { errorsPath, Guides, guidesPath } from './guides/guides.ts'
 import { guidePage, guidesPage } from './guides/pages.ts'
 import { docsPage, homePage } from './home.ts'
-import { linksDocument } from './links.ts'
 import { documentPath, referencePage, referencePath } from './reference.ts'
 import { renderer } from './renderer.ts'
 import { errorEntries, guideEntries, operationEntries } from './search-index.ts'
@@ -60,9 +60,9 @@ function commonAssets({ frame, document }: PortalOptions): [string, StaticAsset]
     read: StaticAsset['read'],
   ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: hourSeconds }]
   return [
-    asset('frame.css', 'css', () => themeVariables(frame.theme) + brandRules + assetFile('frame.css')()),
+    asset('style.css', 'css', () => stylesheet(frame.theme)),
     asset('reference.css', 'css', assetFile('reference.css')),
-    asset('search.js', 'script', assetFile('search.js')),
+    asset('frame.js', 'script', assetFile('frame.js')),
     asset('reference.js', 'script', assetFile('reference.js')),
     asset('scalar.js', 'script', packageFile(renderer)),
     [documentPath, { type: 'json', read: () => JSON.stringify(document()), maxAgeSeconds: 0 }],
@@ -85,8 +85,8 @@ class Pages {
     const { model, origin, document } = this.#options
     const frame = this.#frame
     const guides = this.#guides.list(visitor)
-    const page = (path: string, make: () => Awaitable<FramedPage>): [string, StaticAsset] => {
-      const read = () => then(make(), content => renderFrame(frame, content))
+    const page = (path: string, make: () => Awaitable<Page>): [string, StaticAsset] => {
+      const read = () => then(make(), content => renderPage(frame, content))
       const varies = path === '/' && { varies: 'Accept' }
       return [path, { type: 'html', read, maxAgeSeconds: 0, personal: true, ...varies }]
     }

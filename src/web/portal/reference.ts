@@ -1,7 +1,7 @@
 /** `/docs/rest`: the OpenAPI document, rendered by Scalar without anything from other hosts. */
 import { html } from '../../base/html.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
+import { assetsPath, type Page, type Visitor } from '../pages/frame/layout.ts'
 
 export const referencePath = '/docs/rest'
 export const documentPath = '/docs/openapi.json'
@@ -62,7 +62,7 @@ export function tagHref(tag: string): string {
 }
 
 /** The page until its script runs, and the text for browsers without scripts. */
-export function referencePage(visitor: Visitor): FramedPage {
+export function referencePage(visitor: Visitor): Page {
   const content = html`<div id="content" class="reference"></div><noscript><main><h1>REST API</h1><p>This page needs JavaScript. The document itself is <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>; the guides need none.</p></main></noscript>`
   return {
     title: 'REST API',

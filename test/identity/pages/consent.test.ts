@@ -5,11 +5,12 @@ import { scopeGroups } from '../../../src/identity/server/consent/choices.ts'
 import { scopeTitle } from '../../../src/identity/server/consent/scope-title.ts'
 import { collection, model, role, signedIn, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { layout } from '../../../src/web/pages/frame/layout.ts'
+import { renderPage } from '../../../src/web/pages/frame/layout.ts'
 import { consentPage, reachInWords } from '../../../src/web/pages/oauth/consent.ts'
 
 const fields = { title: text({ max: 20 }), author_id: text({ max: 20, optional: true }) }
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const frame = { theme, explorer: true, guides: true }
 const app = {
   clientId: 'x',
   name: 'App',
@@ -37,8 +38,8 @@ function groupsOf(requested: readonly string[], before: readonly string[] = [], 
 function pageOf(requested: readonly string[], before: readonly string[] = [], userRole = 'user'): string {
   const interaction = { app, destination: 'https://app.example.com', allowedBefore: new Set(before) }
   const groups = groupsOf(requested, before, userRole)
-  return layout(
-    theme,
+  return renderPage(
+    frame,
     consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: 'a@example.com' }),
   )
 }

@@ -6,13 +6,14 @@ import { attributes, drawing, html } from '../../../src/base/html.ts'
 import { sessionsPage } from '../../../src/web/pages/account/sessions.ts'
 import { browserName, deviceIcon } from '../../../src/web/pages/components/device-name.ts'
 import { field, summary } from '../../../src/web/pages/components/form.ts'
-import { layout } from '../../../src/web/pages/frame/layout.ts'
-import { pageReply } from '../../../src/web/pages/frame/reply.ts'
+import { renderPage } from '../../../src/web/pages/frame/layout.ts'
+import { renderReply } from '../../../src/web/pages/frame/reply.ts'
 import { consentPage } from '../../../src/web/pages/oauth/consent.ts'
 import { createProtocolPages } from '../../../src/web/pages/oauth/protocol.ts'
 import { signInPage } from '../../../src/web/pages/sign-in/sign-in.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const frame = { theme, explorer: true, guides: true }
 const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;`
 
 /** Fails unless the page contains the hostile text, and only as text. */
@@ -79,7 +80,7 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
   const groups = [{ kind: 'data', choices: [choice] }] as const
   const interaction = { app, destination: evil, allowedBefore: new Set([evil]) }
   assertHarmless(
-    layout(theme, consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: evil })),
+    renderPage(frame, consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: evil })),
   )
   const faults = new Map([
     ['email', evil],
@@ -87,9 +88,12 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
   ])
   const signInForm = { action: '/x', csrf: 'c', remember: false, signUp: '/y', next: evil, note: evil }
   assertHarmless(
-    layout({ ...theme, name: evil }, signInPage({ ...signInForm, faults, email: evil, app: evil })),
+    renderPage(
+      { ...frame, theme: { ...theme, name: evil } },
+      signInPage({ ...signInForm, faults, email: evil, app: evil }),
+    ),
   )
-  const pages = createProtocolPages({ ...theme, logo: evil })
+  const pages = createProtocolPages({ ...frame, theme: { ...theme, logo: evil } })
   for (const kind of ['unknown-app', 'wrong-address', 'over', 'sign-out', 'service', 'request'] as const)
     assertHarmless(pages.error({ kind, error: evil, description: evil, app, requestId: evil, at: 0 }))
   assertHarmless(
@@ -110,7 +114,7 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
     current: false,
   }
   const menu = { here: '/account/sessions', csrf: 'c', name: 'Ada', email: evil }
-  assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined, now: 0 })))
+  assertHarmless(renderPage(frame, sessionsPage({ menu, sessions: [session], note: undefined, now: 0 })))
 })
 
 test('a field is named by its label and described by its hint and fault', () => {
@@ -141,7 +145,10 @@ test('each fault above a form links to its field; without faults there is no lis
 test('the policy of a page allows the service’s own resources and the given images', () => {
   const page = { title: 'A page', content: 'text' }
   const of = (options: object) => {
-    const { headers } = pageReply({ ...theme, logo: 'https://logo.example.com/a.png' }, page, options)
+    const { headers } = renderReply(
+      { ...frame, theme: { ...theme, logo: 'https://logo.example.com/a.png' } },
+      { page, ...options },
+    )
     return headers[headers.indexOf('Content-Security-Policy') + 1] ?? ''
   }
   const plain = of({})

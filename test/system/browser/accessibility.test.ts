@@ -78,9 +78,10 @@ async function serviceErrors(
   url: string,
 ): Promise<void> {
   const theme = { name: 'Portico', logo: undefined, colour: '#ffd54a' }
+  const frame = { theme, explorer: true, guides: true }
   const path = '/account/failing'
   for (const error of [new Error('secret'), new ApiError('RATE_LIMITED'), new ApiError('UNAVAILABLE')]) {
-    const { status, body } = errorPageReply(theme, error, { requestId: 'a-request', path })
+    const { status, body } = errorPageReply(frame, error, { requestId: 'a-request', path })
     await page.route(url + path, route => route.fulfill({ contentType: 'text/html', body: String(body) }))
     await page.goto(url + path)
     await assertPage(`error-${status}`)

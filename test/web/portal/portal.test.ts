@@ -8,7 +8,7 @@ import { createSchema } from '../../../src/api/graphql/schema/schema.ts'
 import { referenceDocument } from '../../../src/api/rest/openapi/reference/reference.ts'
 import { anyone, collection, model as declare, nobody, signedIn, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import type { Visitor } from '../../../src/web/portal/frame.ts'
+import type { Visitor } from '../../../src/web/pages/frame/layout.ts'
 import type { ShownGuides } from '../../../src/web/portal/guides/catalogue.ts'
 import { createPortal } from '../../../src/web/portal/portal.ts'
 import { firstQuery } from '../../../src/web/portal/quick-start.ts'
@@ -150,7 +150,7 @@ test('a logo of another host is allowed by the policy, and nothing else from the
 })
 
 test('neither the style sheets nor the renderer load fonts or images from elsewhere', async () => {
-  for (const name of ['frame.css', 'reference.css']) {
+  for (const name of ['style.css', 'reference.css']) {
     const { body } = await send({ url: `/docs/assets/${name}` })
     assert.doesNotMatch(String(body), /@import|url\(/, name)
   }

@@ -15,6 +15,7 @@ import { budgetAddress, type RateLimited, type RateLimits } from '../../../engin
 import type { Idempotency } from '../../../engine/idempotency/idempotency.ts'
 import type { OperationParts } from '../../../engine/logic/operations/call.ts'
 import type { CreateHooks, Run } from '../../../engine/plan/run.ts'
+import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import type { Model } from '../../../model/model.ts'
 import { type Settings, SettingsError } from '../../config/config.ts'
 import { documentLimits } from '../../config/document-limits.ts'
@@ -36,6 +37,7 @@ export interface LazyGraphqlParts {
   readonly refresh: () => Awaitable<void>
   readonly limits: RateLimits
   readonly settings: Settings
+  readonly sessions: SessionCookieReader
   /** The address of the service. */
   readonly issuer: () => string
   readonly onFault: (error: unknown) => void
@@ -106,7 +108,7 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
     },
     {
       documents: { mode: settings['graphql.documents'].mode, registered },
-      explorer: settings['graphql.introspection'] ? explorerFrame(settings, parts.model) : undefined,
+      explorer: settings['graphql.introspection'] ? explorerFrame(parts) : undefined,
       maxSubscriptions: settings.quotas.subscriptions,
       ...transportLimits,
       maxBufferedBytes,

@@ -7,26 +7,18 @@ import type { Principal } from '../../../base/principal.ts'
 import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
+import { renderPage, type Visitor } from '../../../web/pages/frame/layout.ts'
 import { explorerPage } from '../../../web/portal/explorer.ts'
-import { type FrameOptions, renderFrame, type Visitor } from '../../../web/portal/frame.ts'
 import { createPortal, type Portal } from '../../../web/portal/portal.ts'
 import { firstQuery } from '../../../web/portal/quick-start.ts'
 import type { Settings } from '../../config/config.ts'
-import { themeOf } from '../oauth/account-pages.ts'
+import { frameOf } from '../oauth/account-pages.ts'
 
 interface PortalParts {
   readonly model: Model
   readonly settings: Settings
   readonly issuer: () => string
   readonly sessions: SessionCookieReader
-}
-
-function frameOf(settings: Settings): FrameOptions {
-  return {
-    theme: themeOf(settings),
-    explorer: settings['graphql.introspection'],
-    guides: settings['docs.guides'] !== 'none',
-  }
 }
 
 function visitorOf(principal: Principal | null): Visitor {
@@ -48,11 +40,12 @@ export function openPortal({ model, settings, issuer, sessions }: PortalParts): 
 }
 
 /** The frame around GraphiQL. */
-export function explorerFrame(settings: Settings, model: Model): ExplorerFrame {
+export function explorerFrame({ settings, model, sessions }: Omit<PortalParts, 'issuer'>): ExplorerFrame {
   const frame = frameOf(settings)
   const { logo } = frame.theme
-  return parts => ({
-    html: renderFrame(frame, explorerPage(parts, firstQuery(model))),
-    images: logo === undefined ? [] : [new URL(logo).origin],
-  })
+  return ({ headers }, parts) =>
+    then(sessions.signedIn(headers), principal => ({
+      html: renderPage(frame, explorerPage(parts, firstQuery(model), visitorOf(principal))),
+      images: logo === undefined ? [] : [new URL(logo).origin],
+    }))
 }

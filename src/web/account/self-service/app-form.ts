@@ -1,5 +1,4 @@
 /** `/account/developer/new` and `/account/developer/{id}/edit`. */
-import type { Reply } from '../../../base/call.ts'
 import { bodyFaults, faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { lineFaults, linesOf } from '../../../identity/accounts/self-service/redirect-uri-lines.ts'
 import {
@@ -14,8 +13,7 @@ import { withCovered } from '../../../identity/server/consent/scopes.ts'
 import { openidScopes } from '../../../model/builtin/builtin.ts'
 import { type AppForm, appFormPage } from '../../pages/account/app-form.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { appRow } from './developer.ts'
 import { createAndShow, ownItems, protectedForm } from './self-service.ts'
@@ -46,12 +44,12 @@ function mayBeFirstParty({ user }: Viewer): boolean {
 
 /** `edited`: undefined for a new app. */
 function show(
-  { base, own, theme }: RouteParts,
+  { base, own }: RouteParts,
   viewer: Viewer,
   edited: AppItem | undefined,
   entered: AppForm,
   faults: FormFaults,
-): Reply {
+): RouteReply {
   const page = appFormPage({
     ...{ menu: viewer.menu, faults, entered, edited: edited?.name },
     choices: appScopeChoices(base.model),
@@ -60,7 +58,7 @@ function show(
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 function readAppForm({ base }: RouteParts, form: FormBody): AppForm {
@@ -160,8 +158,8 @@ async function saveForm(
   viewer: Viewer,
   edited: AppItem | undefined,
   entered: AppForm,
-  save: () => Promise<Reply>,
-): Promise<Reply> {
+  save: () => Promise<RouteReply>,
+): Promise<RouteReply> {
   const faults = faultsIn(parts, viewer, entered)
   if (faults.size > 0) return show(parts, viewer, edited, entered, faults)
   try {
@@ -171,7 +169,7 @@ async function saveForm(
   }
 }
 
-export function newAppRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export function newAppRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const showNew = () => show(parts, viewer, undefined, newAppForm, noFaults)
   return protectedForm(parts, visit, viewer, showNew, form => {
     const entered = readAppForm(parts, form)
@@ -214,7 +212,7 @@ export async function editAppRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const app = await appRow(parts, viewer, id)
   const showStored = () => show(parts, viewer, app, formOf(parts, app), noFaults)
   return protectedForm(parts, visit, viewer, showStored, form => {

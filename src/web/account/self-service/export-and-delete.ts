@@ -1,6 +1,5 @@
 /** `/account/profile/export` and `/account/profile/delete`: a copy of a user's data, and the deletion of the account. */
 
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { exportedCollections, exportedData } from '../../../identity/accounts/self-service/data-export.ts'
 import { blockersOf, deleteAccount } from '../../../identity/accounts/self-service/deletion.ts'
@@ -12,8 +11,7 @@ import { canonicalEmail } from '../../../model/fields/email.ts'
 import { deletePage, exportPage } from '../../pages/account/profile.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { messagePage } from '../../pages/frame/message.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, tooMany, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, tooMany, type Viewer, type Visit } from '../context.ts'
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
 import { protectedForm } from './self-service.ts'
@@ -69,7 +67,7 @@ async function accountDetails(
   }
 }
 
-async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const { base, own } = parts
   const { user } = viewer
   const body = exportedData({
@@ -87,31 +85,41 @@ async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promis
   return { status: 200, headers, body }
 }
 
-export function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const { base, theme } = parts
+export function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
+  const { base } = parts
   const showExport = () => {
     const { access } = sessionPrincipal(viewer.user)
     const collections = exportedCollections(base.model, access).map(({ name }) => inSentence(name))
-    return pageReply(theme, exportPage({ menu: viewer.menu, collections }))
+    return { page: exportPage({ menu: viewer.menu, collections }) }
   }
   return protectedForm(parts, visit, viewer, showExport, async () => {
     const seconds = await base.exports.take(`user:${viewer.user.id}`, parts.throttleAddress(visit.address))
-    return seconds === undefined ? download(parts, visit, viewer) : tooMany(theme, seconds)
+    return seconds === undefined ? download(parts, visit, viewer) : tooMany(seconds)
   })
 }
 
-async function showDeletion({ base, theme }: RouteParts, viewer: Viewer, faults: FormFaults): Promise<Reply> {
+async function showDeletion(
+  { base, frame }: RouteParts,
+  viewer: Viewer,
+  faults: FormFaults,
+): Promise<RouteReply> {
   const blockers = await blockersOf(base, viewer.user.id)
   const page = deletePage({
-    ...{ menu: viewer.menu, faults, email: viewer.user.email, service: theme.name, titleOf: inSentence },
+    ...{
+      menu: viewer.menu,
+      faults,
+      email: viewer.user.email,
+      service: frame.theme.name,
+      titleOf: inSentence,
+    },
     plan: deletionPlan(base.model),
     blocking: [...new Set(blockers.map(({ collection }) => titleOf(collection)))],
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
-async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const { base, server, theme } = parts
+async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
+  const { base, server } = parts
   try {
     await deleteAccount(base, viewer.user, requesterOf(visit))
   } catch (error) {
@@ -124,10 +132,10 @@ async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer)
     paragraphs: ['You are signed out everywhere. We have sent a message to the address of the account.'],
     icon: 'check',
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
-export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (!parts.own.selfDeletion)
     throw new ApiError('NOT_FOUND', 'Users of this service cannot delete their accounts.')
   const showPage = () => showDeletion(parts, viewer, noFaults)

@@ -1,6 +1,5 @@
 /** `/account/profile`: name, further fields and e-mail address. */
 
-import type { Reply } from '../../../base/call.ts'
 import { itemShape } from '../../../engine/plan/system-plans.ts'
 import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { profileFields, textOf } from '../../../identity/accounts/self-service/profile-fields.ts'
@@ -11,9 +10,8 @@ import type { JsonValue } from '../../../model/fields/type.ts'
 import { profilePage } from '../../pages/account/profile.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { formName } from '../../pages/components/model-field.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import { changeIn, type FormRoute, ownItems, postedForm } from './self-service.ts'
 
 const collection = 'users'
@@ -48,8 +46,8 @@ async function storedRow(
   )
 }
 
-async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: Entered): Promise<Reply> {
-  const { base, theme } = parts
+async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: Entered): Promise<RouteReply> {
+  const { base } = parts
   const { id, name, email } = viewer.user
   const { faults } = entered
   const fields = fieldsOf(parts, viewer)
@@ -70,7 +68,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: En
     newEmail: entered.email ?? '',
     deletion: parts.own.selfDeletion,
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 /** The values that differ from the stored ones: a rule may forbid writing a field, even with the same value. */
@@ -122,7 +120,7 @@ const changes: ReadonlyMap<string, FormRoute> = new Map([
   ['email', email],
 ])
 
-export async function profileRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function profileRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, { faults: noFaults })
   const form = postedForm(parts, visit)
   return changeIn(form, changes)(parts, visit, viewer, form)

@@ -1,5 +1,4 @@
 /** `/account/webhooks/new` and `/account/webhooks/{id}/edit`. */
-import type { Reply } from '../../../base/call.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
@@ -9,8 +8,7 @@ import { webhookTypes } from '../../../model/builtin/webhooks.ts'
 import type { Model } from '../../../model/model.ts'
 import { type EventGroup, type WebhookForm, webhookFormPage } from '../../pages/account/webhook-form.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { createAndShow, ownItems, protectedForm } from './self-service.ts'
 import { type OwnWebhook, webhookRow } from './webhooks.ts'
@@ -59,14 +57,14 @@ function show(
   edited: OwnWebhook | undefined,
   entered: WebhookForm,
   faults: FormFaults,
-): Reply {
+): RouteReply {
   const page = webhookFormPage({
     ...{ menu: viewer.menu, faults, entered, isNew: edited === undefined },
     groups: groupsFor(parts, viewer),
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 function readWebhookForm(form: FormBody): WebhookForm {
@@ -117,8 +115,8 @@ async function saveForm(
   viewer: Viewer,
   edited: OwnWebhook | undefined,
   entered: WebhookForm,
-  save: () => Promise<Reply>,
-): Promise<Reply> {
+  save: () => Promise<RouteReply>,
+): Promise<RouteReply> {
   const faults = new Map<string, string>()
   if (entered.url.trim() === '') faults.set('url', 'Enter the address.')
   if (entered.events !== 'all' && entered.types.size === 0) faults.set('events', 'Choose at least one event.')
@@ -136,7 +134,7 @@ async function saveForm(
   }
 }
 
-export function newWebhookRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export function newWebhookRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const showNew = () => show(parts, viewer, undefined, newWebhookForm, noFaults)
   return protectedForm(parts, visit, viewer, showNew, form => {
     const entered = readWebhookForm(form)
@@ -151,7 +149,7 @@ export async function editWebhookRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const row = await webhookRow(parts, viewer, id)
   const showStored = () => show(parts, viewer, row, formOf(row), noFaults)
   return protectedForm(parts, visit, viewer, showStored, form => {

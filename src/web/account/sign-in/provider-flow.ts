@@ -1,5 +1,4 @@
 /** The state of a sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { ProviderIdentity } from '../../../identity/accounts/identities.ts'
 import type { TokenKind } from '../../../identity/accounts/link-tokens.ts'
@@ -12,8 +11,7 @@ import {
 import { cookieOf, hostCookieName, setHostCookie } from '../../../identity/cookie.ts'
 import { isSame, randomSecret } from '../../../identity/server/secret.ts'
 import { messagePage } from '../../pages/frame/message.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, tooMany, type Visit } from '../context.ts'
 
 /** The page that asks whether to link an identity. */
 export const linkPath = '/account/link'
@@ -85,11 +83,11 @@ export async function startFlow(
   provider: Provider,
   purpose: Purpose,
   reauthenticates = false,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const { base, throttleAddress } = parts
   const address = throttleAddress(visit.address)
   const seconds = await base.providerStarts.take(`start:${address}`, address)
-  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  if (seconds !== undefined) return tooMany(seconds)
   const secrets: FlowSecrets = {
     state: randomSecret(),
     nonce: randomSecret(),
@@ -182,11 +180,13 @@ interface MessageOptions {
   readonly status?: number
 }
 
-export function messageReply(
-  { theme }: RouteParts,
-  { title, paragraphs, link = backToSignIn, status = 400 }: MessageOptions,
-): Reply {
-  return pageReply(theme, messagePage({ title, paragraphs, link }), { status })
+export function messageReply({
+  title,
+  paragraphs,
+  link = backToSignIn,
+  status = 400,
+}: MessageOptions): RouteReply {
+  return { page: messagePage({ title, paragraphs, link }), status }
 }
 
 const faults: Readonly<Record<FaultReason, (name: string) => MessageOptions>> = {
@@ -209,13 +209,13 @@ const faults: Readonly<Record<FaultReason, (name: string) => MessageOptions>> = 
 }
 
 /** A page that explains the fault. It contains no text of the provider. */
-export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): Reply {
+export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): RouteReply {
   parts.onProviderFault(id, fault)
-  return messageReply(parts, faults[fault.reason](name))
+  return messageReply(faults[fault.reason](name))
 }
 
-export function staleReply(parts: RouteParts): Reply {
-  return messageReply(parts, {
+export function staleReply(): RouteReply {
+  return messageReply({
     title: 'This sign-in is over',
     paragraphs: ['It took too long, was used already, or was started in another browser. Start again.'],
   })

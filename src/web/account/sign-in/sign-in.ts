@@ -1,5 +1,4 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { html } from '../../../base/html.ts'
 import {
@@ -20,7 +19,6 @@ import { type EnteredField, signUpFields } from '../../../identity/accounts/sign
 import type { NextPath } from '../../../identity/server/server.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { formName } from '../../pages/components/model-field.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
 import { sentPage } from '../../pages/sign-in/sent.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
@@ -29,6 +27,7 @@ import {
   findViewer,
   noMailReply,
   type RouteParts,
+  type RouteReply,
   redirect,
   safeNext,
   tooMany,
@@ -102,8 +101,8 @@ export function showSignIn(
   visit: Visit,
   context: SignInContext,
   input: SignInInput,
-): Reply {
-  const { base, theme } = parts
+): RouteReply {
+  const { base } = parts
   const { faults, email = context.email, remember = false } = input
   const csrf = parts.csrf.token(visit, visit.res)
   const page = signInPage({
@@ -120,7 +119,7 @@ export function showSignIn(
     providers: buttonsOf(parts, csrf, context),
   })
   const leadsTo = withProviders(parts, context.leadsTo)
-  return pageReply(theme, page, { leadsTo })
+  return { page, leadsTo }
 }
 
 function showSecondFactor(
@@ -129,10 +128,10 @@ function showSecondFactor(
   context: SignInContext,
   token: string,
   faults: FormFaults,
-): Reply {
+): RouteReply {
   const csrf = parts.csrf.token(visit, visit.res)
   const page = secondFactorPage({ action: context.action, csrf, faults, token, next: context.next })
-  return pageReply(parts.theme, page, { leadsTo: context.leadsTo })
+  return { page, leadsTo: context.leadsTo }
 }
 
 async function handleCode(
@@ -141,7 +140,7 @@ async function handleCode(
   context: SignInContext,
   form: FormBody,
   token: string,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const answer = await signInByCode(parts.base, token, form.text('code'), attemptOrigin(parts, visit))
   if (answer.kind === 'over') return showSignIn(parts, visit, context, { faults: formFault(messages.over) })
   if (answer.kind === 'wrong') {
@@ -156,8 +155,8 @@ export async function finishSignIn(
   visit: Visit,
   context: SignInContext,
   answer: SignInAnswer,
-): Promise<Reply> {
-  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+): Promise<RouteReply> {
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, context, answer.token, noFaults)
   if (answer.kind === 'wrong') return showSignIn(parts, visit, context, { faults: formFault(messages.wrong) })
   visit.userId = answer.userId
@@ -173,7 +172,7 @@ export async function handleSignIn(
   visit: Visit,
   context: SignInContext,
   form: FormBody,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const from = attemptOrigin(parts, visit)
   const token = form.optional('second_factor')
   if (token !== undefined) return handleCode(parts, visit, context, form, token)
@@ -250,7 +249,7 @@ async function offerNote(
 }
 
 /** `/account/sign-in`. */
-export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function signInRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
     const next = safeNext(form.optional('next'))
@@ -310,7 +309,7 @@ export function showSignUp(
   visit: Visit,
   context: SignUpContext,
   input: SignUpInput,
-): Reply {
+): RouteReply {
   const { action, app, leadsTo } = context
   const signIn = context.signIn.action
   const { faults, name, email, answers } = input
@@ -329,7 +328,7 @@ export function showSignUp(
     modelFields: inputs,
     providers,
   })
-  return pageReply(parts.theme, page, { leadsTo: withProviders(parts, leadsTo) })
+  return { page, leadsTo: withProviders(parts, leadsTo) }
 }
 
 /** The inputs of the model's further fields, and a function that renames faults of fields to faults of inputs. */
@@ -355,8 +354,8 @@ export function linkSent(
   visit: Visit,
   { action: signIn, signUp: action }: Pick<SignInContext, 'action' | 'signUp'>,
   { email, again }: SentLink,
-): Reply {
-  if (!parts.base.mailArrives) return noMailReply(parts)
+): RouteReply {
+  if (!parts.base.mailArrives) return noMailReply()
   const page = sentPage({
     email,
     sent: address =>
@@ -367,7 +366,7 @@ export function linkSent(
     correct: `${action}${action.includes('?') ? '&' : '?'}again=${again}`,
     signIn,
   })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 async function sendAgain(
@@ -375,17 +374,21 @@ async function sendAgain(
   visit: Visit,
   context: SignUpContext,
   token: string,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const address = parts.throttleAddress(visit.address)
   const answer = await sendLinkAgain(parts.base, token, address, requesterOf(visit))
-  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'sent')
     return linkSent(parts, visit, { ...context.signIn, signUp: context.action }, answer)
   return showSignUp(parts, visit, context, { faults: formFault(messages.signUpOver) })
 }
 
 /** The sign-up form, filled in as before if the visitor corrects it. */
-export async function openSignUp(parts: RouteParts, visit: Visit, context: SignUpContext): Promise<Reply> {
+export async function openSignUp(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignUpContext,
+): Promise<RouteReply> {
   const again = readQuery(visit).optional('again')
   const entered = again === undefined ? undefined : await enteredSignUp(parts.base, again)
   return showSignUp(parts, visit, context, { faults: noFaults, ...entered })
@@ -397,7 +400,7 @@ export async function handleSignUp(
   visit: Visit,
   context: SignUpContext,
   form: FormBody,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const again = form.optional('again')
   if (again !== undefined) return sendAgain(parts, visit, context, again)
   const [name, email] = [form.text('name'), form.text('email')]
@@ -407,7 +410,7 @@ export async function handleSignUp(
     ...{ name, email, password: form.text('password'), address, answers },
     requester: requesterOf(visit),
   })
-  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, context, { faults: answer.faults, name, email, answers })
   if (answer.kind === 'sent')
@@ -416,7 +419,7 @@ export async function handleSignUp(
 }
 
 /** `/account/sign-up`. */
-export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   const signIn = accountContext(parts, visit, undefined)
   const context: SignUpContext = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
   if (visit.method !== 'POST') return openSignUp(parts, visit, context)
@@ -425,7 +428,7 @@ export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Repl
 }
 
 /** `/account/sign-out`: ends the session of this browser. */
-export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   postedForm(parts, visit)
   await parts.server.signOut(visit.req, visit.res)
   return redirect('/account/sign-in')

@@ -1,10 +1,10 @@
 /** Errors of the service as pages: what happened, what to do, and details for the people who investigate. */
 import type { Call, Reply } from '../../../base/call.ts'
 import { type ApiError, toApiError } from '../../../base/errors.ts'
-import type { Theme } from '../../../base/theme.ts'
 import type { Icon } from '../components/icons.ts'
+import type { FrameOptions } from './layout.ts'
 import { faultPage, type MessageLink } from './message.ts'
-import { pageReply } from './reply.ts'
+import { renderReply } from './reply.ts'
 
 interface ErrorTexts {
   readonly title: string
@@ -68,7 +68,7 @@ function paragraphsOf(error: ApiError, { title, advice }: ErrorTexts): readonly 
 
 /** `now`: milliseconds since 1970. Other errors than `ApiError` do not reveal their cause. */
 export function errorPageReply(
-  theme: Theme,
+  frame: FrameOptions,
   thrown: unknown,
   { requestId, path }: Pick<Call, 'requestId' | 'path'>,
   now = Date.now(),
@@ -91,5 +91,5 @@ export function errorPageReply(
     },
   })
   const headers = Object.entries(error.headers ?? {}).flat()
-  return pageReply(theme, page, { status: error.status, headers })
+  return renderReply(frame, { page, status: error.status, headers })
 }

@@ -148,5 +148,5 @@ ${nextStep(app, destination)}
 )}
 ${limits()}
 ${about(app)}`
-  return { title: `Allow ${app.name}?`, content, broad: true }
+  return { title: `Allow ${app.name}?`, content, layout: 'centred broad' }
 }

@@ -1,22 +1,21 @@
 /** The pages that the authorization server itself shows. */
 
-import type { Theme } from '../../../base/theme.ts'
 import type { ProtocolPages } from '../../../identity/server/server.ts'
-import { layout } from '../frame/layout.ts'
+import { type FrameOptions, renderPage } from '../frame/layout.ts'
 import { messagePage, signOutPage } from '../frame/message.ts'
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
 import { protocolFaultPage } from './protocol-fault.ts'
 
-export function createProtocolPages(theme: Theme): ProtocolPages {
+export function createProtocolPages(frame: FrameOptions): ProtocolPages {
   return {
-    error: fault => layout(theme, protocolFaultPage(theme, fault)),
-    deviceCode: page => layout(theme, deviceCodePage(page)),
-    deviceConfirm: page => layout(theme, deviceConfirmPage(page)),
-    deviceDone: page => layout(theme, deviceDonePage(page)),
-    signOut: page => layout(theme, signOutPage(page)),
+    error: fault => renderPage(frame, protocolFaultPage(frame.theme, fault)),
+    deviceCode: page => renderPage(frame, deviceCodePage(page)),
+    deviceConfirm: page => renderPage(frame, deviceConfirmPage(page)),
+    deviceDone: page => renderPage(frame, deviceDonePage(page)),
+    signOut: page => renderPage(frame, signOutPage(page)),
     signedOut: () =>
-      layout(
-        theme,
+      renderPage(
+        frame,
         messagePage({
           title: 'You are signed out',
           paragraphs: ['You can close this page.'],

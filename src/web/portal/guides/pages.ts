@@ -1,6 +1,6 @@
 /** The pages of the guides: the list, and each guide with its headings and the guides before and after it. */
 import { attributes, type Html, html } from '../../../base/html.ts'
-import type { FramedPage, Visitor } from '../frame.ts'
+import type { Page, Visitor } from '../../pages/frame/layout.ts'
 import type { Audience, Guide } from './catalogue.ts'
 import { errorsPath, guidesPath } from './guides.ts'
 import type { Heading, RenderedPage } from './markdown.ts'
@@ -35,7 +35,7 @@ export function guideCards(guides: readonly Guide[]): Html {
   const cards = (group: Group) =>
     group.guides.map(
       ({ slug, title, description }) =>
-        html`<li><a class="card" href="${hrefOf(slug)}"><strong>${title}</strong>${description !== '' && html`<span>${description}</span>`}</a></li>
+        html`<li><a href="${hrefOf(slug)}"><strong>${title}</strong>${description !== '' && html`<span>${description}</span>`}</a></li>
 `,
     )
   return html`${groupByAudience(guides).map(
@@ -53,7 +53,7 @@ export function guideMenu(guides: readonly Guide[], current: string): Html {
     group => html`<h2>${group.title}</h2><ul>${group.guides.map(item)}</ul>
 `,
   )
-  return html`<div class="menu"><nav aria-label="Guides"><a class="up" href="${guidesPath}">All guides</a>${lists}</nav></div>`
+  return html`<div class="guides"><nav aria-label="Guides"><a class="up" href="${guidesPath}">All guides</a>${lists}</nav></div>`
 }
 
 function tableOfContents(headings: readonly Heading[]): Html | false {
@@ -68,7 +68,7 @@ function neighbours(guides: readonly Guide[], slug: string): Html {
   const index = guides.findIndex(guide => guide.slug === slug)
   const link = (guide: Guide | undefined, label: string, rel: string) =>
     guide !== undefined &&
-    html`<a class="card" rel="${rel}" href="${hrefOf(guide.slug)}"><span>${label}</span><strong>${guide.title}</strong></a>`
+    html`<a rel="${rel}" href="${hrefOf(guide.slug)}"><span>${label}</span><strong>${guide.title}</strong></a>`
   return html`<nav class="neighbours" aria-label="Neighbouring guides">${link(guides[index - 1], 'Previous', 'prev')}${link(
     guides[index + 1],
     'Next',
@@ -81,7 +81,7 @@ export function guidePage(
   { body, headings }: RenderedPage,
   guides: readonly Guide[],
   visitor: Visitor,
-): FramedPage {
+): Page {
   const content = html`<div class="columns">
 ${guideMenu(guides, guide.slug)}
 <main id="content" class="prose">
@@ -90,13 +90,13 @@ ${neighbours(guides, guide.slug)}
 </main>
 ${tableOfContents(headings)}
 </div>`
-  return { title: guide.title, place: 'guides', content, visitor }
+  return { title: guide.title, layout: 'reading', place: 'guides', content, visitor }
 }
 
-export function guidesPage(guides: readonly Guide[], visitor: Visitor): FramedPage {
+export function guidesPage(guides: readonly Guide[], visitor: Visitor): Page {
   const content = html`<main id="content" class="wide">
 <h1>Guides</h1>
 ${guideCards(guides)}
 </main>`
-  return { title: 'Guides', place: 'guides', content, visitor }
+  return { title: 'Guides', layout: 'reading', place: 'guides', content, visitor }
 }

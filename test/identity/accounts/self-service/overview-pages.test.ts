@@ -192,9 +192,10 @@ test('internal errors and rate limits are HTML pages, and do not reveal the caus
   const { errorPageReply } = await import('../../../../src/web/pages/frame/error-reply.ts')
   const { ApiError } = await import('../../../../src/base/errors.ts')
   const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+  const frame = { theme, explorer: true, guides: true }
   const call = { requestId: 'r-1', path: '/account' }
   const errorText = (error: unknown) => {
-    const { status, body } = errorPageReply(theme, error, call, 0)
+    const { status, body } = errorPageReply(frame, error, call, 0)
     return `${status} ${words(String(body))}`
   }
   const internal = errorText(new Error('secret of the database'))

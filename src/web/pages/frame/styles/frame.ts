@@ -1,22 +1,38 @@
 /** What stands around the content: the bar, the navigation, and the card in the middle of pages without one. */
 
-export const frame = `/* Pages of an account: a bar, the navigation at the side, the content. */
-.bar { display: flex; align-items: center; gap: 1rem; height: 3.75rem; padding: 0 1.5rem; background: var(--ground); border-bottom: 1px solid var(--line) }
-.bar .brand { flex: 1 }
-.bar .brand > :last-child { max-width: 20rem }
-.bar .quiet { font-size: .9375rem }
-.open { display: none; align-items: center; gap: .5rem; min-height: 2.25rem; padding: 0 .75rem; font-size: .9375rem }
+export const frame = `/* The header of every page but the cards. Tools have no rules for elements, so these are complete. */
+.bar { position: sticky; top: 0; z-index: 20; display: flex; align-items: center; gap: 1.5rem; height: var(--bar); padding: 0 1.5rem; font-size: .9375rem; line-height: 1.25; background: var(--ground); border-bottom: 1px solid var(--line) }
+.bar .brand { margin-right: .5rem }
+.bar .brand > :last-child { max-width: 16rem }
+.bar svg { flex: none }
+.bar nav { flex: 1; min-width: 0; display: flex; gap: 1rem; align-items: center }
+.bar ul { display: flex; gap: 1.5rem; margin: 0; padding: 0; list-style: none }
+.bar li a { display: inline-block; padding: .5rem 0; color: var(--faint); text-decoration: none; white-space: nowrap }
+.bar li a:hover { color: var(--text) }
+.bar [aria-current] { color: var(--text); font-weight: 600; box-shadow: inset 0 -2px var(--accent) }
+.bar button { display: flex; align-items: center; justify-content: flex-start; gap: .5rem; min-height: 2.25rem; padding: 0 .75rem; border: 1px solid var(--line); border-radius: .5rem; font: inherit; font-size: .875rem; color: var(--faint); background: var(--raised); cursor: pointer }
+.bar button:hover { filter: none; border-color: var(--edge) }
+.bar .search { width: 15rem; padding-right: .5rem }
+.bar .search span { flex: 1; text-align: left }
+.bar .open { display: none; color: var(--text) }
+kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: .25rem; font: .75rem/1.4 var(--mono); background: var(--ground) }
+.enter { padding: .375rem .875rem; border-radius: .5rem; font-weight: 600; white-space: nowrap; text-decoration: none; color: var(--on-accent); background: var(--accent) }
+.enter:hover { filter: brightness(.93) }
+.session { display: flex; gap: 1rem; align-items: center; min-width: 0 }
+.session > a { display: flex; gap: .625rem; align-items: center; min-width: 0; font-weight: 600; color: var(--text); text-decoration: none }
+.session > a > :last-child { max-width: 10rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
+.session form { margin: 0 }
+
+/* Pages of an account: the menu at the side, the content. */
 .account { display: grid; grid-template-columns: 15rem minmax(0, 44rem); gap: 3rem; justify-content: center; padding: 2.5rem 1.5rem 4rem }
 .menu { position: static; inset: auto; display: block; width: auto; height: auto; max-width: none; margin: 0; padding: 0; border: 0; overflow: visible; color: inherit; background: none }
 .menu ul { margin: 0 0 1.25rem; padding: 0; list-style: none }
 .menu h2 { margin: 0 0 .375rem; padding: 0 .75rem; font-size: .8125rem; font-weight: 600; color: var(--faint) }
-.menu li > a, .menu form button { display: flex; justify-content: flex-start; align-items: center; gap: .625rem; width: 100%; min-height: 2.25rem; padding: .375rem .75rem; border-radius: .5rem; font-size: .9375rem; font-weight: 400; color: var(--text); text-align: left; text-decoration: none; background: none }
+.menu li > a { display: flex; justify-content: flex-start; align-items: center; gap: .625rem; width: 100%; min-height: 2.25rem; padding: .375rem .75rem; border-radius: .5rem; font-size: .9375rem; font-weight: 400; color: var(--text); text-align: left; text-decoration: none; background: none }
 .menu svg { color: var(--faint) }
-.menu li > a:hover, .menu form button:hover { background: var(--hover); filter: none }
+.menu li > a:hover { background: var(--hover); filter: none }
 .menu li > [aria-current] { font-weight: 600; background: var(--tint); box-shadow: inset 3px 0 var(--accent) }
 .menu [aria-current] svg { color: var(--accent) }
-.menu form { margin: 0; padding-top: .75rem; border-top: 1px solid var(--line) }
-.menu form button { color: var(--faint) }
 .chip { display: flex; align-items: center; gap: .75rem; margin: 0 0 1.5rem; padding: 0 .75rem; min-width: 0 }
 .chip > :last-child { min-width: 0; line-height: 1.3 }
 .chip strong, .chip .faint { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
@@ -48,21 +64,28 @@ export const frame = `/* Pages of an account: a bar, the navigation at the side,
 .crest.sign { justify-content: flex-start }
 
 @media (max-width: 56rem) {
-  .bar { padding: 0 1rem }
-  .open { display: inline-flex }
+  :root { --bar: 6.5rem }
+  .bar { flex-wrap: wrap; gap: 0 .75rem; align-content: space-between; padding: .5rem 1rem 0 }
+  .bar .brand { flex: 1; margin: 0 }
+  .bar nav { order: 1; flex: 1 0 100%; overflow-x: auto }
+  .bar ul { gap: 1.25rem }
+  .bar .open { display: flex; flex: none; min-height: 2rem; margin-bottom: .25rem }
+  .bar :is(.search, .session button) { width: 2.5rem; min-height: 2.5rem; padding: 0; justify-content: center }
+  .bar .search kbd { display: none }
+  .bar .search span, .session button span, .session > a > :last-child { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .session { gap: .75rem }
   .account { display: block; padding: 1.5rem 1rem 3rem }
   .menu:not(:popover-open) { display: none }
-  .menu:popover-open { position: fixed; inset: 3.75rem 0 auto; width: 100%; max-height: calc(100vh - 3.75rem); max-height: calc(100dvh - 3.75rem); padding: 1.25rem .25rem; overflow: auto; background: var(--ground); border-bottom: 1px solid var(--line); box-shadow: var(--shadow) }
+  .menu:popover-open { position: fixed; inset: var(--bar) 0 auto; width: 100%; max-height: calc(100vh - var(--bar)); max-height: calc(100dvh - var(--bar)); padding: 1.25rem .25rem; overflow: auto; background: var(--ground); border-bottom: 1px solid var(--line); box-shadow: var(--shadow) }
   .menu::backdrop { background: rgb(0 0 0 / .4) }
-  .menu li > a, .menu form button { min-height: 2.75rem }
+  .menu li > a { min-height: 2.75rem }
 }
 /* Browsers without popovers show the navigation above the content. */
 @supports not selector(:popover-open) {
-  .open { display: none }
+  .bar .open { display: none }
   .menu { display: block !important }
 }
 @media (max-width: 30rem) {
-  .bar .quiet { display: none }
   .centred { padding-top: 1.25rem; gap: 1.25rem }
   .centred main { padding: 1.5rem 1.25rem }
   .centred main > .foot { margin: 1.5rem -1.25rem -1.5rem; padding: 1rem 1.25rem }

@@ -1,4 +1,4 @@
-/** Searches the reference, the guides and the errors, entirely in the browser. */
+/** The search of the reference, the guides and the errors, entirely in the browser, and who is signed in. */
 const maxResults = 30
 const snippetLength = 140
 
@@ -154,3 +154,26 @@ list.addEventListener('click', ({ target }) => follow(target.closest('[data-href
 dialog.addEventListener('click', event => {
   if (event.target === dialog) dialog.close()
 })
+
+/** Fills in the name on pages that are the same for every user, and lets the user sign out there. */
+async function showSession(session) {
+  const account = new URL('../account', docs)
+  const response = await fetch(account, { headers: { Accept: 'application/json' } })
+  if (!response.ok) return
+  const { user } = await response.json()
+  const link = session.querySelector('a')
+  link.title = user.email
+  link.querySelector('bdi').textContent = user.name
+  link.querySelector('.tile').textContent = [...user.name].find(sign => /[\p{L}\p{N}]/u.test(sign)) ?? '?'
+  const form = session.querySelector('form')
+  form.hidden = false
+  form.addEventListener('submit', async event => {
+    event.preventDefault()
+    const headers = { 'Content-Type': 'application/json' }
+    await fetch(`${account}/sign-out`, { method: 'POST', headers, body: '{}' })
+    location.reload()
+  })
+}
+
+const session = document.querySelector('[data-session]')
+if (session) showSession(session)
