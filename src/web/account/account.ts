@@ -1,4 +1,6 @@
 /** `/account`, `/account/apps`, `/account/sessions`. */
+import type { Message } from '../../base/html.ts'
+import { type PageText, t } from '../../identity/mail/page-texts.ts'
 import { scopeGroups } from '../../identity/server/consent/choices.ts'
 import type { SessionInfo } from '../../identity/server/server.ts'
 import { accountPage } from '../pages/account/account.ts'
@@ -10,7 +12,7 @@ import { accountState, createdAt } from './overview.ts'
 import { postedForm } from './self-service/self-service.ts'
 
 /** The notes after a change. The query of the page names one of them, so that links of strangers cannot show other text. */
-const notes: ReadonlyMap<string, string> = new Map([
+const notes: ReadonlyMap<string, PageText> = new Map([
   ['verified', 'Your address is confirmed.'],
   [
     'first-verified',
@@ -50,8 +52,9 @@ const notes: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The sentence about what was just done, by the parameter `done` of the redirect; undefined if there is none. */
-export function noteOf(visit: Visit): string | undefined {
-  return notes.get(readQuery(visit).text('done'))
+export function noteOf(visit: Visit): Message | undefined {
+  const note = notes.get(readQuery(visit).text('done'))
+  return note && t(note)
 }
 
 /** `/account`: the overview. */

@@ -1,4 +1,5 @@
 /** The context of a browser's request: the viewer, and the parts that pages need. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
@@ -8,6 +9,7 @@ import type { OwnItemsParts } from '../../identity/accounts/self-service/own-ite
 import type { ShownOnce } from '../../identity/accounts/self-service/shown-once.ts'
 import type { Passkeys } from '../../identity/accounts/sign-in/passkeys.ts'
 import { findUser, type UserRow } from '../../identity/accounts/users.ts'
+import { type PageLanguage, t } from '../../identity/mail/page-texts.ts'
 import type { AuthorizationServer, NextPath, SessionInfo } from '../../identity/server/server.ts'
 import type { WebhookOperations } from '../../identity/webhooks/operations.ts'
 import { waitText } from '../pages/frame/error-reply.ts'
@@ -20,7 +22,7 @@ import type { Csrf } from './csrf.ts'
 /** Of an administrator whose address nobody has set: no mail reaches it (RFC 2606, 3). */
 const placeholderEmail = 'admin@example.com'
 
-export const noMail = 'Mail is not set up here, so no link can be sent to you.'
+export const noMail = t('Mail is not set up here, so no link can be sent to you.')
 
 /** A call, with the response on which cookies can be set before the reply is sent. */
 export interface Visit extends Call {
@@ -28,6 +30,8 @@ export interface Visit extends Call {
   readonly res: ServerResponse
   /** For the log. */
   userId: number | null
+  /** The language of the user; undefined: that of the browser. */
+  language?: PageLanguage
 }
 
 /** For the pages of a user's own keys, apps and webhooks. */
@@ -75,9 +79,9 @@ export function redirect(path: NextPath): RouteReply {
 /** A page with the status 429 and `Retry-After`. */
 export function tooMany(seconds: number): RouteReply {
   const page = messagePage({
-    title: 'Too many attempts',
-    paragraphs: [`Wait ${waitText(seconds)}, then try again.`],
-    link: { href: '/account', label: 'Your account' },
+    title: t('Too many attempts'),
+    paragraphs: [waitText(seconds)],
+    link: { href: '/account', label: t('Your account') },
     icon: 'clock',
   })
   return { page, status: 429, headers: ['Retry-After', String(seconds)] }
@@ -90,12 +94,18 @@ export interface Viewer {
   readonly menu: Menu
 }
 
+/** Pages are written in the language of this user. */
+export async function writeFor({ base }: RouteParts, visit: Visit, userId: number): Promise<void> {
+  visit.language = await base.mail.pageLanguageOf(userId, visit.headers['accept-language'])
+}
+
 /** Undefined if nobody is signed in, or the account was deleted. */
 export async function findViewer(parts: RouteParts, visit: Visit): Promise<Viewer | undefined> {
   const session = await parts.server.session(visit.req, visit.res)
   const user = session && (await findUser(parts.base.run, session.userId))
   if (!session || !user) return undefined
   visit.userId = user.id
+  await writeFor(parts, visit, user.id)
   await parts.server.noteUse(session, visit.req, visit.address)
   const csrf = parts.csrf.token(visit, visit.res)
   const { name, email } = user
@@ -117,9 +127,9 @@ async function unconfirmedOf(
 /** The reply in place of a link that the service cannot send. */
 export function noMailReply(): RouteReply {
   const page = messagePage({
-    title: 'This service sends no mail',
-    paragraphs: [noMail, 'Whoever runs the service can set a new password for you.'],
-    link: { href: '/account/sign-in', label: 'Back to sign-in' },
+    title: t('This service sends no mail'),
+    paragraphs: [noMail, t('Whoever runs the service can set a new password for you.')],
+    link: { href: '/account/sign-in', label: t('Back to sign-in') },
   })
   return { page }
 }

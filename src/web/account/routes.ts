@@ -204,6 +204,9 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
     providersLeadTo: leadsToProviders(settings),
   }
 
+  const languageOf = ({ language, headers }: Visit) =>
+    language ?? base.mail.pageLanguage(headers['accept-language'])
+
   const answer = async (visit: Visit): Promise<Reply> => {
     const { path, method } = visit
     if (path === scriptPath) return answerScript(visit)
@@ -213,7 +216,7 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
     if (isJsonCall(visit)) return answerJson(parts, visit)
     const reply = await entry.route(parts, visit, ...ids)
-    return 'page' in reply ? renderReply(frame, reply) : reply
+    return 'page' in reply ? renderReply(frame, reply, languageOf(visit)) : reply
   }
   return {
     async answer(visit) {
@@ -222,7 +225,7 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
         return await answer(visit)
       } catch (error) {
         if (!(error instanceof ApiError) || error.status >= 500) throw error
-        return errorPageReply(frame, error, visit, base.now())
+        return errorPageReply(frame, languageOf(visit), error, visit, base.now())
       }
     },
   }

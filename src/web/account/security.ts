@@ -1,4 +1,5 @@
 /** `/account/security` and `/account/passkeys/…`. */
+
 import { ApiError } from '../../base/errors.ts'
 import { drawing } from '../../base/html.ts'
 import { identityKind } from '../../identity/accounts/identities.ts'
@@ -9,6 +10,7 @@ import { passkeyKind } from '../../identity/accounts/sign-in/passkeys.ts'
 import { passkeyOptions } from '../../identity/accounts/sign-in/sign-in.ts'
 import { removeSignInMethod } from '../../identity/accounts/sign-in/sign-in-methods.ts'
 import { keysOf } from '../../identity/keys/user-keys.ts'
+import { t } from '../../identity/mail/page-texts.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../pages/account/security.ts'
 import { type FormFaults, noFaults } from '../pages/components/form.ts'
 import { endedPage } from '../pages/sign-in/account-recovery.ts'
@@ -73,8 +75,8 @@ const password: FormRoute = async (parts, visit, viewer, form) => {
   })
   if (answer.kind === 'done') {
     await rememberDevice(parts, visit, viewer.user.id)
-    const link = { href: path, label: 'Back to security' }
-    const title = 'Your password is changed'
+    const link = { href: path, label: t('Back to security') }
+    const title = t('Your password is changed')
     return { page: endedPage({ title, ended: answer.outcome, link, menu: viewer.menu }) }
   }
   if (answer.kind === 'over') throw new ApiError('NOT_FOUND')
@@ -96,10 +98,10 @@ const addPasskey: FormRoute = async (parts, visit, viewer, form) => {
     notifyOfProtection(parts.base, viewer.user, 'passkey-added', requesterOf(visit))
     return redirect(`${path}?done=passkey-added`)
   }
-  return show(parts, visit, viewer, new Map([['form', 'The passkey was not added. Try again.']]))
+  return show(parts, visit, viewer, new Map([['form', t('The passkey was not added. Try again.')]]))
 }
 
-const lastMethod = 'This is your only way to sign in. Set a password or add another way first.'
+const lastMethod = t('This is your only way to sign in. Set a password or add another way first.')
 
 const removePasskey: FormRoute = async (parts, visit, viewer, form) => {
   const { id: userId } = viewer.user
@@ -137,7 +139,7 @@ const confirmTotp: FormRoute = async (parts, visit, viewer, form) => {
   }
   const enrolment = await base.codes.pending(id, email, frame.theme.name)
   if (!enrolment) return redirect(path)
-  const message = 'The code is wrong. Enter the code that the app shows now.'
+  const message = t('The code is wrong. Enter the code that the app shows now.')
   return showTotp(viewer, enrolment, new Map([['code', message]]))
 }
 

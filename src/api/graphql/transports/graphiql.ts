@@ -74,6 +74,7 @@ const styleSheet = `body.tool { display: flex; flex-direction: column; height: 1
     --alpha-secondary: .86;
   }
 }
+.unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 `
 
 /** The document around the editor, for the visitor who sent the call: `styles` and `scripts` are paths, in order. */
@@ -128,7 +129,7 @@ export function graphiqlPage(frame: ExplorerFrame, call: Call): Awaitable<Reply>
     status: 200,
     headers: [
       ...['Content-Type', 'text/html; charset=utf-8', 'Cache-Control', 'private, no-cache'],
-      ...['Vary', 'Accept, Cookie', 'Referrer-Policy', 'no-referrer'],
+      ...['Vary', 'Accept, Accept-Language, Cookie', 'Referrer-Policy', 'no-referrer'],
       ...['Content-Security-Policy', policyWith(images)],
     ],
     body: html,

@@ -260,7 +260,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     hasAccount: createAccountCheck(run),
     findAccount: claimsReader(run, records),
     grantsInUse: userId => grantsInUse(run, userId),
-    pages: createProtocolPages(frameOf(settings)),
+    pages: createProtocolPages(frameOf(settings), languages => mail.pageLanguage(languages)),
     serviceName: settings['theme.name'],
     countryOf: countryReader(settings),
     onConnected: (userId, app) => notifyOfApp(noticeParts, userId, app),

@@ -8,6 +8,7 @@ import {
 import { errorReply as restErrorReply } from '../../../api/rest/rest.ts'
 import { type Call, isHealthCheck, type Reply } from '../../../base/call.ts'
 import { acceptsPage } from '../../../base/media-ranges.ts'
+import type { Mailer } from '../../../identity/mail/mailer.ts'
 import { asOauthError } from '../../../identity/server/responses/error-response.ts'
 import { errorPageReply } from '../../../web/pages/frame/error-reply.ts'
 import type { FrameOptions } from '../../../web/pages/frame/layout.ts'
@@ -21,6 +22,7 @@ export function isGraphql(path: string): boolean {
 export interface ErrorReplyParts {
   readonly oauth: LazyOauth
   readonly frame: FrameOptions
+  readonly mail: Pick<Mailer, 'pageLanguage'>
   /** The address of the authorization server. */
   readonly issuer: () => string
   /** Logs every error. */
@@ -30,13 +32,15 @@ export interface ErrorReplyParts {
 export function errorReplies({
   oauth,
   frame,
+  mail,
   issuer,
   refusals,
 }: ErrorReplyParts): (error: unknown, call: Call) => Reply {
   const isPage = (call: Call) => (oauth.owns(call.path) ? oauth.isForBrowsers(call) : isPortalPage(call))
   return (error, call) => {
     refusals?.(error, call)
-    if (isPage(call)) return errorPageReply(frame, error, call)
+    if (isPage(call))
+      return errorPageReply(frame, mail.pageLanguage(call.headers['accept-language']), error, call)
     return withMetadata(replyTo(error, call, oauth), call.path, issuer)
   }
 }

@@ -15,6 +15,7 @@ import { budgetAddress, type RateLimited, type RateLimits } from '../../../engin
 import type { Idempotency } from '../../../engine/idempotency/idempotency.ts'
 import type { OperationParts } from '../../../engine/logic/operations/call.ts'
 import type { CreateHooks, Run } from '../../../engine/plan/run.ts'
+import type { Mailer } from '../../../identity/mail/mailer.ts'
 import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import type { Model } from '../../../model/model.ts'
 import { type Settings, SettingsError } from '../../config/config.ts'
@@ -38,6 +39,7 @@ export interface LazyGraphqlParts {
   readonly limits: RateLimits
   readonly settings: Settings
   readonly sessions: SessionCookieReader
+  readonly mail: Mailer
   /** The address of the service. */
   readonly issuer: () => string
   readonly onFault: (error: unknown) => void

@@ -2,8 +2,11 @@
 
 import type { ExplorerFrame } from '../../../api/graphql/transports/graphiql.ts'
 import { referenceDocument } from '../../../api/rest/openapi/reference/reference.ts'
-import { then } from '../../../base/awaitable.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
+import type { Call } from '../../../base/call.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { Mailer } from '../../../identity/mail/mailer.ts'
+import type { PageLanguage } from '../../../identity/mail/page-texts.ts'
 import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
@@ -19,6 +22,7 @@ interface PortalParts {
   readonly settings: Settings
   readonly issuer: () => string
   readonly sessions: SessionCookieReader
+  readonly mail: Mailer
 }
 
 function visitorOf(principal: Principal | null): Visitor {
@@ -26,7 +30,16 @@ function visitorOf(principal: Principal | null): Visitor {
   return principal.access.role === 'admin' ? 'admin' : 'user'
 }
 
-export function openPortal({ model, settings, issuer, sessions }: PortalParts): Portal {
+/** The language of the user who is signed in, otherwise that of the browser. */
+function languageOf({ sessions, mail }: Pick<PortalParts, 'sessions' | 'mail'>, { headers }: Call) {
+  const accepted = headers['accept-language']
+  return then(sessions.signedIn(headers), (principal): Awaitable<PageLanguage> => {
+    const userId = principal?.userId ?? undefined
+    return userId === undefined ? mail.pageLanguage(accepted) : mail.pageLanguageOf(userId, accepted)
+  })
+}
+
+export function openPortal({ model, settings, issuer, sessions, mail }: PortalParts): Portal {
   let document: JsonSchema | undefined
   return createPortal({
     frame: frameOf(settings),
@@ -36,16 +49,20 @@ export function openPortal({ model, settings, issuer, sessions }: PortalParts): 
     baseUrl: settings.baseUrl,
     origin: issuer,
     visitorOf: ({ headers }) => then(sessions.signedIn(headers), visitorOf),
+    languageOf: call => languageOf({ sessions, mail }, call),
   })
 }
 
 /** The frame around GraphiQL. */
-export function explorerFrame({ settings, model, sessions }: Omit<PortalParts, 'issuer'>): ExplorerFrame {
+export function explorerFrame(options: Omit<PortalParts, 'issuer'>): ExplorerFrame {
+  const { settings, model, sessions } = options
   const frame = frameOf(settings)
   const { logo } = frame.theme
-  return ({ headers }, parts) =>
-    then(sessions.signedIn(headers), principal => ({
-      html: renderPage(frame, explorerPage(parts, firstQuery(model), visitorOf(principal))),
-      images: logo === undefined ? [] : [new URL(logo).origin],
-    }))
+  return (call, parts) =>
+    then(sessions.signedIn(call.headers), principal =>
+      then(languageOf(options, call), language => ({
+        html: renderPage(frame, explorerPage(parts, firstQuery(model), visitorOf(principal)), language),
+        images: logo === undefined ? [] : [new URL(logo).origin],
+      })),
+    )
 }

@@ -3,6 +3,7 @@
 import type { Reply } from '../../../base/call.ts'
 import type { MailCatalogue } from '../../../identity/mail/catalogue.ts'
 import { type ComposedMail, compose } from '../../../identity/mail/compose.ts'
+import { english } from '../../../identity/mail/page-texts.ts'
 import { type MailName, mailNames, sampleValues } from '../../../identity/mail/values.ts'
 import type { Exchange } from '../../../server/http/http.ts'
 import type { DevPages } from '../../../server/serve/service.ts'
@@ -68,7 +69,7 @@ export function createMailPages(parts: MailPagesParts): DevPages {
       const reply = replyTo(parts, exchange)
       if (!('page' in reply)) return reply
       const headers = [...(reply.headers ?? []), ...isolation]
-      return renderReply(parts.frame, { ...reply, headers, framesOwn: true })
+      return renderReply(parts.frame, { ...reply, headers, framesOwn: true }, english)
     },
   }
 }

@@ -4,8 +4,9 @@ import { ApiError } from '../../../base/errors.ts'
 import { exportedCollections, exportedData } from '../../../identity/accounts/self-service/data-export.ts'
 import { blockersOf, deleteAccount } from '../../../identity/accounts/self-service/deletion.ts'
 import { deletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
-import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
+import { itemsText, titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { lastUsesOf } from '../../../identity/last-use.ts'
+import { t, translated } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { canonicalEmail } from '../../../model/fields/email.ts'
 import { deletePage, exportPage } from '../../pages/account/profile.ts'
@@ -15,12 +16,6 @@ import { type RouteParts, type RouteReply, tooMany, type Viewer, type Visit } fr
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
 import { protectedForm } from './self-service.ts'
-
-/** The title of a collection, for use within a sentence. */
-function inSentence(collection: string): string {
-  const title = titleOf(collection)
-  return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
-}
 
 function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString()
@@ -89,7 +84,7 @@ export function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Pr
   const { base } = parts
   const showExport = () => {
     const { access } = sessionPrincipal(viewer.user)
-    const collections = exportedCollections(base.model, access).map(({ name }) => inSentence(name))
+    const collections = exportedCollections(base.model, access).map(({ name }) => itemsText(name))
     return { page: exportPage({ menu: viewer.menu, collections }) }
   }
   return protectedForm(parts, visit, viewer, showExport, async () => {
@@ -110,7 +105,6 @@ async function showDeletion(
       faults,
       email: viewer.user.email,
       service: frame.theme.name,
-      titleOf: inSentence,
     },
     plan: deletionPlan(base.model),
     blocking: [...new Set(blockers.map(({ collection }) => titleOf(collection)))],
@@ -124,12 +118,16 @@ async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer)
     await deleteAccount(base, viewer.user, requesterOf(visit))
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
-    return showDeletion(parts, viewer, new Map([['form', `Your account was not deleted. ${error.message}`]]))
+    return showDeletion(
+      parts,
+      viewer,
+      new Map([['form', t('Your account was not deleted. {reason}', { reason: translated(error.message) })]]),
+    )
   }
   await server.signOut(visit.req, visit.res)
   const page = messagePage({
-    title: 'Your account is deleted',
-    paragraphs: ['You are signed out everywhere. We have sent a message to the address of the account.'],
+    title: t('Your account is deleted'),
+    paragraphs: [t('You are signed out everywhere. We have sent a message to the address of the account.')],
     icon: 'check',
   })
   return { page }
@@ -142,6 +140,6 @@ export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewe
   return protectedForm(parts, visit, viewer, showPage, form => {
     if (canonicalEmail(form.text('address').trim()) === viewer.user.email)
       return deleteAndSignOut(parts, visit, viewer)
-    return showDeletion(parts, viewer, new Map([['address', 'This is not the address of your account.']]))
+    return showDeletion(parts, viewer, new Map([['address', t('This is not the address of your account.')]]))
   })
 }

@@ -1,5 +1,7 @@
 /** `/account/keys`: a user's API keys. */
+
 import { ApiError } from '../../../base/errors.ts'
+import type { Text } from '../../../base/html.ts'
 import { type AccessClass, allowedScopes, hasScope } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
@@ -14,6 +16,7 @@ import {
 } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { creatorsOf, descendantsOf, type KeyCreator } from '../../../identity/keys/origin.ts'
 import { type LastUse, lastUsesOf } from '../../../identity/last-use.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import {
   createdKeyPage,
@@ -134,11 +137,12 @@ function expiryOf({ end, date }: KeyForm, now: number): string | null | undefine
 }
 
 function faultsIn(entered: KeyForm, end: string | null | undefined, scopes: readonly string[]): FormFaults {
-  const faults = new Map<string, string>()
-  if (entered.name.trim() === '') faults.set('name', 'Enter a name.')
-  if (end === undefined && entered.end === 'date') faults.set('date', 'Enter a future date, e.g. 2031-12-31.')
-  else if (end === undefined) faults.set('end', 'Choose when the key expires.')
-  if (scopes.length === 0) faults.set('access', 'Choose at least one permission for the key.')
+  const faults = new Map<string, Text>()
+  if (entered.name.trim() === '') faults.set('name', t('Enter a name.'))
+  if (end === undefined && entered.end === 'date')
+    faults.set('date', t('Enter a future date, e.g. 2031-12-31.'))
+  else if (end === undefined) faults.set('end', t('Choose when the key expires.'))
+  if (scopes.length === 0) faults.set('access', t('Choose at least one permission for the key.'))
   return faults
 }
 

@@ -1,9 +1,11 @@
 /** `/account/profile`: name, further fields and e-mail address. */
 
+import type { Text } from '../../../base/html.ts'
 import { itemShape } from '../../../engine/plan/system-plans.ts'
 import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { profileFields, textOf } from '../../../identity/accounts/self-service/profile-fields.ts'
 import { type EnteredField, valuesOf } from '../../../identity/accounts/sign-up/sign-up-fields.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { canonicalEmail } from '../../../model/fields/email.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
@@ -54,7 +56,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: En
   const stored = await storedRow(parts, viewer, fields)
   const inputs = fields.map(({ name, label, field: { optional, type } }) => ({
     name: formName(name),
-    label: optional ? `${label} (optional)` : label,
+    label: optional ? t('{label} (optional)', { label }) : label,
     schema: type.schema,
     required: !optional,
     value: entered.answers ? entered.answers.get(name) : textOf(stored[name]),
@@ -87,8 +89,8 @@ const details: FormRoute = async (parts, visit, viewer, form) => {
   const { values, missing } = valuesOf(fields, answers, ({ optional }) => optional)
   const inputOf = (field: string) =>
     answers.has(field) ? formName(field) : field === 'name' ? field : undefined
-  const faults = new Map([...missing].map(([field, message]) => [formName(field), message]))
-  if (name.trim() === '') faults.set('name', 'Enter your name.')
+  const faults = new Map<string, Text>([...missing].map(([field, message]) => [formName(field), message]))
+  if (name.trim() === '') faults.set('name', t('Enter your name.'))
   if (faults.size > 0) return show(parts, visit, viewer, { faults, name, answers })
   const stored = { ...(await storedRow(parts, viewer, fields)), name: viewer.user.name }
   const body = changedValues({ ...values, name: name.trim() }, stored)
@@ -104,9 +106,9 @@ const details: FormRoute = async (parts, visit, viewer, form) => {
 const email: FormRoute = async (parts, visit, viewer, form) => {
   const newEmail = form.text('email').trim()
   const refuse = (faults: FormFaults) => show(parts, visit, viewer, { faults, email: newEmail })
-  if (newEmail === '') return refuse(new Map([['email', 'Enter the new address.']]))
+  if (newEmail === '') return refuse(new Map([['email', t('Enter the new address.')]]))
   if (canonicalEmail(newEmail) === viewer.user.email)
-    return refuse(new Map([['email', 'Your account has this address already.']]))
+    return refuse(new Map([['email', t('Your account has this address already.')]]))
   try {
     await ownItems(parts, viewer).update(collection, viewer.user.id, { email: newEmail })
     return redirect(`${path}?done=${parts.base.mailArrives ? 'address-asked' : 'address-unsent'}`)

@@ -1,8 +1,10 @@
 /** `/account/webhooks/new` and `/account/webhooks/{id}/edit`. */
+import type { Text } from '../../../base/html.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
+import { type PageText, t } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { webhookTypes } from '../../../model/builtin/webhooks.ts'
 import type { Model } from '../../../model/model.ts'
@@ -16,7 +18,7 @@ import { type OwnWebhook, webhookRow } from './webhooks.ts'
 const collection = 'webhooks'
 const path = '/account/webhooks'
 
-const labels: ReadonlyMap<string, string> = new Map([
+const labels: ReadonlyMap<string, PageText> = new Map([
   ['*', 'All'],
   ['created', 'Created'],
   ['updated', 'Updated'],
@@ -25,13 +27,14 @@ const labels: ReadonlyMap<string, string> = new Map([
 
 /** The events that a user with this access class can see. */
 function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
-  const groups = new Map<string, { readonly type: string; readonly label: string }[]>()
+  const groups = new Map<string, { readonly type: string; readonly label: Text }[]>()
   for (const [type, source] of webhookTypes(model)) {
     if (source === undefined || staticRule(model, source, source.access.read, access) === 'never') continue
     const kind = type.slice(source.singular.length + 1)
     const types = groups.get(source.name) ?? []
     groups.set(source.name, types)
-    const entry = { type, label: labels.get(kind) ?? titleOf(kind) }
+    const label = labels.get(kind)
+    const entry = { type, label: label === undefined ? titleOf(kind) : t(label) }
     if (kind === '*') types.unshift(entry)
     else types.push(entry)
   }
@@ -117,9 +120,10 @@ async function saveForm(
   entered: WebhookForm,
   save: () => Promise<RouteReply>,
 ): Promise<RouteReply> {
-  const faults = new Map<string, string>()
-  if (entered.url.trim() === '') faults.set('url', 'Enter the address.')
-  if (entered.events !== 'all' && entered.types.size === 0) faults.set('events', 'Choose at least one event.')
+  const faults = new Map<string, Text>()
+  if (entered.url.trim() === '') faults.set('url', t('Enter the address.'))
+  if (entered.events !== 'all' && entered.types.size === 0)
+    faults.set('events', t('Choose at least one event.'))
   if (faults.size > 0) return show(parts, viewer, edited, entered, faults)
   try {
     return await save()

@@ -7,7 +7,7 @@ import type { Interaction, NextPath } from '../../../identity/server/server.ts'
 import { noFaults } from '../../pages/components/form.ts'
 import { consentPage } from '../../pages/oauth/consent.ts'
 import { selectAccountPage } from '../../pages/oauth/select-account.ts'
-import { type RouteParts, type RouteReply, redirect, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Visit, writeFor } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
 import { postedForm } from '../self-service/self-service.ts'
 import { continueRoute, isContinuing } from './provider.ts'
@@ -155,6 +155,7 @@ export async function interactionRoute(parts: RouteParts, visit: Visit, uid: str
     throw new ApiError('NOT_FOUND', 'This request has ended. Go back to the app and start again.')
   }
   visit.userId = interaction.userId ?? null
+  if (interaction.userId !== undefined) await writeFor(parts, visit, interaction.userId)
   if (interaction.prompt === 'select_account') return selectAccount(parts, visit, interaction)
   if (interaction.prompt === 'consent') return consent(parts, visit, interaction)
   if (isContinuing(visit)) return continueRoute(parts, visit, signInContext(parts, visit, interaction), uid)

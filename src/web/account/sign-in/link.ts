@@ -1,8 +1,10 @@
 /** Linking an identity to an account: on `/account/link`, or started on `/account/security`. */
+
 import type { ProviderIdentity } from '../../../identity/accounts/identities.ts'
 import { notifyOfProtection } from '../../../identity/accounts/notifications.ts'
 import { interactionPrefix } from '../../../identity/accounts/paths.ts'
 import { accountWithAddress } from '../../../identity/accounts/sign-up/provider-sign-up.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { linkPage } from '../../pages/sign-in/providers.ts'
 import {
   findViewer,
@@ -48,13 +50,15 @@ async function link(
   if (outcome === 'taken' && (await base.identities.find(identity.profile))?.userId === viewer.user.id)
     return undefined
   return messageReply({
-    title: `${name} was not linked`,
+    title: t('{provider} was not linked', { provider: name }),
     paragraphs: [
       outcome === 'full'
-        ? 'Your account has the maximum number of linked accounts. Unlink one first.'
-        : `That account at ${name} is linked to another account here. Unlink it there first.`,
+        ? t('Your account has the maximum number of linked accounts. Unlink one first.')
+        : t('That account at {provider} is linked to another account here. Unlink it there first.', {
+            provider: name,
+          }),
     ],
-    link: { href: '/account/security', label: 'Security' },
+    link: { href: '/account/security', label: t('Security') },
   })
 }
 
@@ -113,10 +117,13 @@ async function acceptOffer(
 function wrongAccountReply(parts: RouteParts, { provider, profile }: Offer): RouteReply {
   const { name } = providerOf(parts, provider)
   return messageReply({
-    title: 'You are signed in to another account',
+    title: t('You are signed in to another account'),
     paragraphs: [
-      `Your account at ${name} can only be linked to the account with the address ${profile.email} here. Sign in to that account, or link ${name} to this account under Security.`,
+      t(
+        'Your account at {provider} can only be linked to the account with the address {email} here. Sign in to that account, or link {provider} to this account under Security.',
+        { provider: name, email: profile.email },
+      ),
     ],
-    link: { href: `/account/sign-in?confirm=yes&next=${linkPath}`, label: 'Sign in to it' },
+    link: { href: `/account/sign-in?confirm=yes&next=${linkPath}`, label: t('Sign in to it') },
   })
 }

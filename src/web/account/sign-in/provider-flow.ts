@@ -1,5 +1,7 @@
 /** The state of a sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
+
 import { ApiError } from '../../../base/errors.ts'
+import type { Text } from '../../../base/html.ts'
 import type { ProviderIdentity } from '../../../identity/accounts/identities.ts'
 import type { TokenKind } from '../../../identity/accounts/link-tokens.ts'
 import {
@@ -9,6 +11,7 @@ import {
   ProviderFault,
 } from '../../../identity/accounts/providers/provider.ts'
 import { cookieOf, hostCookieName, setHostCookie } from '../../../identity/cookie.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { isSame, randomSecret } from '../../../identity/server/secret.ts'
 import { messagePage } from '../../pages/frame/message.ts'
 import { type RouteParts, type RouteReply, redirect, tooMany, type Visit } from '../context.ts'
@@ -171,12 +174,12 @@ export function providerOf({ providers }: RouteParts, id: string): Provider {
   return provider
 }
 
-const backToSignIn = { href: '/account/sign-in', label: 'Back to sign-in' }
+const backToSignIn = { href: '/account/sign-in', label: t('Back to sign-in') }
 
 interface MessageOptions {
-  readonly title: string
-  readonly paragraphs: readonly string[]
-  readonly link?: { readonly href: string; readonly label: string }
+  readonly title: Text
+  readonly paragraphs: readonly Text[]
+  readonly link?: { readonly href: string; readonly label: Text }
   readonly status?: number
 }
 
@@ -189,21 +192,21 @@ export function messageReply({
   return { page: messagePage({ title, paragraphs, link }), status }
 }
 
-const faults: Readonly<Record<FaultReason, (name: string) => MessageOptions>> = {
-  denied: name => ({
-    title: 'You are not signed in',
-    paragraphs: [`${name} reports that you cancelled the sign-in. Nothing was changed.`],
+const faults: Readonly<Record<FaultReason, (provider: string) => MessageOptions>> = {
+  denied: provider => ({
+    title: t('You are not signed in'),
+    paragraphs: [t('{provider} reports that you cancelled the sign-in. Nothing was changed.', { provider })],
   }),
-  unavailable: name => ({
-    title: `${name} does not answer`,
-    paragraphs: ['Try again in a few minutes, or sign in another way.'],
+  unavailable: provider => ({
+    title: t('{provider} does not answer', { provider }),
+    paragraphs: [t('Try again in a few minutes, or sign in another way.')],
     status: 503,
   }),
-  invalid: name => ({
-    title: `${name} could not sign you in`,
+  invalid: provider => ({
+    title: t('{provider} could not sign you in', { provider }),
     paragraphs: [
-      `The response of ${name} is not valid, so you are not signed in. Try again.`,
-      'If this happens again, tell the operators of this service: their log contains the reason.',
+      t('The response of {provider} is not valid, so you are not signed in. Try again.', { provider }),
+      t('If this happens again, tell the operators of this service: their log contains the reason.'),
     ],
   }),
 }
@@ -216,7 +219,7 @@ export function faultReply(parts: RouteParts, { id, name }: Provider, fault: Pro
 
 export function staleReply(): RouteReply {
   return messageReply({
-    title: 'This sign-in is over',
-    paragraphs: ['It took too long, was used already, or was started in another browser. Start again.'],
+    title: t('This sign-in is over'),
+    paragraphs: [t('It took too long, was used already, or was started in another browser. Start again.')],
   })
 }

@@ -1,4 +1,5 @@
 /** `/account/sign-in/{provider}`, its callback, and the steps after a provider's response. */
+
 import { tokenForm } from '../../../identity/accounts/link-tokens.ts'
 import { interactionPrefix } from '../../../identity/accounts/paths.ts'
 import { nameFrom } from '../../../identity/accounts/providers/claims.ts'
@@ -14,6 +15,7 @@ import {
   signUpByProvider,
 } from '../../../identity/accounts/sign-up/provider-sign-up.ts'
 import { signUpIsOff } from '../../../identity/accounts/sign-up/sign-up.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { completePage } from '../../pages/sign-in/providers.ts'
 import {
@@ -187,8 +189,10 @@ export async function continueRoute(
 function notLinkedReply(parts: RouteParts, { provider }: ProviderResult): RouteReply {
   const { name } = providerOf(parts, provider)
   return messageReply({
-    title: `This account at ${name} is not linked`,
-    paragraphs: ['Confirm that it is you in a way that your account has, then link this one under Security.'],
+    title: t('This account at {provider} is not linked', { provider: name }),
+    paragraphs: [
+      t('Confirm that it is you in a way that your account has, then link this one under Security.'),
+    ],
   })
 }
 
@@ -204,17 +208,19 @@ async function finishAccount(
   if (answer?.kind === 'created' || answer?.kind === 'taken')
     return signInToNewAccount(parts, visit, context, result)
   if (answer?.kind === 'faults') {
-    const link = { href: '/account/sign-up', label: 'Create an account' }
+    const link = { href: '/account/sign-up', label: t('Create an account') }
     return messageReply({
-      title: 'Your account could not be created',
+      title: t('Your account could not be created'),
       paragraphs: [...answer.faults.values()],
       link,
     })
   }
   return messageReply({
-    title: 'This account is for somebody else',
+    title: t('This account is for somebody else'),
     paragraphs: [
-      'The link has expired, was used already, or belongs to another account at the provider. Open it again, and sign in with the account that you used to request it.',
+      t(
+        'The link has expired, was used already, or belongs to another account at the provider. Open it again, and sign in with the account that you used to request it.',
+      ),
     ],
   })
 }
@@ -239,9 +245,12 @@ async function signUp(
 function signUpOffReply(parts: RouteParts, { provider }: ProviderResult): RouteReply {
   const { name } = providerOf(parts, provider)
   return messageReply({
-    title: 'You have no account here',
+    title: t('You have no account here'),
     paragraphs: [
-      `${name} has signed you in, but your account there is not linked to an account here. ${signUpIsOff}`,
+      t('{provider} has signed you in, but your account there is not linked to an account here.', {
+        provider: name,
+      }),
+      signUpIsOff,
     ],
     status: 403,
   })
@@ -263,12 +272,15 @@ async function handleExistingAccount(
   }
   const { name } = providerOf(parts, provider)
   return messageReply({
-    title: 'An account with your address exists already',
+    title: t('An account with your address exists already'),
     paragraphs: [
-      'Its address was never confirmed, so it may belong to somebody else, and nothing is linked to it.',
-      `If it is yours, sign in to it, confirm the address, and link ${name} under Security. If you cannot sign in, set a new password with a link that we send to your address: then the account is yours.`,
+      t('Its address was never confirmed, so it may belong to somebody else, and nothing is linked to it.'),
+      t(
+        'If it is yours, sign in to it, confirm the address, and link {provider} under Security. If you cannot sign in, set a new password with a link that we send to your address: then the account is yours.',
+        { provider: name },
+      ),
     ],
-    link: { href: '/account/reset', label: 'Set a new password' },
+    link: { href: '/account/reset', label: t('Set a new password') },
   })
 }
 

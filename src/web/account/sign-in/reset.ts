@@ -1,5 +1,6 @@
 /** `/account/reset` and `/account/verify`, the pages of the links in mails. */
-import { html } from '../../../base/html.ts'
+
+import type { Text } from '../../../base/html.ts'
 import {
   addressToConfirm,
   confirmAddress,
@@ -7,6 +8,7 @@ import {
 } from '../../../identity/accounts/addresses/verification.ts'
 import { canReset, requestReset, reset } from '../../../identity/accounts/recovery/reset.ts'
 import { finishSignUp, pendingSignUp } from '../../../identity/accounts/sign-up/sign-up.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { signInTime } from '../../../identity/server/sessions/session-ends.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { messagePage } from '../../pages/frame/message.ts'
@@ -32,27 +34,27 @@ import { attemptOrigin, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'
 import { blankFields } from './sign-in.ts'
 
-function expiredReply(href: string, label: string): RouteReply {
+function expiredReply(href: string, label: Text): RouteReply {
   const page = messagePage({
-    title: 'This link no longer works',
-    paragraphs: ['It has expired, or was used already. Ask for a new one.'],
+    title: t('This link no longer works'),
+    paragraphs: [t('It has expired, or was used already. Ask for a new one.')],
     link: { href, label },
     icon: 'clock',
   })
   return { page, status: 400 }
 }
 
-function refusedReply(messages: readonly string[]): RouteReply {
+function refusedReply(messages: readonly Text[]): RouteReply {
   const page = messagePage({
-    title: 'Your account could not be created',
+    title: t('Your account could not be created'),
     paragraphs: messages,
-    link: { href: '/account/sign-up', label: 'Create an account' },
+    link: { href: '/account/sign-up', label: t('Create an account') },
   })
   return { page, status: 400 }
 }
 
 function resetExpiredReply(): RouteReply {
-  return expiredReply('/account/reset', 'Ask for a new link')
+  return expiredReply('/account/reset', t('Ask for a new link'))
 }
 
 function showReset({ csrf }: RouteParts, visit: Visit, token: string, faults: FormFaults): RouteReply {
@@ -67,7 +69,7 @@ function showRequest({ csrf }: RouteParts, visit: Visit, faults: FormFaults): Ro
 
 /** The reply is the same for every address. */
 async function requestLink(parts: RouteParts, visit: Visit, form: FormBody): Promise<RouteReply> {
-  const faults = blankFields(form, { email: 'Enter your e-mail address.' })
+  const faults = blankFields(form, { email: t('Enter your e-mail address.') })
   if (faults.size > 0) return showRequest(parts, visit, faults)
   const { address, secrets } = attemptOrigin(parts, visit)
   const seconds = await requestReset(
@@ -81,8 +83,10 @@ async function requestLink(parts: RouteParts, visit: Visit, form: FormBody): Pro
   const page = sentPage({
     email: form.text('email').trim(),
     sent: email =>
-      html`If there is an account with the address ${email}, we have sent a link to it. It works for an hour.`,
-    note: 'Every link of the last half hour works: use the newest one that you find.',
+      t('If there is an account with the address {email}, we have sent a link to it. It works for an hour.', {
+        email,
+      }),
+    note: t('Every link of the last half hour works: use the newest one that you find.'),
     action: '/account/reset',
     csrf: parts.csrf.token(visit, visit.res),
     again: { email: form.text('email') },
@@ -103,8 +107,8 @@ async function setPassword(
   if (answer.kind === 'fault')
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
   await rememberDevice(parts, visit, answer.userId)
-  const link = { href: '/account/sign-in', label: 'Sign in' }
-  return { page: endedPage({ title: 'Your password is set', ended: answer.outcome, link }) }
+  const link = { href: '/account/sign-in', label: t('Sign in') }
+  return { page: endedPage({ title: t('Your password is set'), ended: answer.outcome, link }) }
 }
 
 export async function resetRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
@@ -120,7 +124,7 @@ export async function resetRoute(parts: RouteParts, visit: Visit): Promise<Route
 }
 
 function verifyExpiredReply(): RouteReply {
-  return expiredReply('/account', 'Your account')
+  return expiredReply('/account', t('Your account'))
 }
 
 async function showVerify(parts: RouteParts, visit: Visit): Promise<RouteReply> {
@@ -128,7 +132,7 @@ async function showVerify(parts: RouteParts, visit: Visit): Promise<RouteReply> 
   const account = query.optional('account')
   if (account !== undefined) {
     const pending = await pendingSignUp(parts.base, account)
-    if (pending === undefined) return expiredReply('/account/sign-up', 'Create an account')
+    if (pending === undefined) return expiredReply('/account/sign-up', t('Create an account'))
     const { email, provider } = pending
     if (provider !== undefined) return showFinishWith(parts, visit, account, email, provider)
     return showPending(parts, visit, account, email, noFaults)
@@ -171,11 +175,16 @@ function signInFirst(token: string): RouteReply {
 function otherAccount(email: string, token: string): RouteReply {
   const next = encodeURIComponent(`/account/verify?token=${token}`)
   const page = messagePage({
-    title: 'This link is for another account',
+    title: t('This link is for another account'),
     paragraphs: [
-      `You are signed in to a different account. To confirm ${email}, sign in to the account that asked for it.`,
+      t(
+        'You are signed in to a different account. To confirm {email}, sign in to the account that asked for it.',
+        {
+          email,
+        },
+      ),
     ],
-    link: { href: `/account/sign-in?switch=yes&next=${next}`, label: 'Sign in to that account' },
+    link: { href: `/account/sign-in?switch=yes&next=${next}`, label: t('Sign in to that account') },
   })
   return { page }
 }
@@ -221,9 +230,9 @@ async function finishAccount(
   if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'wrong') {
     const email = (await pendingSignUp(base, account))?.email ?? ''
-    return showPending(parts, visit, account, email, new Map([['password', 'The password is wrong.']]))
+    return showPending(parts, visit, account, email, new Map([['password', t('The password is wrong.')]]))
   }
-  if (answer.kind === 'over') return expiredReply('/account/sign-up', 'Create an account')
+  if (answer.kind === 'over') return expiredReply('/account/sign-up', t('Create an account'))
   if (answer.kind === 'refused') return refusedReply(answer.messages)
   const { userId } = answer
   const { req, res, address } = visit
@@ -278,5 +287,5 @@ async function confirm(parts: RouteParts, visit: Visit, form: FormBody, viewer: 
   if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'over') return verifyExpiredReply()
   if (answer.kind === 'stale') return signInAgain(token)
-  return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
+  return showConfirm(parts, visit, token, new Map([['password', t('This is not your password.')]]))
 }

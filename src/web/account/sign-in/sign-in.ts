@@ -1,6 +1,7 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
+
 import { ApiError } from '../../../base/errors.ts'
-import { html } from '../../../base/html.ts'
+import type { Text } from '../../../base/html.ts'
 import {
   type Authentication,
   type SignInAnswer,
@@ -16,6 +17,7 @@ import {
   signUpIsOff,
 } from '../../../identity/accounts/sign-up/sign-up.ts'
 import { type EnteredField, signUpFields } from '../../../identity/accounts/sign-up/sign-up-fields.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import type { NextPath } from '../../../identity/server/server.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { formName } from '../../pages/components/model-field.ts'
@@ -54,7 +56,7 @@ export interface SignInContext {
     readonly confirm?: 'yes'
     readonly reauthenticate?: 'yes' | undefined
   }
-  readonly note: string | undefined
+  readonly note: Text | undefined
   /** The name of the user who is signed in, and proves it again. */
   readonly confirms?: string | undefined
   /** Where the response to a form may redirect. */
@@ -63,20 +65,21 @@ export interface SignInContext {
 }
 
 export const messages = {
-  wrong: 'The e-mail address or the password is wrong.',
-  code: 'The code is wrong, or was used already.',
-  ready:
+  wrong: t('The e-mail address or the password is wrong.'),
+  code: t('The code is wrong, or was used already.'),
+  ready: t(
     'If this address had no account, one was created. Sign in with the password that you have just chosen.',
-  over: 'That took too long. Sign in again.',
-  confirm: 'This changes how your account is protected, so sign in once more.',
-  passkey: 'The passkey was not accepted. Try again, or use your password.',
-  sent: 'We have sent you a message. Open its link within 24 hours to continue.',
-  resetSent: 'If there is an account with this address, we have sent a link to it. It works for an hour.',
-  signUpOver: 'That took too long. Fill in the form again.',
-  linkOver: 'This link no longer works. It has expired, or was used already.',
+  ),
+  over: t('That took too long. Sign in again.'),
+  confirm: t('This changes how your account is protected, so sign in once more.'),
+  passkey: t('The passkey was not accepted. Try again, or use your password.'),
+  sent: t('We have sent you a message. Open its link within 24 hours to continue.'),
+  resetSent: t('If there is an account with this address, we have sent a link to it. It works for an hour.'),
+  signUpOver: t('That took too long. Fill in the form again.'),
+  linkOver: t('This link no longer works. It has expired, or was used already.'),
 }
 
-function formFault(message: string): FormFaults {
+function formFault(message: Text): FormFaults {
   return new Map([['form', message]])
 }
 
@@ -184,7 +187,10 @@ export async function handleSignIn(
   }
   const email = form.text('email')
   const remember = form.text('remember') === 'yes'
-  const faults = blankFields(form, { email: 'Enter your e-mail address.', password: 'Enter your password.' })
+  const faults = blankFields(form, {
+    email: t('Enter your e-mail address.'),
+    password: t('Enter your password.'),
+  })
   if (faults.size > 0) return showSignIn(parts, visit, context, { faults, email, remember })
   const answer = await signInByPassword(parts.base, {
     email,
@@ -197,7 +203,7 @@ export async function handleSignIn(
 }
 
 /** The messages of the fields that are blank. */
-export function blankFields(form: FormBody, messages: Readonly<Record<string, string>>): FormFaults {
+export function blankFields(form: FormBody, messages: Readonly<Record<string, Text>>): FormFaults {
   return new Map(Object.entries(messages).filter(([name]) => form.text(name).trim() === ''))
 }
 
@@ -206,7 +212,7 @@ export function accountContext(
   { server }: RouteParts,
   visit: Visit,
   next: string | undefined,
-  note?: string,
+  note?: Text,
 ): SignInContext {
   return {
     action: '/account/sign-in',
@@ -239,12 +245,15 @@ async function offerNote(
   parts: RouteParts,
   visit: Visit,
   next: string | undefined,
-): Promise<string | undefined> {
+): Promise<Text | undefined> {
   const offer = next === linkPath ? await peekOffer(parts, visit) : undefined
   const provider = offer && parts.providers.get(offer.provider)
   return (
     provider &&
-    `An account with your address at ${provider.name} exists already. Sign in to it as before: then you can link ${provider.name}.`
+    t(
+      'An account with your address at {provider} exists already. Sign in to it as before: then you can link {provider}.',
+      { provider: provider.name },
+    )
   )
 }
 
@@ -359,7 +368,12 @@ export function linkSent(
   const page = sentPage({
     email,
     sent: address =>
-      html`We have sent a message to ${address}. Open its link within 24 hours to continue, here or on another device.`,
+      t(
+        'We have sent a message to {email}. Open its link within 24 hours to continue, here or on another device.',
+        {
+          email: address,
+        },
+      ),
     action,
     csrf: parts.csrf.token(visit, visit.res),
     again: { again },

@@ -1,7 +1,16 @@
 /** The frame of every page: of accounts, of the portal, of errors and of `portico dev`. */
 
-import { attributes, type Html, html, type Part } from '../../../base/html.ts'
+import {
+  attributes,
+  type Html,
+  html,
+  type Message,
+  type Part,
+  render,
+  type Text,
+} from '../../../base/html.ts'
 import type { Theme } from '../../../base/theme.ts'
+import { type PageLanguage, t } from '../../../identity/mail/page-texts.ts'
 import { button, form } from '../components/form.ts'
 import { type Icon, icon } from '../components/icons.ts'
 import { brand, initialOf } from '../components/tile.ts'
@@ -16,7 +25,7 @@ export interface FrameOptions extends LinkOptions {
 export type Visitor = 'anyone' | 'user' | 'admin'
 
 export interface Page {
-  readonly title: string
+  readonly title: Text
   readonly content: Part
   /** Whether the form has faults: then the title begins with `Error` (WCAG 2.2, 3.3.1). */
   readonly faulty?: boolean
@@ -56,26 +65,26 @@ export interface Unconfirmed {
 export const assetsPath = '/docs/assets/'
 export const scriptPath = '/account/assets/passkeys.js'
 
-type MenuEntry = readonly [path: string, name: string, icon: Icon]
+type MenuEntry = readonly [path: string, name: Message, icon: Icon]
 
 /** The menu of the account pages: groups of entries, in order. */
-const groups: readonly { readonly name: string; readonly entries: readonly MenuEntry[] }[] = [
+const groups: readonly { readonly name: Message; readonly entries: readonly MenuEntry[] }[] = [
   {
-    name: 'Account',
+    name: t('Account'),
     entries: [
-      ['/account', 'Overview', 'home'],
-      ['/account/profile', 'Profile', 'person'],
-      ['/account/security', 'Security', 'shield'],
-      ['/account/sessions', 'Sessions', 'screen'],
-      ['/account/apps', 'Connected apps', 'apps'],
+      ['/account', t('Overview'), 'home'],
+      ['/account/profile', t('Profile'), 'person'],
+      ['/account/security', t('Security'), 'shield'],
+      ['/account/sessions', t('Sessions'), 'screen'],
+      ['/account/apps', t('Connected apps'), 'apps'],
     ],
   },
   {
-    name: 'For developers',
+    name: t('For developers'),
     entries: [
-      ['/account/keys', 'API keys', 'key'],
-      ['/account/developer', 'OAuth apps', 'code'],
-      ['/account/webhooks', 'Webhooks', 'webhook'],
+      ['/account/keys', t('API keys'), 'key'],
+      ['/account/developer', t('OAuth apps'), 'code'],
+      ['/account/webhooks', t('Webhooks'), 'webhook'],
     ],
   },
 ]
@@ -97,7 +106,7 @@ function accountMenu({ here }: Menu): Html {
     ({ name, entries }, index) => html`<h2 id="menu-${index}">${name}</h2>
 <ul aria-labelledby="menu-${index}">${entries.map(entry => menuLink(entry, here))}</ul>`,
   )
-  return html`<nav class="menu" id="menu" aria-label="Account" popover>
+  return html`<nav class="menu" id="menu" aria-label="${t('Account')}" popover>
 ${lists}
 </nav>`
 }
@@ -107,33 +116,40 @@ function confirmBanner({ csrf, email, here, unconfirmed }: Menu): Html | undefin
   if (!unconfirmed || unconfirmed.link === 'none') return undefined
   const { link: state, endsOthers } = unconfirmed
   const sent = state === 'sent'
+  const address = html`<strong>${email}</strong>`
+  const what = sent
+    ? t(
+        'We have sent a link to {email}. Open it, here or on another device. Not your address? [Correct it](/account/profile).',
+        { email: address },
+      )
+    : t('Open the link that we send to {email}.', { email: address })
   return html`<div class="banner">${icon(sent ? 'mail' : 'attention')}<div>
-<h2 id="unconfirmed">${sent ? 'Check your mail' : 'Confirm your e-mail address'}</h2>
-<p${attributes({ role: sent && 'status' })}>${sent ? html`We have sent a link to <strong>${email}</strong>. Open it, here or on another device. Not your address? <a href="/account/profile">Correct it</a>.` : html`Open the link that we send to <strong>${email}</strong>.`} Until then apps see the address as unconfirmed, and you cannot use what others have shared with this address.${endsOthers && ' Confirming ends other sessions and older API keys.'}</p>
-${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? 'Send it again' : 'Send the link', 'plain'))}</div></div>`
+<h2 id="unconfirmed">${sent ? t('Check your mail') : t('Confirm your e-mail address')}</h2>
+<p${attributes({ role: sent && 'status' })}>${what} ${t('Until then apps see the address as unconfirmed, and you cannot use what others have shared with this address.')}${endsOthers && html` ${t('Confirming ends other sessions and older API keys.')}`}</p>
+${form({ action: '/account/verify', csrf, hidden: { send: 'yes', back: here } }, button(sent ? t('Send it again') : t('Send the link'), 'plain'))}</div></div>`
 }
 
 /** The script of the search shows the button: without scripts there is no search. */
-const searchButton = html`<button type="button" class="search" data-search hidden>${icon('search')}<span>Search</span><kbd>Ctrl K</kbd></button>`
+const searchButton = html`<button type="button" class="search" data-search hidden>${icon('search')}<span>${t('Search')}</span><kbd>${t('Ctrl K')}</kbd></button>`
 
-const searchDialog = html`<dialog id="search" aria-label="Search the documentation">
-<form method="dialog"><input type="search" name="q" aria-label="Search" placeholder="Search the reference and the guides" autocomplete="off" spellcheck="false" role="combobox" aria-expanded="true" aria-controls="found" aria-autocomplete="list"><button class="plain">Close</button></form>
-<p class="faint" role="status"></p>
-<ul id="found" role="listbox" aria-label="Results"></ul>
+const searchDialog = html`<dialog id="search" aria-label="${t('Search the documentation')}">
+<form method="dialog"><input type="search" name="q" aria-label="${t('Search')}" placeholder="${t('Search the reference and the guides')}" autocomplete="off" spellcheck="false" role="combobox" aria-expanded="true" aria-controls="found" aria-autocomplete="list"><button class="plain">${t('Close')}</button></form>
+<p class="faint" role="status" data-hint="${t('Operations, guides and errors.')}" data-none="${t('Nothing found.')}" data-some="${t('{count} found.', { count: '{count}' })}" data-fault="${t('The search could not be loaded. Try again.')}"></p>
+<ul id="found" role="listbox" aria-label="${t('Results')}"></ul>
 </dialog>`
 
 /** Who is signed in. Without the menu's name, the script inserts it: the page itself may be cached. */
 function session({ menu, visitor = 'anyone' }: Page): Html {
-  if (!menu && visitor === 'anyone') return html`<a class="enter" href="/account">Sign in</a>`
+  if (!menu && visitor === 'anyone') return html`<a class="enter" href="/account">${t('Sign in')}</a>`
   const name = menu
-    ? html`<span class="hidden">Signed in as </span><bdi>${menu.name}</bdi>`
-    : html`<bdi>Account</bdi>`
+    ? html`<span class="hidden">${t('Signed in as')} </span><bdi>${menu.name}</bdi>`
+    : html`<bdi>${t('Account')}</bdi>`
   return html`<div${attributes({ class: 'session', 'data-session': menu === undefined })}>
 <a${attributes({ href: '/account', title: menu?.email })}><span class="tile small round" aria-hidden="true">${menu && initialOf(menu.name)}</span><span>${name}</span></a>
-<form${attributes({ method: 'post', action: '/account/sign-out', hidden: menu === undefined })}>${menu && html`<input type="hidden" name="csrf" value="${menu.csrf}">`}<button>${icon('leave')}<span>Sign out</span></button></form></div>`
+<form${attributes({ method: 'post', action: '/account/sign-out', hidden: menu === undefined })}>${menu && html`<input type="hidden" name="csrf" value="${menu.csrf}">`}<button>${icon('leave')}<span>${t('Sign out')}</span></button></form></div>`
 }
 
-function headerLink(place: DestinationName, name: string, { href }: Destination, page: Page): Html {
+function headerLink(place: DestinationName, name: Message, { href }: Destination, page: Page): Html {
   return html`<li><a${attributes({ href, 'aria-current': place === page.place && 'page' })}>${name}</a></li>`
 }
 
@@ -142,11 +158,11 @@ function header({ theme, ...options }: FrameOptions, page: Page): Html {
   const links = (['docs', 'rest', 'graphql', 'guides'] as const).flatMap(place => {
     const destination = all.get(place)
     return destination
-      ? [headerLink(place, place === 'docs' ? 'Docs' : destination.title, destination, page)]
+      ? [headerLink(place, place === 'docs' ? t('Docs') : destination.title, destination, page)]
       : []
   })
   return html`<header class="bar">${brand(theme)}
-<nav aria-label="Main">${page.menu && html`<button type="button" class="open" popovertarget="menu">${icon('lines')}Menu</button>`}<ul>${links}</ul></nav>
+<nav aria-label="${t('Main')}">${page.menu && html`<button type="button" class="open" popovertarget="menu">${icon('lines')}${t('Menu')}</button>`}<ul>${links}</ul></nav>
 ${searchButton}
 ${session(page)}</header>`
 }
@@ -174,13 +190,13 @@ ${content}
 }
 
 /** A whole document, with its doctype. */
-export function renderPage(options: FrameOptions, page: Page): string {
+export function renderPage(options: FrameOptions, page: Page, language: PageLanguage): string {
   const { faulty, title, menu, content, styles = [], scripts = [] } = page
   const layout = page.layout ?? (menu ? undefined : 'centred')
   const isCard = layout?.startsWith('centred')
   const allScripts = [!isCard && `${assetsPath}frame.js`, page.script && scriptPath, ...scripts]
   const document = html`<!doctype html>
-<html lang="en">
+<html lang="${language.language}">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -188,9 +204,9 @@ ${
   (isCard || menu) &&
   html`<meta name="robots" content="noindex">
 `
-}<title>${faulty && 'Error: '}${title} – ${options.theme.name}</title>
+}<title>${faulty ? t('Error: {title}', { title }) : title} – ${options.theme.name}</title>
 <link rel="icon" href="data:,">
-${[`${assetsPath}style.css`, ...styles].map(
+${[`${assetsPath}${layout === 'tool' ? 'tool' : 'style'}.css`, ...styles].map(
   href => html`<link rel="stylesheet" href="${href}">
 `,
 )}${allScripts.map(
@@ -200,7 +216,7 @@ ${[`${assetsPath}style.css`, ...styles].map(
 `,
 )}</head>
 <body${attributes({ class: layout })}>
-<a class="skip" href="#content">Skip to the content</a>
+<a class="skip" href="#content">${t('Skip to the content')}</a>
 ${
   isCard
     ? card(options, content)
@@ -210,5 +226,5 @@ ${searchDialog}`
 </body>
 </html>
 `
-  return document.text
+  return render(document, language)
 }

@@ -1,5 +1,7 @@
 /** The response with a page, and a policy that allows only what the page needs. */
+
 import type { Reply } from '../../../base/call.ts'
+import type { PageLanguage } from '../../../identity/mail/page-texts.ts'
 import { type FrameOptions, type Page, renderPage } from './layout.ts'
 
 /** The reply to a request for a page, which is rendered when the language of its reader is known. */
@@ -51,11 +53,11 @@ function pageHeaders(images: readonly (string | undefined)[], reply: PageReply):
 }
 
 /** The response with the page. */
-export function renderReply(frame: FrameOptions, reply: PageReply): Reply {
+export function renderReply(frame: FrameOptions, reply: PageReply, language: PageLanguage): Reply {
   const { page, status = page.faulty ? 400 : 200, headers = [], images = [] } = reply
   return {
     status,
     headers: [...pageHeaders([frame.theme.logo, ...images], reply), ...headers],
-    body: renderPage(frame, page),
+    body: renderPage(frame, page, language),
   }
 }

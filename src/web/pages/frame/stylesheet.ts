@@ -1,13 +1,14 @@
 /** The only stylesheet of all pages. */
 
 import { grounds, neutral, palettes, type Theme, tileColours } from '../../../base/theme.ts'
-import { base, tiles } from './styles/base.ts'
+import { base } from './styles/base.ts'
 import { consent } from './styles/consent.ts'
 import { forms } from './styles/forms.ts'
 import { frame } from './styles/frame.ts'
 import { items } from './styles/items.ts'
 import { parts } from './styles/parts.ts'
 import { reading } from './styles/reading.ts'
+import { shell } from './styles/shell.ts'
 
 function variables(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
@@ -31,9 +32,13 @@ function themeVariables(theme: Theme): string {
 `
 }
 
+/** What pages need whose content is drawn by another library. */
+export function toolStylesheet(theme: Theme): string {
+  return themeVariables(theme) + shell
+}
+
 /** The stylesheet of a theme. */
 export function stylesheet(theme: Theme): string {
   const tileRules = tileColours.map((colour, at) => `.tile.c${at} { --tile: ${colour}; color: #fff }\n`)
-  const styles = [base, tiles, ...tileRules, frame, forms, parts, consent, items, reading]
-  return themeVariables(theme) + styles.join('')
+  return [toolStylesheet(theme), ...tileRules, base, frame, forms, parts, consent, items, reading].join('')
 }

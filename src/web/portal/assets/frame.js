@@ -102,17 +102,18 @@ async function update() {
     .slice(0, 8)
   if (terms.length === 0) {
     list.replaceChildren()
-    status.textContent = 'Operations, guides and errors.'
+    status.textContent = status.dataset.hint
     return select(undefined)
   }
   try {
     const results = ranked(await entries(), terms)
     if (input.value !== query) return
     list.replaceChildren(...results.map((result, index) => optionOf(result, index, terms)))
-    status.textContent = results.length === 0 ? 'Nothing found.' : `${results.length} found.`
+    status.textContent =
+      results.length === 0 ? status.dataset.none : status.dataset.some.replace('{count}', results.length)
     select(list.firstElementChild)
   } catch {
-    status.textContent = 'The search could not be loaded. Try again.'
+    status.textContent = status.dataset.fault
   }
 }
 

@@ -1,36 +1,34 @@
 /** Fields, buttons, and what is said about them. */
-import { own } from './base.ts'
-
 export const forms = `main > form { margin: 0 0 1rem }
 .field { margin: 0 0 1.125rem }
 .field label, .field .label { display: block; margin-bottom: .375rem; font-size: .9375rem; font-weight: 600 }
 .hint { display: block; margin-bottom: .375rem; color: var(--faint); font-size: .875rem }
 .fault { display: block; margin-bottom: .375rem; color: var(--fault); font-size: .9375rem; font-weight: 600 }
-${own} :where(input:not([type=checkbox]):not([type=radio]), select, textarea) {
+:where(input:not([type=checkbox]):not([type=radio]), select, textarea) {
   width: 100%; min-height: 2.75rem; padding: .5rem .75rem; border: 1px solid var(--edge); border-radius: .5rem;
   font: inherit; color: inherit; background: var(--field)
 }
-${own} :where(input:not([type=checkbox]):not([type=radio]), select, textarea):hover { border-color: var(--text) }
-${own} :where(input, select, textarea):focus-visible { outline-offset: 0; border-radius: .5rem }
-${own} [aria-invalid=true] { border: 2px solid var(--fault) }
+:where(input:not([type=checkbox]):not([type=radio]), select, textarea):hover { border-color: var(--text) }
+:where(input, select, textarea):focus-visible { outline-offset: 0; border-radius: .5rem }
+[aria-invalid=true] { border: 2px solid var(--fault) }
 input.code { font: 1.375rem/1.4 ui-monospace, monospace; letter-spacing: .2em; text-transform: uppercase }
-${own} :is(input[type=checkbox], input[type=radio]) { flex: none; width: 1.25rem; height: 1.25rem; margin: .125rem 0 0; accent-color: var(--accent) }
+:is(input[type=checkbox], input[type=radio]) { flex: none; width: 1.25rem; height: 1.25rem; margin: .125rem 0 0; accent-color: var(--accent) }
 .choice { display: flex; gap: .75rem; align-items: flex-start; padding: .5rem 0 }
 .choice + .choice { border-top: 1px solid var(--line) }
 .choice label { font-weight: 400 }
 .choice .hint { margin: .125rem 0 0 }
-${own} fieldset { margin: 0 0 1rem; padding: 0; border: 0; min-width: 0 }
-${own} legend { max-width: 100%; padding: 0; overflow-wrap: anywhere; margin-bottom: .5rem; font-weight: 600 }
+fieldset { margin: 0 0 1rem; padding: 0; border: 0; min-width: 0 }
+legend { max-width: 100%; padding: 0; overflow-wrap: anywhere; margin-bottom: .5rem; font-weight: 600 }
 .between { display: flex; flex-wrap: wrap; gap: .25rem 1rem; align-items: center; justify-content: space-between; font-size: .9375rem }
 .buttons { display: flex; flex-wrap: wrap; gap: .75rem; margin: 1.25rem 0 0 }
 .centred .buttons > * { flex: 1 1 10rem }
 .centred .buttons form > button { width: 100% }
 .buttons.turned { flex-direction: row-reverse }
-${own} button, a.button {
+button, a.button {
   display: inline-flex; align-items: center; justify-content: center; gap: .625rem; min-height: 2.75rem; padding: .5rem 1.125rem; border: 1px solid transparent;
   border-radius: .5rem; font: inherit; font-weight: 600; line-height: 1.25; text-decoration: none; color: var(--on-accent); background: var(--accent); cursor: pointer; overflow-wrap: anywhere
 }
-${own} button:hover, a.button:hover { filter: brightness(.93) }
+button:hover, a.button:hover { filter: brightness(.93) }
 :is(button, a.button).plain { color: var(--text); background: var(--ground); border-color: var(--edge) }
 :is(button, a.button).danger { color: var(--fault); background: var(--ground); border-color: currentcolor }
 :is(button, a.button):is(.plain, .danger):hover { filter: none; background: var(--hover) }

@@ -1,29 +1,6 @@
-/** What stands around the content: the bar, the navigation, and the card in the middle of pages without one. */
+/** What stands around the content of account pages, and the cards. */
 
-export const frame = `/* The header of every page but the cards. Tools have no rules for elements, so these are complete. */
-.bar { position: sticky; top: 0; z-index: 20; display: flex; align-items: center; gap: 1.5rem; height: var(--bar); padding: 0 1.5rem; font-size: .9375rem; line-height: 1.25; background: var(--ground); border-bottom: 1px solid var(--line) }
-.bar .brand { margin-right: .5rem }
-.bar .brand > :last-child { max-width: 16rem }
-.bar svg { flex: none }
-.bar nav { flex: 1; min-width: 0; display: flex; gap: 1rem; align-items: center }
-.bar ul { display: flex; gap: 1.5rem; margin: 0; padding: 0; list-style: none }
-.bar li a { display: inline-block; padding: .5rem 0; color: var(--faint); text-decoration: none; white-space: nowrap }
-.bar li a:hover { color: var(--text) }
-.bar [aria-current] { color: var(--text); font-weight: 600; box-shadow: inset 0 -2px var(--accent) }
-.bar button { display: flex; align-items: center; justify-content: flex-start; gap: .5rem; min-height: 2.25rem; padding: 0 .75rem; border: 1px solid var(--line); border-radius: .5rem; font: inherit; font-size: .875rem; color: var(--faint); background: var(--raised); cursor: pointer }
-.bar button:hover { filter: none; border-color: var(--edge) }
-.bar .search { width: 15rem; padding-right: .5rem }
-.bar .search span { flex: 1; text-align: left }
-.bar .open { display: none; color: var(--text) }
-kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: .25rem; font: .75rem/1.4 var(--mono); background: var(--ground) }
-.enter { padding: .375rem .875rem; border-radius: .5rem; font-weight: 600; white-space: nowrap; text-decoration: none; color: var(--on-accent); background: var(--accent) }
-.enter:hover { filter: brightness(.93) }
-.session { display: flex; gap: 1rem; align-items: center; min-width: 0 }
-.session > a { display: flex; gap: .625rem; align-items: center; min-width: 0; font-weight: 600; color: var(--text); text-decoration: none }
-.session > a > :last-child { max-width: 10rem; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
-.session form { margin: 0 }
-
-/* Pages of an account: the menu at the side, the content. */
+export const frame = `/* Pages of an account: the menu at the side, the content. */
 .account { display: grid; grid-template-columns: 15rem minmax(0, 44rem); gap: 3rem; justify-content: center; padding: 2.5rem 1.5rem 4rem }
 .menu { position: static; inset: auto; display: block; width: auto; height: auto; max-width: none; margin: 0; padding: 0; border: 0; overflow: visible; color: inherit; background: none }
 .menu ul { margin: 0 0 1.25rem; padding: 0; list-style: none }
@@ -64,16 +41,6 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: .
 .crest.sign { justify-content: flex-start }
 
 @media (max-width: 56rem) {
-  :root { --bar: 6.5rem }
-  .bar { flex-wrap: wrap; gap: 0 .75rem; align-content: space-between; padding: .5rem 1rem 0 }
-  .bar .brand { flex: 1; margin: 0 }
-  .bar nav { order: 1; flex: 1 0 100%; overflow-x: auto }
-  .bar ul { gap: 1.25rem }
-  .bar .open { display: flex; flex: none; min-height: 2rem; margin-bottom: .25rem }
-  .bar :is(.search, .session button) { width: 2.5rem; min-height: 2.5rem; padding: 0; justify-content: center }
-  .bar .search kbd { display: none }
-  .bar .search span, .session button span, .session > a > :last-child { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
-  .session { gap: .75rem }
   .account { display: block; padding: 1.5rem 1rem 3rem }
   .menu:not(:popover-open) { display: none }
   .menu:popover-open { position: fixed; inset: var(--bar) 0 auto; width: 100%; max-height: calc(100vh - var(--bar)); max-height: calc(100dvh - var(--bar)); padding: 1.25rem .25rem; overflow: auto; background: var(--ground); border-bottom: 1px solid var(--line); box-shadow: var(--shadow) }

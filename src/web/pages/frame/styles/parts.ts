@@ -1,7 +1,5 @@
 /** Cards, lists and marks that pages are made of. */
 
-import { own } from './base.ts'
-
 export const parts = `.card { margin: 0 0 1.25rem; padding: 1.25rem 1.5rem; border: 1px solid var(--line); border-radius: .75rem; background: var(--ground) }
 .centred .card { padding: 1rem 1.25rem }
 .card h2, .card h3 { margin: 0 0 .25rem; font-size: 1.0625rem }
@@ -100,11 +98,11 @@ section > .rows > li { padding: .875rem 1rem }
 .account main > :is(h1, .heading) + .note { color: inherit }
 .excerpt { margin: 0; padding: .75rem; overflow-x: auto; white-space: pre-wrap; overflow-wrap: anywhere; border: 1px solid var(--line); border-radius: .5rem; font: .8125rem/1.5 ui-monospace, monospace; background: var(--raised) }
 div.weighted { padding: .25rem 1rem; border: 1px solid var(--fault); border-radius: .5rem; background: var(--ground) }
-${own} details { margin-top: .75rem }
+details { margin-top: .75rem }
 .card form + .note { margin-top: 1rem }
-${own} details > summary { width: fit-content; cursor: pointer; color: var(--faint); font-size: .875rem }
-${own} details > summary:hover { color: var(--text) }
-${own} details[open] > summary { margin-bottom: .5rem }
+details > summary { width: fit-content; cursor: pointer; color: var(--faint); font-size: .875rem }
+details > summary:hover { color: var(--text) }
+details[open] > summary { margin-bottom: .5rem }
 @media (max-width: 30rem) {
   .card { padding: 1rem 1.125rem }
   .heading { gap: .75rem }

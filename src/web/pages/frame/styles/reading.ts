@@ -79,33 +79,12 @@ tr:target { background: var(--tint) }
 .reading dt { color: var(--faint) }
 .reading dd { margin: 0 }
 
-/* Highlighted code, also in the reference. */
-:root { --green: #0a6b3d; --red: #b3140f; --yellow: #7d5a00; --blue: #1552a8; --orange: #9a4a00; --purple: #7a2fb8 }
-@media (prefers-color-scheme: dark) { :root { --green: #85d6a5; --red: #ff9088; --yellow: #f0cf74; --blue: #8fbcff; --orange: #f2b577; --purple: #cfa6ff } }
+/* Highlighted code. */
 code .comment { color: var(--faint); font-style: italic }
 code .text { color: var(--green) }
 code .number { color: var(--orange) }
 code .keyword { color: var(--purple) }
 code .name { color: var(--blue) }
-
-/* The search, also on the pages of tools: complete, like the header. */
-#search { width: min(42rem, calc(100vw - 2rem)); max-height: 80vh; margin: 10vh auto auto; padding: 0; border: 1px solid var(--line); border-radius: .875rem; color: var(--text); background: var(--ground); box-shadow: 0 1.5rem 4rem rgb(0 0 0 / .35); overflow: hidden }
-#search[open] { display: flex; flex-direction: column }
-#search::backdrop { background: rgb(0 0 0 / .45) }
-#search form { display: flex; gap: .75rem; align-items: center; padding: .75rem; border-bottom: 1px solid var(--line) }
-#search input { flex: 1; min-width: 0; min-height: 0; height: 2.75rem; padding: 0 .75rem; border: 1px solid transparent; border-radius: .5rem; font: inherit; font-size: 1.0625rem; color: inherit; background: transparent }
-#search input::placeholder { color: var(--faint); opacity: 1 }
-#search .plain { min-height: 0; height: 2.25rem; padding: 0 .875rem; border: 1px solid var(--edge); border-radius: .5rem; font: inherit; font-size: .875rem; color: var(--text); background: transparent; cursor: pointer }
-#search > p { margin: 0; padding: .5rem 1.5rem; font-size: .8125rem }
-#search ul { flex: 1; margin: 0; padding: 0 .75rem .75rem; list-style: none; overflow-y: auto }
-#search li { cursor: pointer; display: grid; gap: .125rem; padding: .625rem .75rem; border-radius: .5rem; color: var(--text); overflow-wrap: anywhere }
-#search small { color: var(--faint) }
-#search li span { font-size: .875rem; color: var(--faint) }
-#search [aria-selected="true"], #search li:hover { background: var(--tint) }
-
-/* Tools fill the window below the header. */
-body.tool { min-height: 100vh }
-noscript main { padding: 2rem }
 
 /* The mails of portico dev. */
 .local { display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; margin: 0 0 1rem }
