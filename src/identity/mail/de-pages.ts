@@ -208,7 +208,7 @@ export const de = {
   'Enter an e-mail address, e.g. ada@example.com.':
     'Geben Sie eine E-Mail-Adresse ein, z. B. ada@example.com.',
   'Enter at least 10 characters.': 'Geben Sie mindestens 10 Zeichen ein.',
-  'Enter at most 1000 characters.': 'Geben Sie höchstens 1000 Zeichen ein.',
+  'Enter at most 256 characters.': 'Geben Sie höchstens 256 Zeichen ein.',
   'Choose something other than your e-mail address.': 'Nehmen Sie etwas anderes als Ihre E-Mail-Adresse.',
   'This password is too easy to guess. Choose another one.':
     'Dieses Passwort ist zu leicht zu erraten. Wählen Sie ein anderes.',
@@ -259,10 +259,10 @@ export const de = {
   'Is {email} yours?': 'Gehört {email} Ihnen?',
   'Your password': 'Ihr Passwort',
   'This is not your password.': 'Das ist nicht Ihr Passwort.',
+  'Too many attempts. Try again in {count} minutes.':
+    'Zu viele Versuche. Versuchen Sie es in {count} Minuten noch einmal.',
   'You have a password already. Load the page again.':
     'Sie haben schon ein Passwort. Laden Sie die Seite neu.',
-  'Too many attempts. Wait a minute, then try again.':
-    'Zu viele Versuche. Warten Sie eine Minute, und versuchen Sie es dann noch einmal.',
   'This link is for another account': 'Dieser Link ist für ein anderes Konto',
   'You are signed in to a different account. To confirm {email}, sign in to the account that asked for it.':
     'Sie sind bei einem anderen Konto angemeldet. Um {email} zu bestätigen, melden Sie sich bei dem Konto an, das die Adresse angefordert hat.',
@@ -663,6 +663,14 @@ export const de = {
   'Sign-in': 'Anmeldung',
   Data: 'Daten',
   Operations: 'Operationen',
+  'The people who have an account.': 'Menschen mit einem Konto.',
+  'Keys that let a program act for the user who created them.':
+    'Schlüssel, mit denen ein Programm für den Benutzer handelt, der sie erstellt hat.',
+  'Apps that ask users for access by OAuth 2.0.': 'Apps, die Benutzer mit OAuth 2.0 um Zugriff bitten.',
+  'The secrets of confidential apps. Creating one makes the earlier ones expire after a while; deleting one revokes it at once.':
+    'Die Secrets von Apps, die eines bewahren können. Ein neues lässt die früheren nach einer Weile ablaufen; ein gelöschtes gilt sofort nicht mehr.',
+  'URLs to which events are sent.': 'Adressen, an die Ereignisse gesendet werden.',
+  'Deliveries of webhooks, sent and scheduled.': 'Gesendete und geplante Zustellungen von Webhooks.',
   'Only what I choose here': 'Nur, was ich hier wähle',
 
   // API keys

@@ -145,7 +145,7 @@ const resetOperation: JsonOperation = async (parts, visit, value) => {
     throw invalid([{ field: 'token', code: 'expired', message: String(messages.linkOver) }])
   }
   if (answer.kind === 'fault') {
-    throw invalid([{ field: answer.field, code: 'not_accepted', message: answer.message }])
+    throw invalid([{ field: answer.field, code: 'not_accepted', message: String(answer.message) }])
   }
   await rememberDevice(parts, visit, answer.userId)
   return jsonReply(200, { ended: answer.outcome.ended })

@@ -93,7 +93,7 @@ test('/ links to the pages, which link to each other', async () => {
       .getByRole('link')
       .evaluateAll(all => all.map(a => a.getAttribute('href')))
     assert.deepEqual(links, ['/docs', '/docs/rest', '/graphql', '/docs/guides', '/account'])
-    const bar = page.getByRole('banner')
+    const bar = page.getByRole('navigation', { name: 'Main' })
     for (const [label, title] of [
       ['Docs', /^Documentation/],
       ['REST API', /^REST API/],
@@ -273,14 +273,17 @@ async function signIn(page: Page): Promise<void> {
 async function showsSession(page: Page, { url }: TestService): Promise<void> {
   for (const path of ['/docs/guides', '/graphql', '/docs/rest', '/account']) {
     const response = await page.goto(url + path)
-    await page.getByRole('banner').getByRole('link', { name: 'Administrator' }).waitFor()
-    await page.getByRole('banner').getByRole('button', { name: 'Sign out' }).waitFor()
+    await page
+      .getByRole('navigation', { name: 'Main' })
+      .getByRole('link', { name: 'Administrator' })
+      .waitFor()
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('button', { name: 'Sign out' }).waitFor()
     if (path !== '/account') assert.doesNotMatch((await response?.text()) ?? '', /Administrator|admin@/, path)
     await saveScreenshot(page, `signed-in${path.replaceAll('/', '-')}`)
   }
   await page.goto(`${url}/graphql`)
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).waitFor()
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Sign in' }).waitFor()
   await page.goto(`${url}/account`)
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
 }

@@ -20,7 +20,7 @@ function page(title: string, currentPath: string | undefined, content: Part): Pa
   const framed = html`<main id="content" class="wide mails"><nav class="local" aria-label="Mails">${links}</nav>
 ${content}
 </main>`
-  return { title, layout: 'reading', content: framed }
+  return { title, layout: 'reading', visitor: 'user', content: framed }
 }
 
 function time(ms: number): Html {

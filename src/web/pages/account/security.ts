@@ -83,7 +83,7 @@ ${form({ action, csrf, hidden: { change: 'start-totp' } }, html`<div class="butt
   const state = totp
     ? html`<span class="state good">${t('On')}</span>`
     : html`<span class="state">${t('Off')}</span>`
-  return html`<section class="card" aria-labelledby="totp-heading"><h2 id="totp-heading">One-time codes ${state}</h2>${content}</section>`
+  return html`<section class="card" aria-labelledby="totp-heading"><h2 id="totp-heading">${t('One-time codes')} ${state}</h2>${content}</section>`
 }
 
 export function securityPage(page: SecurityPage): Page {

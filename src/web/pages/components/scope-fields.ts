@@ -8,7 +8,7 @@ import {
   levelField,
   type ScopeChoices,
 } from '../../../identity/accounts/self-service/scope-choices.ts'
-import { t } from '../../../identity/mail/page-texts.ts'
+import { t, translated } from '../../../identity/mail/page-texts.ts'
 import { checkbox } from './parts.ts'
 
 const levelNames: readonly (readonly [Level, Message])[] = [
@@ -28,7 +28,7 @@ function levels(
       const id = `${name}-${level}`
       return html`<span><input type="radio" id="${id}" name="${name}" value="${level}"${level === chosen && html` checked`}><label for="${id}">${label}</label></span>`
     })
-  return html`<fieldset class="levels"><legend>${title}${description !== undefined && html`<span class="hint">${description}</span>`}</legend><div>${options}</div></fieldset>`
+  return html`<fieldset class="levels"><legend>${title}${description !== undefined && html`<span class="hint">${translated(description)}</span>`}</legend><div>${options}</div></fieldset>`
 }
 
 function collectionSection(

@@ -161,10 +161,10 @@ function header({ theme, ...options }: FrameOptions, page: Page): Html {
       ? [headerLink(place, place === 'docs' ? t('Docs') : destination.title, destination, page)]
       : []
   })
-  return html`<header class="bar">${brand(theme)}
-<nav aria-label="${t('Main')}">${page.menu && html`<button type="button" class="open" popovertarget="menu">${icon('lines')}${t('Menu')}</button>`}<ul>${links}</ul></nav>
+  return html`<nav class="bar" aria-label="${t('Main')}">${brand(theme)}
+<div class="places">${page.menu && html`<button type="button" class="open" popovertarget="menu">${icon('lines')}${t('Menu')}</button>`}<ul>${links}</ul></div>
 ${searchButton}
-${session(page)}</header>`
+${session(page)}</nav>`
 }
 
 function framed(options: FrameOptions, page: Page): Html {

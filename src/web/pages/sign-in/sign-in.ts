@@ -64,7 +64,7 @@ ${field({ name: 'password', label: t('Password'), type: 'password', autocomplete
 <div class="buttons">${button(page.confirms === undefined ? t('Sign in') : t('Confirm'))}</div>`,
 )}
 ${passkeyForm(page)}
-${signUp !== undefined && html`<p class="foot">${t('No account yet?')} <a href="${signUp}">Create one</a></p>`}`
+${signUp !== undefined && html`<p class="foot">${t('No account yet?')} <a href="${signUp}">${t('Create one')}</a></p>`}`
   return { title, content, faulty: faults.size > 0, script: true }
 }
 

@@ -54,6 +54,6 @@ ${modelFields.map(modelField => fieldOfModel(modelField, faults))}
 ${newPassword('password', t('Password'), faults)}
 <div class="buttons">${button(t('Create account'))}</div>`,
 )}
-<p class="foot">${t('Have an account already?')} <a href="${signIn}">Sign in</a></p>`
+<p class="foot">${t('Have an account already?')} <a href="${signIn}">${t('Sign in')}</a></p>`
   return { title: t('Create an account'), content, faulty: faults.size > 0 }
 }

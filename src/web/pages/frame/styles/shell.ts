@@ -34,7 +34,7 @@ a { color: var(--accent); text-underline-offset: .15em }
 .bar .brand { margin-right: .5rem }
 .bar .brand > :last-child { max-width: 16rem }
 .bar svg { flex: none }
-.bar nav { flex: 1; min-width: 0; display: flex; gap: 1rem; align-items: center }
+.places { flex: 1; min-width: 0; display: flex; gap: 1rem; align-items: center }
 .bar ul { display: flex; gap: 1.5rem; margin: 0; padding: 0; list-style: none }
 .bar li a { display: inline-block; padding: .5rem 0; color: var(--faint); text-decoration: none; white-space: nowrap }
 .bar li a:hover { color: var(--text) }
@@ -79,7 +79,7 @@ noscript main { padding: 2rem }
   :root { --bar: 6.5rem }
   .bar { flex-wrap: wrap; gap: 0 .75rem; align-content: space-between; padding: .5rem 1rem 0 }
   .bar .brand { flex: 1; margin: 0 }
-  .bar nav { order: 1; flex: 1 0 100%; overflow-x: auto }
+  .places { order: 1; flex: 1 0 100%; overflow-x: auto }
   .bar ul { gap: 1.25rem }
   .bar .open { display: flex; flex: none; min-height: 2rem; margin-bottom: .25rem }
   .bar :is(.search, .session button) { width: 2.5rem; min-height: 2.5rem; padding: 0; justify-content: center }
