@@ -14,7 +14,7 @@ import { maxPasswordCharacters } from '../../../src/identity/password.ts'
 import { openidScopes } from '../../../src/model/builtin/builtin.ts'
 import { open } from '../accounts/mail-fixture.ts'
 import { formTo, signIn, submitForm } from '../accounts/self-service/own-pages.ts'
-import type { Page } from '../conformance/browser.ts'
+import { Browser, type Page } from '../conformance/browser.ts'
 import { authorizationUrl, redirectUri, withFixture } from '../conformance/server.ts'
 
 const root = resolve(import.meta.dirname, '../../..')
@@ -157,4 +157,68 @@ test('no page has words outside the catalogue', async () => {
     assertPseudo(consent as Page)
     assert.deepEqual(found, {})
   })
+})
+
+/** A browser that prefers a language. */
+class SpeakingBrowser extends Browser {
+  languages = 'de-CH, de;q=0.9'
+
+  override send(...[url, options = {}]: Parameters<Browser['send']>) {
+    const headers = { 'Accept-Language': this.languages, ...options.headers }
+    return super.send(url, { ...options, headers })
+  }
+}
+
+function languageOf({ text }: Pick<Page, 'text'>): string | undefined {
+  return /<html lang="([^"]*)">/.exec(text)?.[1]
+}
+
+test('a page is in the language of the user, otherwise of the browser, otherwise of the service', async () => {
+  await withFixture(
+    { 'mail.templates': templates('own', { en: { 'Sign in': 'Log in' } }) },
+    async fixture => {
+      const { ann, url } = fixture
+      const visitor = new SpeakingBrowser(url)
+      const paths = [
+        '/account/sign-in',
+        '/',
+        '/docs',
+        '/docs/errors',
+        '/graphql',
+        '/oauth/device',
+        '/account/nothing',
+        '/no',
+      ]
+      for (const path of paths) {
+        visitor.languages = 'de-CH, de;q=0.9'
+        assert.equal(languageOf(await open(visitor, path)), 'de', path)
+        visitor.languages = 'fr'
+        assert.equal(languageOf(await open(visitor, path)), 'en', path)
+      }
+      assert.match((await open(visitor, '/account/sign-in')).text, /<h1>Log in<\/h1>/)
+      visitor.languages = 'de'
+      const form = await open(visitor, '/account')
+      assert.match(form.text, /<h1>Anmelden<\/h1>/)
+      await submitForm(visitor, formTo(form, '/account/sign-in'), {
+        email: ann.email,
+        password: ann.password,
+      })
+      // From now on it is the language of the account, as for its mails.
+      visitor.languages = 'en'
+      for (const path of ['/account', '/docs', '/graphql', '/account/keys/999'])
+        assert.equal(languageOf(await open(visitor, path)), 'de', path)
+      const answered = await visitor.send(new URL('/docs', url))
+      assert.match(String(answered.headers.vary), /Cookie.*Accept-Language/)
+      assert.match(String(answered.headers['cache-control']), /^private/)
+      assert.match(String((await open(visitor, '/account')).headers['cache-control']), /no-store/)
+      const explorer = await visitor.send(new URL('/graphql', url))
+      assert.match(String(explorer.headers.vary), /Accept-Language, Cookie/)
+      assert.match(String(explorer.headers['cache-control']), /^private/)
+      // Programs get English.
+      const { text } = await visitor.send(new URL('/account/nothing', url), {
+        headers: { Accept: 'application/json' },
+      })
+      assert.match(text, /There is nothing here/)
+    },
+  )
 })
