@@ -75,6 +75,12 @@ kbd { padding: .0625rem .375rem; border: 1px solid var(--line); border-radius: .
 body.tool { min-height: 100vh }
 noscript main { padding: 2rem }
 
+@media (max-width: 72rem) {
+  .bar :is(.search, .session button) { min-height: 2.5rem; padding: 0 .625rem }
+  .bar .search { width: 2.5rem; justify-content: center }
+  .bar .search kbd { display: none }
+  .bar .search span { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+}
 @media (max-width: 56rem) {
   :root { --bar: 6.5rem }
   .bar { flex-wrap: wrap; gap: 0 .75rem; align-content: space-between; padding: .5rem 1rem 0 }
@@ -82,9 +88,8 @@ noscript main { padding: 2rem }
   .places { order: 1; flex: 1 0 100%; overflow-x: auto }
   .bar ul { gap: 1.25rem }
   .bar .open { display: flex; flex: none; min-height: 2rem; margin-bottom: .25rem }
-  .bar :is(.search, .session button) { width: 2.5rem; min-height: 2.5rem; padding: 0; justify-content: center }
-  .bar .search kbd { display: none }
-  .bar .search span, .session button span, .session > a > :last-child { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
+  .session button { width: 2.5rem }
+  .session button span, .session > a > :last-child { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%) }
   .session { gap: .75rem }
 }
 `
