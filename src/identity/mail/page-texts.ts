@@ -5,6 +5,7 @@
  * `{name}` is a value; `code` in backticks, **bold** and [links](/account) to own pages are markup.
  */
 import { html, Message, type Part, plainText, type Text } from '../../base/html.ts'
+import { itemsInWords } from '../../model/words.ts'
 import { de } from './de-pages.ts'
 
 export type PageText = keyof typeof de
@@ -54,6 +55,11 @@ export function t(text: PageText, values: Readonly<Record<string, Part>> = {}): 
 /** The message of an error, or a text of the model: in the language of its reader if the catalogue has it. */
 export function translated(text: Text): Text {
   return typeof text === 'string' && Object.hasOwn(de, text) ? t(text as PageText) : text
+}
+
+/** The items of a collection, within a sentence, e.g. `blog posts`. */
+export function itemsText(name: string): Text {
+  return translated(itemsInWords({ name }))
 }
 
 /** A date, number or name as the reader's language writes it. */

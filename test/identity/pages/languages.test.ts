@@ -150,6 +150,9 @@ test('no page has words outside the catalogue', async () => {
     for (const path of ['keys', 'keys/new', 'developer', 'developer/new', 'webhooks', 'webhooks/new'])
       assertPseudo(await open(visitor, `/account/${path}`))
     const key = await open(visitor, '/account/keys/new')
+    const made = { name: 'Ann', end: '90', access: 'some', 'level-post': 'write', 'level-user': 'read' }
+    assertPseudo(await submitForm(visitor, formTo(key, '/account/keys/new'), made))
+    assertPseudo(await open(visitor, '/account/keys'))
     assertPseudo(await submitForm(visitor, formTo(key, '/account/keys/new')))
     const app = await fixture.app()
     const request = { response_type: 'code', client_id: app.client_id, redirect_uri: redirectUri }

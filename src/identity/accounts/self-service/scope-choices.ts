@@ -5,9 +5,10 @@ import type { AccessClass } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { openidScopes } from '../../../model/builtin/builtin.ts'
 import { managedCollections } from '../../../model/builtin/managed.ts'
+import { exists } from '../../../model/crud.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import { itemsInWords } from '../../../model/words.ts'
 import { type PageText, translated } from '../../mail/page-texts.ts'
+import { scopeTitle } from '../../server/consent/scope-title.ts'
 import { readableName } from '../sign-up/sign-up-fields.ts'
 
 export type Level = 'none' | 'read' | 'write'
@@ -45,11 +46,6 @@ const titles: ReadonlyMap<string, PageText> = new Map([
 /** The name of a collection on pages, e.g. `Blog posts` for `blog_posts`. */
 export function titleOf(name: string): Text {
   return translated(titles.get(name) ?? readableName(name))
-}
-
-/** The items of a collection, within a sentence, e.g. `blog posts`. */
-export function itemsText(name: string): Text {
-  return translated(itemsInWords({ name }))
 }
 
 /** Whether an action or query needs the scope. */
@@ -152,8 +148,19 @@ export function scopesIn({ levels, others }: ChosenScopes): readonly string[] {
 }
 
 /** What a scope allows, in words. Sentences of the model's own scopes are in the language of the model. */
-function sentenceOf({ scopes }: Pick<Model, 'scopes' | 'collections'>, scope: string): Text {
-  return translated(openidScopes.get(scope) ?? scopes.get(scope) ?? scope)
+function sentenceOf({ scopes, collections }: Pick<Model, 'scopes' | 'collections'>, scope: string): Text {
+  const sentence = openidScopes.get(scope) ?? scopes.get(scope) ?? scope
+  const [, level, type] = /^(read|write):(.+)$/.exec(scope) ?? []
+  const collection = [...collections.values()].find(({ singular }) => singular === type)
+  if (collection === undefined) return translated(sentence)
+  const reach = (operation: CrudOperation) => (exists(collection, operation) ? 'all' : 'none')
+  const title = scopeTitle(
+    collection,
+    { read: reach('read'), create: reach('create'), update: reach('update'), delete: reach('delete') },
+    level === 'write',
+  )
+  // Where only actions write, the sentence of the model says so.
+  return title !== undefined && String(title) === sentence ? title : translated(sentence)
 }
 
 /** One sentence for each scope. Writing includes reading, so a read scope has no sentence if its write scope has one. */

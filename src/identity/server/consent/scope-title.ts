@@ -4,8 +4,7 @@ import type { Message, Text } from '../../../base/html.ts'
 import type { Reach } from '../../../engine/plan/guard/guard.ts'
 import type { CrudOperation } from '../../../model/model.ts'
 import { capitalized, listed } from '../../../model/words.ts'
-import { itemsText } from '../../accounts/self-service/scope-choices.ts'
-import { composed, t } from '../../mail/page-texts.ts'
+import { composed, itemsText, t } from '../../mail/page-texts.ts'
 
 export type ReachOfOperations = Readonly<Record<CrudOperation, Reach>>
 

@@ -2,8 +2,7 @@
 
 import { type Html, html, named, type Part, type Text } from '../../../base/html.ts'
 import type { DeletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
-import { itemsText } from '../../../identity/accounts/self-service/scope-choices.ts'
-import { t } from '../../../identity/mail/page-texts.ts'
+import { itemsText, t } from '../../../identity/mail/page-texts.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
 import { linkButton } from '../components/parts.ts'
