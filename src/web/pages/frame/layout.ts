@@ -169,17 +169,17 @@ ${session(page)}</nav>`
 
 function framed(options: FrameOptions, page: Page): Html {
   const { menu, content } = page
-  if (!menu)
-    return html`${header(options, page)}
-${content}`
-  return html`${header(options, page)}
-<div class="account">
+  const account =
+    menu &&
+    html`<div class="account">
 ${accountMenu(menu)}
 <main id="content">
 ${confirmBanner(menu)}
 ${content}
 </main>
 </div>`
+  return html`${header(options, page)}
+${account ?? content}`
 }
 
 function card({ theme }: FrameOptions, content: Part): Html {
