@@ -24,7 +24,7 @@ export const de = {
   Account: 'Konto',
   'Sign in': 'Anmelden',
   'Sign out': 'Abmelden',
-  'Signed in as': 'Angemeldet als',
+  'Signed in as {email}': 'Angemeldet als {email}',
   'Start page': 'Startseite',
   Overview: 'Übersicht',
   Profile: 'Profil',

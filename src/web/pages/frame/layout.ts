@@ -142,7 +142,7 @@ const searchDialog = html`<dialog id="search" aria-label="${t('Search the docume
 function session({ menu, visitor = 'anyone' }: Page): Html {
   if (!menu && visitor === 'anyone') return html`<a class="enter" href="/account">${t('Sign in')}</a>`
   const name = menu
-    ? html`<span class="hidden">${t('Signed in as')} </span><bdi>${menu.name}</bdi>`
+    ? html`<bdi>${menu.name}</bdi> <span class="hidden">${t('Signed in as {email}', { email: menu.email })}</span>`
     : html`<bdi>${t('Account')}</bdi>`
   return html`<div${attributes({ class: 'session', 'data-session': menu === undefined })}>
 <a${attributes({ href: '/account', title: menu?.email })}><span class="tile small round" aria-hidden="true">${menu && initialOf(menu.name)}</span><span>${name}</span></a>
