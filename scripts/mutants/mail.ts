@@ -22,12 +22,17 @@ export const mail: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'identity/mail/mailer',
-    ['identity/mail/languages', 'identity/mail/own-templates'],
+    ['identity/mail/languages', 'identity/mail/own-templates', 'identity/pages/languages'],
     [
       [
+        'pages are in the language of the browser, whoever is signed in',
+        'language === undefined ? pageLanguage(acceptLanguage) : catalogue.pages(language)',
+        'pageLanguage(acceptLanguage)',
+      ],
+      [
         'the requesting browser chooses the language',
-        'available ?? acceptedLanguage(requester?.languages, languages)',
-        'acceptedLanguage(requester?.languages, languages) ?? available',
+        '(await languageOfUser(userId, languages)) ??\n    acceptedLanguage(requester?.languages, languages)',
+        'acceptedLanguage(requester?.languages, languages) ??\n    (await languageOfUser(userId, languages))',
       ],
       ['an unknown language replaces the stored one', 'if (language === undefined || (', 'if (('],
     ],

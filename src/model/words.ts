@@ -13,8 +13,8 @@ export function itemsInWords({ name }: { readonly name: string }): string {
 }
 
 /** `a`, `a and b`, `a, b and c`. */
-export function listed(words: readonly string[]): string {
-  return [words.slice(0, -1).join(', '), words.at(-1)].filter(Boolean).join(' and ')
+export function listed(words: readonly string[], locale = 'en-GB'): string {
+  return new Intl.ListFormat(locale).format(words)
 }
 
 export function capitalized(text: string): string {

@@ -61,14 +61,8 @@ export interface Graphql {
   close(): void
 }
 
-/** The page is built at the first request. */
-function explorerReply(frame: ExplorerFrame | undefined): (() => Reply) | undefined {
-  if (frame === undefined) return undefined
-  let reply: Reply | undefined
-  return () => (reply ??= graphiqlPage(frame))
-}
-
 export function createGraphql(parts: GraphqlParts, settings: GraphqlSettings): Graphql {
+  const { explorer } = settings
   const metrics = new GraphqlMetrics()
   const shared = {
     ...parts,
@@ -77,7 +71,7 @@ export function createGraphql(parts: GraphqlParts, settings: GraphqlSettings): G
     metrics,
     documents: new Documents(settings.documents),
     quota: new SubscriptionQuota(settings),
-    page: explorerReply(settings.explorer),
+    page: explorer && ((call: Call) => graphiqlPage(explorer, call)),
   }
   const answer = createAnswer(shared)
   const sockets = new WebSockets(shared, settings.maxMessageBytes)

@@ -1,13 +1,15 @@
-/** The texts of every language: Portico's own, and those that a project adds or replaces. */
+/** The texts of mails and pages in every language: Portico's own, and those that a project adds or replaces. */
 import type { MailTexts } from './content.ts'
 import { de } from './de.ts'
+import { de as dePages } from './de-pages.ts'
 import type { DeclaredMailTemplates, PartialTexts } from './define.ts'
 import { en } from './en.ts'
 import { lookup } from './languages.ts'
+import type { PageLanguage } from './page-texts.ts'
 
 const ownTexts: ReadonlyMap<string, MailTexts> = new Map([
-  ['en', en],
-  ['de', de],
+  ['en', { ...en, pages: {} }],
+  ['de', { ...de, pages: dePages }],
 ])
 
 export interface MailCatalogue {
@@ -17,6 +19,10 @@ export interface MailCatalogue {
   texts(language: string): MailTexts
   /** Portico's own texts, used if a project's template fails. */
   own(language: string): { readonly language: string; readonly texts: MailTexts }
+  /** The languages that have texts of pages. */
+  readonly pageLanguages: readonly string[]
+  /** The texts of pages in one of `pageLanguages`. */
+  pages(language: string): PageLanguage
 }
 
 /** The canonical form of a language tag; undefined if it is not one. */
@@ -35,7 +41,12 @@ export function inherited(tag: string, catalogue: ReadonlyMap<string, MailTexts>
 
 function merged(base: MailTexts | undefined, texts: PartialTexts): MailTexts {
   // A language without a base is complete: see `templateFaults`.
-  return { ...base, ...texts, layout: { ...base?.layout, ...texts.layout } } as MailTexts
+  return {
+    ...base,
+    ...texts,
+    layout: { ...base?.layout, ...texts.layout },
+    ...((base?.pages ?? texts.pages) && { pages: { ...base?.pages, ...texts.pages } }),
+  } as MailTexts
 }
 
 function textsOf(catalogue: ReadonlyMap<string, MailTexts>, tag: string) {
@@ -56,5 +67,7 @@ export function createCatalogue(declared?: DeclaredMailTemplates): MailCatalogue
     languages: [...catalogue.keys()],
     texts: language => textsOf(catalogue, language).texts,
     own: language => textsOf(ownTexts, language),
+    pageLanguages: [...catalogue].flatMap(([language, { pages }]) => (pages ? [language] : [])),
+    pages: language => ({ language, texts: catalogue.get(language)?.pages ?? {} }),
   }
 }

@@ -5,6 +5,7 @@ import type { MailCatalogue } from './catalogue.ts'
 import type { ComposedMail } from './compose.ts'
 import { acceptedLanguage, lookup } from './languages.ts'
 import type { Mail, MailLog } from './mail.ts'
+import type { PageLanguage } from './page-texts.ts'
 import type { MailName, MailRequest, MailValues } from './values.ts'
 
 /** The browser that has caused a mail. */
@@ -35,6 +36,10 @@ export interface Mailer extends Mail {
   ): Promise<void>
   /** Stores the language for later mails. Call this when a user has signed in. */
   rememberLanguage(userId: number, acceptLanguage: string | undefined): Promise<void>
+  /** The language of pages for a browser: the one that it prefers, otherwise `mail.language`. */
+  pageLanguage(acceptLanguage: string | undefined): PageLanguage
+  /** The language of pages for a user: that of the mails, if there are pages in it. */
+  pageLanguageOf(userId: number, acceptLanguage: string | undefined): Promise<PageLanguage>
 }
 
 export interface MailerParts {
@@ -62,11 +67,19 @@ export function createMailer(parts: MailerParts): Mailer {
     const record = await records.get(recordKind, String(userId))
     return record && (JSON.parse(record.payload) as StoredLanguage).language
   }
-  const languageOf = async ({ userId, requester }: MailReceiver): Promise<string> => {
+  /** The stored language of a user, if it is available: the project may have removed it since then. */
+  const languageOfUser = async (userId: number | undefined, available: readonly string[]) => {
     const stored = userId === undefined ? undefined : await remembered(userId)
-    // The project may have removed the language since then.
-    const available = stored === undefined ? undefined : lookup(stored, languages)
-    return available ?? acceptedLanguage(requester?.languages, languages) ?? parts.language
+    return stored === undefined ? undefined : lookup(stored, available)
+  }
+  const languageOf = async ({ userId, requester }: MailReceiver): Promise<string> =>
+    (await languageOfUser(userId, languages)) ??
+    acceptedLanguage(requester?.languages, languages) ??
+    parts.language
+  const pageLanguage = (acceptLanguage: string | undefined) => {
+    const { pageLanguages } = catalogue
+    const language = acceptedLanguage(acceptLanguage, pageLanguages) ?? lookup(parts.language, pageLanguages)
+    return catalogue.pages(language ?? 'en')
   }
   return {
     delivers: mail.delivers,
@@ -78,6 +91,11 @@ export function createMailer(parts: MailerParts): Mailer {
       const request = requester && { at: now(), address: requester.address, device: requester.device }
       const composed = await composeSafely(parts, { name, values, language, request })
       await mail.send({ to: receiver.to, template: name, ...composed })
+    },
+    pageLanguage,
+    async pageLanguageOf(userId, acceptLanguage) {
+      const language = await languageOfUser(userId, catalogue.pageLanguages)
+      return language === undefined ? pageLanguage(acceptLanguage) : catalogue.pages(language)
     },
     async rememberLanguage(userId, acceptLanguage) {
       const language = acceptedLanguage(acceptLanguage, languages)

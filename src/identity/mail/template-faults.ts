@@ -3,6 +3,7 @@ import { isObject } from '../../base/json.ts'
 import type { Theme } from '../../base/theme.ts'
 import { canonicalTag, createCatalogue } from './catalogue.ts'
 import { type ComposedMail, compose } from './compose.ts'
+import { de } from './de-pages.ts'
 import { type DeclaredMailTemplates, declaredKind } from './define.ts'
 import { en } from './en.ts'
 import { lookup } from './languages.ts'
@@ -16,6 +17,7 @@ export interface TemplateFault {
 
 const names = ['layout', ...mailNames]
 const layoutTexts = Object.entries(en.layout)
+const pageTexts = Object.keys(de)
 const maxSubjectCharacters = 200
 
 const sampleTheme: Theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
@@ -37,6 +39,29 @@ function layoutFaults(tag: string, layout: unknown, mustBeComplete: boolean): re
   })
 }
 
+/** The faults of texts of pages. Each is declared by its English text, and keeps its values. */
+function pageFaults(tag: string, texts: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
+  const place = `${tag}.pages`
+  if (!isObject(texts)) return [{ place, message: 'must be an object of texts.' }]
+  const missing = pageTexts.filter(text => texts[text] === undefined)
+  const incomplete = {
+    place,
+    message: `omits ${missing.length} texts, such as \`${missing[0]}\`. Portico has no pages in this language, so all of them are required.`,
+  }
+  const faults = Object.entries(texts).flatMap(([text, own]): TemplateFault[] => {
+    if (!Object.hasOwn(de, text)) return [{ place, message: `\`${text}\` is not a text of a page.` }]
+    const isComplete = typeof own === 'string' && valuesIn(text).every(value => own.includes(value))
+    const expected = ['a text', ...valuesIn(text)].join(', with ')
+    return isComplete ? [] : [{ place, message: `\`${text}\` must be ${expected}.` }]
+  })
+  return mustBeComplete && missing.length > 0 ? [incomplete, ...faults] : faults
+}
+
+/** E.g. `{name}`. */
+function valuesIn(text: string): readonly string[] {
+  return text.match(/\{\w+\}/g) ?? []
+}
+
 /** The faults of a language's declaration, found without calling a template. */
 function declarationFaults(tag: string, texts: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
   if (!isObject(texts)) return [{ place: tag, message: 'must be an object of mail templates.' }]
@@ -49,6 +74,7 @@ function declarationFaults(tag: string, texts: unknown, mustBeComplete: boolean)
   for (const [name, template] of Object.entries(texts)) {
     const place = `${tag}.${name}`
     if (name === 'layout') faults.push(...layoutFaults(tag, template, mustBeComplete))
+    else if (name === 'pages') faults.push(...pageFaults(tag, template, mustBeComplete))
     else if (!names.includes(name))
       faults.push({ place, message: `is not the name of a mail. The mails are ${mailNames.join(', ')}.` })
     else if (typeof template !== 'function')
@@ -153,7 +179,8 @@ export function templateFaults(declared: DeclaredMailTemplates): readonly Templa
   if (faults.length > 0) return faults
   return tags.flatMap(tag =>
     Object.keys(declared.languages[tag] ?? {}).flatMap(name => {
-      const fault = name === 'layout' ? undefined : templateFault(declared, tag, name as MailName)
+      const fault =
+        name === 'layout' || name === 'pages' ? undefined : templateFault(declared, tag, name as MailName)
       return fault ?? []
     }),
   )

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import type { Text } from '../../base/html.ts'
 import type { Parameters, RequestBody } from './requests/form.ts'
 
 /** An app as pages show it. */
@@ -24,7 +25,7 @@ export interface App {
 /** A scope with a sentence that describes it to users. */
 export interface ScopeSentence {
   readonly scope: string
-  readonly sentence: string
+  readonly sentence: Text
 }
 
 /** What an authorization request waits for. */
@@ -164,17 +165,20 @@ export interface DeviceConfirmPage {
   readonly userCode: string
 }
 
-/** The pages of the authorization server. Each method returns a whole HTML document. */
+/** The pages of the authorization server. Each method returns a whole HTML document. `languages`: `Accept-Language`. */
 export interface ProtocolPages {
-  error(fault: ProtocolFault): string
+  error(fault: ProtocolFault, languages: string | undefined): string
   /** Asks for the code that a device shows. POST it to `action` with the hidden fields, as `user_code`. */
-  deviceCode(page: DeviceCodePage): string
+  deviceCode(page: DeviceCodePage, languages: string | undefined): string
   /** Asks whether it is this device. POST to `action` with the hidden fields, and `abort=yes` to stop. */
-  deviceConfirm(page: DeviceConfirmPage): string
-  deviceDone(page: { readonly app: App }): string
+  deviceConfirm(page: DeviceConfirmPage, languages: string | undefined): string
+  deviceDone(page: { readonly app: App }, languages: string | undefined): string
   /** Asks whether to sign out. POST to `action` with the hidden fields, and `logout=yes` to do it. */
-  signOut(page: { readonly action: string; readonly hidden: Readonly<Record<string, string>> }): string
-  signedOut(): string
+  signOut(
+    page: { readonly action: string; readonly hidden: Readonly<Record<string, string>> },
+    languages: string | undefined,
+  ): string
+  signedOut(languages: string | undefined): string
 }
 
 /** The account behind a user id, for claims (OpenID Connect Core, 5.1). */

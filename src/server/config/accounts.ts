@@ -73,13 +73,13 @@ export const accountSettings = {
     kind: language,
     default: 'en',
     description:
-      'The language of mails to people whose browser has requested no available language. Portico has `en` and `de`; `mail.templates` adds others.',
+      'The language of mails to people, and of pages for people, whose browser has requested no available language. Portico has `en` and `de`; `mail.templates` adds others.',
   }),
   'mail.templates': optional({
     variable: 'PORTICO_MAIL_TEMPLATES',
     kind: path,
     defaultText: 'none: Portico’s own texts',
     description:
-      'The file that replaces texts of mails or adds languages. Its default export is `defineMailTemplates({ … })`.',
+      'The file that replaces texts of mails and pages, or adds languages. Its default export is `defineMailTemplates({ … })`.',
   }),
 } as const

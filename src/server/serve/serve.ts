@@ -13,6 +13,7 @@ import type { Authenticate } from '../../identity/authenticate.ts'
 import { bootstrap } from '../../identity/bootstrap.ts'
 import type { EncryptedRecords } from '../../identity/encryption/encrypted-records.ts'
 import type { MailCatalogue } from '../../identity/mail/catalogue.ts'
+import type { Mailer } from '../../identity/mail/mailer.ts'
 import { checkModel } from '../../model/check/check.ts'
 import type { Declaration } from '../../model/declaration.ts'
 import type { Model } from '../../model/model.ts'
@@ -37,7 +38,7 @@ import { serviceMetrics } from './monitoring/service-metrics.ts'
 import { SlowListRecorder } from './monitoring/slow-lists.ts'
 import { logStrayRejections } from './monitoring/stray-rejections.ts'
 import { tracedGuard, tracedRequests, tracedSent, tracedStore } from './monitoring/traces.ts'
-import { themeOf } from './oauth/account-pages.ts'
+import { frameOf } from './oauth/account-pages.ts'
 import type { LazyOauth } from './oauth/oauth.ts'
 import { drawRequest } from './request-budget.ts'
 import type { DevPages, OpenService, ServeOptions, Service, StartOptions } from './service.ts'
@@ -130,6 +131,7 @@ async function assemble(parts: ServiceParts): Promise<OpenService> {
 
 /** What answers requests. */
 interface Handling {
+  readonly mail: Mailer
   readonly run: Run
   readonly limits: RateLimits
   readonly credentials: Credentials
@@ -160,7 +162,7 @@ async function openHandling(parts: ServiceParts, issuer: () => string): Promise<
     ...credentials,
     ...{ run, limits, issuer, mail, clock, sendToProviders, refusals },
   })
-  return { run, limits, credentials, transports, refusals, timing, clock }
+  return { run, limits, credentials, mail, transports, refusals, timing, clock }
 }
 
 interface Listening {
@@ -172,7 +174,7 @@ interface Listening {
 
 function openHttp(parts: ServiceParts, handling: Handling, listening: Listening): HttpServer {
   const { model, store, cluster, log, faults, traces, settings, options } = parts
-  const { limits, credentials, transports, refusals, timing } = handling
+  const { limits, credentials, mail, transports, refusals, timing } = handling
   const { state, issuer, http } = listening
   const { worker } = options
   const { graphql, oauth } = transports
@@ -201,7 +203,7 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
       upgrade: tracedRequests(createUpgrade(pipelineParts, graphql), traces),
       endIdle: count => graphql.endIdle(count),
     },
-    errorReply: errorReplies({ oauth, theme: themeOf(settings), issuer, refusals }),
+    errorReply: errorReplies({ oauth, frame: frameOf(settings), mail, issuer, refusals }),
     onSent: tracedSent(requestRecorder(log, metrics, routeOf), traces, routeOf),
     ...faults.http,
   })

@@ -12,7 +12,7 @@ import { createLog } from '../../server/observability/log.ts'
 import { loadSettings } from '../../server/project/project.ts'
 import { describeCrash } from '../../server/project/source/describe.ts'
 import { loadMailTemplates } from '../../server/serve/background/mailer.ts'
-import { themeOf } from '../../server/serve/oauth/account-pages.ts'
+import { frameOf } from '../../server/serve/oauth/account-pages.ts'
 import { open } from '../../server/serve/serve.ts'
 import type { OpenService } from '../../server/serve/service.ts'
 import { formatSteps, migrationOf } from '../cli/commands/migrate.ts'
@@ -239,7 +239,7 @@ class ServingProcess {
       devPages: createMailPages({
         mailbox: this.#mailbox,
         catalogue: await loadMailTemplates(settings),
-        theme: themeOf(settings),
+        frame: frameOf(settings),
         delivers: settings['mail.smtp'] !== undefined,
         baseUrl: settings.baseUrl,
         isShared: this.#areMailsShared,

@@ -1,18 +1,18 @@
 /** `/account`, `/account/apps`, `/account/sessions`. */
-import type { Reply } from '../../base/call.ts'
+import type { Message } from '../../base/html.ts'
+import { type PageText, t } from '../../identity/mail/page-texts.ts'
 import { scopeGroups } from '../../identity/server/consent/choices.ts'
 import type { SessionInfo } from '../../identity/server/server.ts'
 import { accountPage } from '../pages/account/account.ts'
 import { appsPage } from '../pages/account/apps.ts'
 import { sessionsPage } from '../pages/account/sessions.ts'
-import { pageReply } from '../pages/frame/reply.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from './context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from './context.ts'
 import { readQuery } from './form-body.ts'
 import { accountState, createdAt } from './overview.ts'
 import { postedForm } from './self-service/self-service.ts'
 
 /** The notes after a change. The query of the page names one of them, so that links of strangers cannot show other text. */
-const notes: ReadonlyMap<string, string> = new Map([
+const notes: ReadonlyMap<string, PageText> = new Map([
   ['verified', 'Your address is confirmed.'],
   [
     'first-verified',
@@ -52,13 +52,14 @@ const notes: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The sentence about what was just done, by the parameter `done` of the redirect; undefined if there is none. */
-export function noteOf(visit: Visit): string | undefined {
-  return notes.get(readQuery(visit).text('done'))
+export function noteOf(visit: Visit): Message | undefined {
+  const note = notes.get(readQuery(visit).text('done'))
+  return note && t(note)
 }
 
 /** `/account`: the overview. */
-export async function accountRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const { base, theme } = parts
+export async function accountRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
+  const { base } = parts
   const { menu, user } = viewer
   const [pendingAddress, since, state] = await Promise.all([
     base.addresses.pending(user.id),
@@ -66,38 +67,31 @@ export async function accountRoute(parts: RouteParts, visit: Visit, viewer: View
     accountState(parts, viewer),
   ])
   const verified = menu.unconfirmed === undefined
-  return pageReply(
-    theme,
-    accountPage({ menu, verified, since, waiting: pendingAddress, state, note: noteOf(visit) }),
-  )
+  return { page: accountPage({ menu, verified, since, waiting: pendingAddress, state, note: noteOf(visit) }) }
 }
 
-async function showApps({ base, server, theme }: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+async function showApps({ base, server }: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const connectedApps = await server.connectedApps(viewer.user.id)
   const apps = connectedApps.map(connected => {
     const request = { scopes: connected.scopes, allowedBefore: new Set<string>() }
     return { ...connected, groups: scopeGroups(base.model, request, viewer.user) }
   })
   const page = appsPage({ menu: viewer.menu, apps, note: noteOf(visit), now: base.now() })
-  return pageReply(theme, page, { images: apps.map(({ app }) => app.logoUri) })
+  return { page, images: apps.map(({ app }) => app.logoUri) }
 }
 
 /** `/account/apps`: the connected apps; a POST disconnects one. */
-export async function appsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function appsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (visit.method !== 'POST') return showApps(parts, visit, viewer)
   await parts.server.revokeApp(viewer.user.id, postedForm(parts, visit).text('client_id'))
   return redirect('/account/apps?done=disconnected')
 }
 
-async function showSessions(
-  { base, server, theme }: RouteParts,
-  visit: Visit,
-  viewer: Viewer,
-): Promise<Reply> {
+async function showSessions({ base, server }: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const sessions = [...(await server.sessions(viewer.user.id, viewer.session.id))]
   sessions.sort((a, b) => rank(b) - rank(a))
   const page = sessionsPage({ menu: viewer.menu, sessions, note: noteOf(visit), now: base.now() })
-  return pageReply(theme, page)
+  return { page }
 }
 
 /** Sorts the current session first, and the others by their last use. */
@@ -106,7 +100,7 @@ function rank({ current, usedAt }: SessionInfo): number {
 }
 
 /** `/account/sessions`; a POST ends one session, or all. */
-export async function sessionsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function sessionsRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (visit.method !== 'POST') return showSessions(parts, visit, viewer)
   const form = postedForm(parts, visit)
   const sessionId = form.text('session')
@@ -120,7 +114,7 @@ async function signOutEverywhere(
   { req, res }: Visit,
   { user, session }: Viewer,
   includesCurrent: boolean,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const others = (await server.sessions(user.id, session.id)).filter(({ current }) => !current)
   await Promise.all(others.map(({ id }) => server.revokeSession(user.id, id)))
   if (!includesCurrent) return redirect('/account/sessions?done=others')

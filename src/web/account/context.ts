@@ -1,27 +1,28 @@
 /** The context of a browser's request: the viewer, and the parts that pages need. */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { Theme } from '../../base/theme.ts'
 import type { AccountBase } from '../../identity/accounts/accounts.ts'
 import type { Provider, ProviderFault } from '../../identity/accounts/providers/provider.ts'
 import type { OwnItemsParts } from '../../identity/accounts/self-service/own-items.ts'
 import type { ShownOnce } from '../../identity/accounts/self-service/shown-once.ts'
 import type { Passkeys } from '../../identity/accounts/sign-in/passkeys.ts'
 import { findUser, type UserRow } from '../../identity/accounts/users.ts'
+import { type PageLanguage, t } from '../../identity/mail/page-texts.ts'
 import type { AuthorizationServer, NextPath, SessionInfo } from '../../identity/server/server.ts'
 import type { WebhookOperations } from '../../identity/webhooks/operations.ts'
 import { waitText } from '../pages/frame/error-reply.ts'
-import type { Menu, Unconfirmed } from '../pages/frame/layout.ts'
+import type { FrameOptions, Menu, Unconfirmed } from '../pages/frame/layout.ts'
 import { messagePage } from '../pages/frame/message.ts'
-import { pageReply } from '../pages/frame/reply.ts'
+import type { PageReply } from '../pages/frame/reply.ts'
 
 import type { Csrf } from './csrf.ts'
 
 /** Of an administrator whose address nobody has set: no mail reaches it (RFC 2606, 3). */
 const placeholderEmail = 'admin@example.com'
 
-export const noMail = 'Mail is not set up here, so no link can be sent to you.'
+export const noMail = t('Mail is not set up here, so no link can be sent to you.')
 
 /** A call, with the response on which cookies can be set before the reply is sent. */
 export interface Visit extends Call {
@@ -29,6 +30,8 @@ export interface Visit extends Call {
   readonly res: ServerResponse
   /** For the log. */
   userId: number | null
+  /** The language of the user; undefined: that of the browser. */
+  language?: PageLanguage
 }
 
 /** For the pages of a user's own keys, apps and webhooks. */
@@ -44,6 +47,9 @@ export interface OwnPageOptions extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   readonly selfDeletion: boolean
 }
 
+/** What a route answers: most show a page. */
+export type RouteReply = Reply | PageReply
+
 export interface RouteParts {
   readonly base: AccountBase
   readonly server: AuthorizationServer
@@ -54,7 +60,7 @@ export interface RouteParts {
   readonly providersLeadTo: string | undefined
   /** For the log: a sign-in with a provider failed. */
   readonly onProviderFault: (provider: string, fault: ProviderFault) => void
-  readonly theme: Theme
+  readonly frame: FrameOptions
   readonly csrf: Csrf
   /** The body as a JSON value. */
   readonly readJson: (call: Call) => unknown
@@ -66,19 +72,19 @@ export interface RouteParts {
 }
 
 /** A 303: the browser requests the path by GET (RFC 9110, 15.4.4). */
-export function redirect(path: NextPath): Reply {
+export function redirect(path: NextPath): RouteReply {
   return { status: 303, headers: ['Location', path, 'Cache-Control', 'no-store'], body: null }
 }
 
 /** A page with the status 429 and `Retry-After`. */
-export function tooMany(theme: Theme, seconds: number): Reply {
+export function tooMany(seconds: number): RouteReply {
   const page = messagePage({
-    title: 'Too many attempts',
-    paragraphs: [`Wait ${waitText(seconds)}, then try again.`],
-    link: { href: '/account', label: 'Your account' },
+    title: t('Too many attempts'),
+    paragraphs: [waitText(seconds)],
+    link: { href: '/account', label: t('Your account') },
     icon: 'clock',
   })
-  return pageReply(theme, page, { status: 429, headers: ['Retry-After', String(seconds)] })
+  return { page, status: 429, headers: ['Retry-After', String(seconds)] }
 }
 
 /** The user who is signed in. */
@@ -88,12 +94,18 @@ export interface Viewer {
   readonly menu: Menu
 }
 
+/** Pages are written in the language of this user. */
+export async function writeFor({ base }: RouteParts, visit: Visit, userId: number): Promise<void> {
+  visit.language = await base.mail.pageLanguageOf(userId, visit.headers['accept-language'])
+}
+
 /** Undefined if nobody is signed in, or the account was deleted. */
 export async function findViewer(parts: RouteParts, visit: Visit): Promise<Viewer | undefined> {
   const session = await parts.server.session(visit.req, visit.res)
   const user = session && (await findUser(parts.base.run, session.userId))
   if (!session || !user) return undefined
   visit.userId = user.id
+  await writeFor(parts, visit, user.id)
   await parts.server.noteUse(session, visit.req, visit.address)
   const csrf = parts.csrf.token(visit, visit.res)
   const { name, email } = user
@@ -113,13 +125,13 @@ async function unconfirmedOf(
 }
 
 /** The reply in place of a link that the service cannot send. */
-export function noMailReply({ theme }: RouteParts): Reply {
+export function noMailReply(): RouteReply {
   const page = messagePage({
-    title: 'This service sends no mail',
-    paragraphs: [noMail, 'Whoever runs the service can set a new password for you.'],
-    link: { href: '/account/sign-in', label: 'Back to sign-in' },
+    title: t('This service sends no mail'),
+    paragraphs: [noMail, t('Whoever runs the service can set a new password for you.')],
+    link: { href: '/account/sign-in', label: t('Back to sign-in') },
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 const nextPattern = /^\/account(?:(?:\/[a-z0-9-]{1,30}){0,5}|\/verify\?token=[\w-]{20,128})$/

@@ -1,6 +1,7 @@
 /** Sign-in, sign-up, reset and sign-out as JSON operations, for the pages of an app of the same origin. */
 import type { Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
+import type { Text } from '../../base/html.ts'
 import { requestReset, reset } from '../../identity/accounts/recovery/reset.ts'
 import {
   type SignInAnswer,
@@ -27,7 +28,8 @@ function jsonReply(status: number, value: object): Reply {
 }
 
 /** `field` is omitted if the answer must not reveal which field is wrong. */
-function refused(message: string, field?: string): ApiError {
+function refused(text: Text, field?: string): ApiError {
+  const message = String(text)
   const details = field === undefined ? {} : { details: [{ field, code: 'not_accepted', message }] }
   return new ApiError('UNAUTHORIZED', message, details)
 }
@@ -107,11 +109,17 @@ const signUpOperation: JsonOperation = async (parts, visit, value) => {
   })
   if (answer.kind === 'throttled') throw rateLimited(answer.seconds)
   if (answer.kind === 'faults') {
-    throw invalid([...answer.faults].map(([field, message]) => ({ field, code: 'not_accepted', message })))
+    throw invalid(
+      [...answer.faults].map(([field, message]) => ({
+        field,
+        code: 'not_accepted',
+        message: String(message),
+      })),
+    )
   }
-  if (answer.kind === 'sent' && !base.mailArrives) throw new ApiError('NOT_FOUND', noMail)
+  if (answer.kind === 'sent' && !base.mailArrives) throw new ApiError('NOT_FOUND', String(noMail))
   const next = answer.kind === 'sent' ? 'confirm_address' : 'sign_in'
-  return jsonReply(202, { next, message: answer.kind === 'sent' ? messages.sent : messages.ready })
+  return jsonReply(202, { next, message: String(answer.kind === 'sent' ? messages.sent : messages.ready) })
 }
 
 const resetOperation: JsonOperation = async (parts, visit, value) => {
@@ -119,7 +127,7 @@ const resetOperation: JsonOperation = async (parts, visit, value) => {
   const body = new JsonBody(value, { email: 'text', token: 'text', password: 'text' })
   if (!body.has('token')) {
     body.require('email')
-    if (!base.mailArrives) throw new ApiError('NOT_FOUND', noMail)
+    if (!base.mailArrives) throw new ApiError('NOT_FOUND', String(noMail))
     const { address, secrets } = attemptOrigin(parts, visit)
     const seconds = await requestReset(
       base,
@@ -129,15 +137,15 @@ const resetOperation: JsonOperation = async (parts, visit, value) => {
       requesterOf(visit),
     )
     if (seconds !== undefined) throw rateLimited(seconds)
-    return jsonReply(202, { message: messages.resetSent })
+    return jsonReply(202, { message: String(messages.resetSent) })
   }
   body.require('token', 'password')
   const answer = await reset(base, body.text('token'), body.text('password'), requesterOf(visit))
   if (answer.kind === 'over') {
-    throw invalid([{ field: 'token', code: 'expired', message: messages.linkOver }])
+    throw invalid([{ field: 'token', code: 'expired', message: String(messages.linkOver) }])
   }
   if (answer.kind === 'fault') {
-    throw invalid([{ field: answer.field, code: 'not_accepted', message: answer.message }])
+    throw invalid([{ field: answer.field, code: 'not_accepted', message: String(answer.message) }])
   }
   await rememberDevice(parts, visit, answer.userId)
   return jsonReply(200, { ended: answer.outcome.ended })

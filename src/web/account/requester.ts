@@ -8,7 +8,7 @@ const maxAgentCharacters = 300
 
 /** E.g. `Firefox, Linux`. Contains only names from our own list, because clients can send anything in the header. */
 function deviceOf(userAgent: string): string | undefined {
-  const name = browserName(userAgent.slice(0, maxAgentCharacters))
+  const name = String(browserName(userAgent.slice(0, maxAgentCharacters)))
   return name.startsWith('A browser') ? undefined : name.replace(' on ', ', ')
 }
 

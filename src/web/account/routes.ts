@@ -1,8 +1,7 @@
 /** The routes of the account pages. */
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import { type StaticAsset, serveStatic } from '../../base/static-assets.ts'
-import type { Theme } from '../../base/theme.ts'
+import { serveStatic } from '../../base/static-assets.ts'
 import { type AccountParts, createAccountBase } from '../../identity/accounts/accounts.ts'
 import { interactionPrefix, isJsonCall } from '../../identity/accounts/paths.ts'
 import {
@@ -14,15 +13,16 @@ import { createShownOnce } from '../../identity/accounts/self-service/shown-once
 import { createPasskeys } from '../../identity/accounts/sign-in/passkeys.ts'
 import type { AuthorizationServer } from '../../identity/server/server.ts'
 import { errorPageReply } from '../pages/frame/error-reply.ts'
-import { scriptPath, stylesheetPath } from '../pages/frame/layout.ts'
+import { type FrameOptions, scriptPath } from '../pages/frame/layout.ts'
+import { renderReply } from '../pages/frame/reply.ts'
 import { script } from '../pages/frame/script.ts'
-import { stylesheet } from '../pages/frame/stylesheet.ts'
 import { accountRoute, appsRoute, sessionsRoute } from './account.ts'
 import {
   findViewer,
   methodNotAllowed,
   type OwnPageOptions,
   type RouteParts,
+  type RouteReply,
   redirect,
   type Viewer,
   type Visit,
@@ -49,7 +49,7 @@ export type { Visit } from './context.ts'
 export interface AccountRouteOptions
   extends Omit<AccountParts, 'issuer' | 'name' | 'revokeAll' | 'revokeOthers'> {
   readonly server: AuthorizationServer
-  readonly theme: Theme
+  readonly frame: FrameOptions
   readonly throttleAddress: (address: string) => string
   readonly providers: readonly ProviderSettings[]
   readonly sendToProvider: SignInProviderParts['send']
@@ -65,8 +65,8 @@ export interface AccountRoutes {
 }
 
 /** `ids`: the numbers in the path. */
-type Route = (parts: RouteParts, visit: Visit, ...ids: number[]) => Promise<Reply>
-type ViewerRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, ...ids: number[]) => Promise<Reply>
+type Route = (parts: RouteParts, visit: Visit, ...ids: number[]) => Promise<RouteReply>
+type ViewerRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, ...ids: number[]) => Promise<RouteReply>
 
 const pageAndForm = 'GET, HEAD, POST'
 
@@ -78,7 +78,7 @@ function signedIn(route: ViewerRoute): Route {
   }
 }
 
-type ItemRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, id: number) => Promise<Reply>
+type ItemRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, id: number) => Promise<RouteReply>
 
 /** For paths with `{id}`. */
 function withId(route: ItemRoute): ViewerRoute {
@@ -91,7 +91,7 @@ type NestedRoute = (
   viewer: Viewer,
   id: number,
   nested: number,
-) => Promise<Reply>
+) => Promise<RouteReply>
 
 /** For paths that contain `{id}` twice. */
 function withIds(route: NestedRoute): ViewerRoute {
@@ -167,12 +167,9 @@ function entryOf(path: string): RouteEntry | undefined {
   return isProviderPath(path) ? provider : undefined
 }
 
-function assetsOf(theme: Theme): ReadonlyMap<string, StaticAsset> {
-  return new Map<string, StaticAsset>([
-    [stylesheetPath, { type: 'css', read: () => stylesheet(theme), maxAgeSeconds: 300 }],
-    [scriptPath, { type: 'script', read: () => script, maxAgeSeconds: 300 }],
-  ])
-}
+const answerScript = serveStatic({
+  assets: new Map([[scriptPath, { type: 'script', read: () => script, maxAgeSeconds: 300 }]]),
+})
 
 /**
  * Chromium applies `form-action` to every redirect that follows, including those between the provider's own sites, so all
@@ -187,36 +184,39 @@ function leadsToProviders(providers: readonly ProviderSettings[]): string | unde
 
 /** The pages and JSON operations below `/account`, and the interaction pages of the authorization server. */
 export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes {
-  const { server, theme, throttleAddress, readJson, own, ...otherOptions } = options
+  const { server, frame, throttleAddress, readJson, own, ...otherOptions } = options
   const { providers: settings, sendToProvider: send, onProviderFault, ...accountParts } = otherOptions
   const { issuer } = server
   const base = createAccountBase({
     ...accountParts,
     issuer,
-    name: theme.name,
+    name: frame.theme.name,
     revokeAll: (userId, exceptSession) => server.revokeAll(userId, exceptSession),
     revokeOthers: (userId, session) => server.revokeOthers(userId, session),
   })
   const { records, now } = base
-  const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: theme.name, now })
+  const passkeys = createPasskeys({ records, tokens: base.tokens, issuer, rpName: frame.theme.name, now })
   const providers = createProviders(settings, { send, now })
   const parts: RouteParts = {
-    ...{ base, server, passkeys, theme, throttleAddress, readJson, own, onProviderFault, providers },
+    ...{ base, server, passkeys, frame, throttleAddress, readJson, own, onProviderFault, providers },
     csrf: createCsrf(issuer),
     shownOnce: createShownOnce(records, now),
     providersLeadTo: leadsToProviders(settings),
   }
-  const assets = assetsOf(theme)
-  const answerAsset = serveStatic({ assets })
+
+  const languageOf = ({ language, headers }: Visit) =>
+    language ?? base.mail.pageLanguage(headers['accept-language'])
 
   const answer = async (visit: Visit): Promise<Reply> => {
     const { path, method } = visit
-    if (assets.has(path)) return answerAsset(visit)
+    if (path === scriptPath) return answerScript(visit)
     const ids = [...path.matchAll(idPattern)].map(([, id]) => Number(id))
     const entry = routes.get(path.replaceAll(idPattern, '/{id}')) ?? entryOf(path)
     if (!entry) throw new ApiError('NOT_FOUND')
     if (!entry.allow.split(', ').includes(method)) throw methodNotAllowed(entry.allow)
-    return isJsonCall(visit) ? answerJson(parts, visit) : entry.route(parts, visit, ...ids)
+    if (isJsonCall(visit)) return answerJson(parts, visit)
+    const reply = await entry.route(parts, visit, ...ids)
+    return 'page' in reply ? renderReply(frame, reply, languageOf(visit)) : reply
   }
   return {
     async answer(visit) {
@@ -225,7 +225,7 @@ export function createAccountRoutes(options: AccountRouteOptions): AccountRoutes
         return await answer(visit)
       } catch (error) {
         if (!(error instanceof ApiError) || error.status >= 500) throw error
-        return errorPageReply(theme, error, visit, base.now())
+        return errorPageReply(frame, languageOf(visit), error, visit, base.now())
       }
     },
   }

@@ -1,5 +1,5 @@
 /** `/account/security` and `/account/passkeys/…`. */
-import type { Reply } from '../../base/call.ts'
+
 import { ApiError } from '../../base/errors.ts'
 import { drawing } from '../../base/html.ts'
 import { identityKind } from '../../identity/accounts/identities.ts'
@@ -10,14 +10,15 @@ import { passkeyKind } from '../../identity/accounts/sign-in/passkeys.ts'
 import { passkeyOptions } from '../../identity/accounts/sign-in/sign-in.ts'
 import { removeSignInMethod } from '../../identity/accounts/sign-in/sign-in-methods.ts'
 import { keysOf } from '../../identity/keys/user-keys.ts'
+import { t } from '../../identity/mail/page-texts.ts'
 import { recoveryCodesPage, securityPage, totpPage } from '../pages/account/security.ts'
 import { type FormFaults, noFaults } from '../pages/components/form.ts'
-import { pageReply } from '../pages/frame/reply.ts'
 import { endedPage } from '../pages/sign-in/account-recovery.ts'
 import { noteOf } from './account.ts'
 import {
   findViewer,
   type RouteParts,
+  type RouteReply,
   rateLimited,
   redirect,
   tooMany,
@@ -31,8 +32,13 @@ import { providerOf, startFlow } from './sign-in/provider-flow.ts'
 
 const path = '/account/security'
 
-async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: FormFaults): Promise<Reply> {
-  const { base, passkeys, theme } = parts
+async function show(
+  parts: RouteParts,
+  visit: Visit,
+  viewer: Viewer,
+  faults: FormFaults,
+): Promise<RouteReply> {
+  const { base, passkeys } = parts
   const { id, password_hash } = viewer.user
   const page = securityPage({
     menu: viewer.menu,
@@ -47,19 +53,14 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, faults: For
     identities: await base.identities.list(id),
   })
   const leadsTo = parts.providersLeadTo
-  return pageReply(theme, page, { leadsTo })
+  return { page, leadsTo }
 }
 
-async function showTotp(
-  parts: RouteParts,
-  viewer: Viewer,
-  enrolment: Enrolment,
-  faults: FormFaults,
-): Promise<Reply> {
+async function showTotp(viewer: Viewer, enrolment: Enrolment, faults: FormFaults): Promise<RouteReply> {
   const { default: encodeQR } = await import('qr')
   const qr = drawing(encodeQR(enrolment.uri, 'svg', { border: 2 }))
   const page = totpPage({ menu: viewer.menu, faults, qr, secret: enrolment.secret })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 const password: FormRoute = async (parts, visit, viewer, form) => {
@@ -74,9 +75,9 @@ const password: FormRoute = async (parts, visit, viewer, form) => {
   })
   if (answer.kind === 'done') {
     await rememberDevice(parts, visit, viewer.user.id)
-    const link = { href: path, label: 'Back to security' }
-    const title = 'Your password is changed'
-    return pageReply(parts.theme, endedPage({ title, ended: answer.outcome, link, menu: viewer.menu }))
+    const link = { href: path, label: t('Back to security') }
+    const title = t('Your password is changed')
+    return { page: endedPage({ title, ended: answer.outcome, link, menu: viewer.menu }) }
   }
   if (answer.kind === 'over') throw new ApiError('NOT_FOUND')
   return show(parts, visit, viewer, new Map([[answer.field, answer.message]]))
@@ -97,10 +98,10 @@ const addPasskey: FormRoute = async (parts, visit, viewer, form) => {
     notifyOfProtection(parts.base, viewer.user, 'passkey-added', requesterOf(visit))
     return redirect(`${path}?done=passkey-added`)
   }
-  return show(parts, visit, viewer, new Map([['form', 'The passkey was not added. Try again.']]))
+  return show(parts, visit, viewer, new Map([['form', t('The passkey was not added. Try again.')]]))
 }
 
-const lastMethod = 'This is your only way to sign in. Set a password or add another way first.'
+const lastMethod = t('This is your only way to sign in. Set a password or add another way first.')
 
 const removePasskey: FormRoute = async (parts, visit, viewer, form) => {
   const { id: userId } = viewer.user
@@ -113,41 +114,40 @@ const removePasskey: FormRoute = async (parts, visit, viewer, form) => {
 }
 
 const startTotp: FormRoute = async (parts, _visit, viewer) => {
-  const { base, theme } = parts
+  const { base, frame } = parts
   if (await base.codes.isOn(viewer.user.id)) return redirect(path)
   return showTotp(
-    parts,
     viewer,
-    await base.codes.start(viewer.user.id, viewer.user.email, theme.name),
+    await base.codes.start(viewer.user.id, viewer.user.email, frame.theme.name),
     noFaults,
   )
 }
 
 const confirmTotp: FormRoute = async (parts, visit, viewer, form) => {
-  const { base, theme } = parts
+  const { base, frame } = parts
   const { id, email } = viewer.user
   const key = `code:${id}`
   const address = parts.throttleAddress(visit.address)
   const seconds = await base.codeAttempts.take(key, address)
-  if (seconds !== undefined) return tooMany(theme, seconds)
+  if (seconds !== undefined) return tooMany(seconds)
   const codes = await base.codes.confirm(id, form.text('code'), viewer.session.id)
   if (codes && !(await isStillSignedIn(parts, visit))) await base.codes.turnOff(id)
   else if (codes) {
     notifyOfProtection(base, viewer.user, 'codes-on', requesterOf(visit))
     base.codeAttempts.succeed(key, address)
-    return pageReply(theme, recoveryCodesPage({ menu: viewer.menu, codes }))
+    return { page: recoveryCodesPage({ menu: viewer.menu, codes }) }
   }
-  const enrolment = await base.codes.pending(id, email, theme.name)
+  const enrolment = await base.codes.pending(id, email, frame.theme.name)
   if (!enrolment) return redirect(path)
-  const message = 'The code is wrong. Enter the code that the app shows now.'
-  return showTotp(parts, viewer, enrolment, new Map([['code', message]]))
+  const message = t('The code is wrong. Enter the code that the app shows now.')
+  return showTotp(viewer, enrolment, new Map([['code', message]]))
 }
 
-const recoveryCodes: FormRoute = async ({ base, theme }, visit, viewer) => {
+const recoveryCodes: FormRoute = async ({ base }, visit, viewer) => {
   if (!(await base.codes.isOn(viewer.user.id))) return redirect(path)
   const codes = await base.codes.newRecoveryCodes(viewer.user.id)
   notifyOfProtection(base, viewer.user, 'recovery-codes', requesterOf(visit))
-  return pageReply(theme, recoveryCodesPage({ menu: viewer.menu, codes }))
+  return { page: recoveryCodesPage({ menu: viewer.menu, codes }) }
 }
 
 const removeTotp: FormRoute = async ({ base }, visit, viewer) => {
@@ -207,7 +207,7 @@ const changes: ReadonlyMap<string, FormRoute> = new Map([
 ])
 
 /** `/account/security`. Every change but that of the password needs a recent sign-in. */
-export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, noFaults)
   const form = postedForm(parts, visit)
   const change = changeIn(form, changes)
@@ -218,7 +218,11 @@ export async function securityRoute(parts: RouteParts, visit: Visit, viewer: Vie
 }
 
 /** The options for `navigator.credentials`, which the script fetches. */
-export async function passkeyOptionsRoute(parts: RouteParts, visit: Visit, kind: string): Promise<Reply> {
+export async function passkeyOptionsRoute(
+  parts: RouteParts,
+  visit: Visit,
+  kind: string,
+): Promise<RouteReply> {
   postedForm(parts, visit)
   const options = kind === 'create' ? await creationOptions(parts, visit) : await requestOptions(parts, visit)
   const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']

@@ -10,16 +10,17 @@ import {
   type StaticAssetsOptions,
   serveStatic,
 } from '../../base/static-assets.ts'
+import type { PageLanguage } from '../../identity/mail/page-texts.ts'
 import type { JsonSchema } from '../../model/fields/type.ts'
 import type { Model } from '../../model/model.ts'
-import { brandRules, themeVariables } from '../pages/frame/stylesheet.ts'
+import { linksDocument } from '../pages/frame/destinations.ts'
+import { assetsPath, type FrameOptions, type Page, renderPage, type Visitor } from '../pages/frame/layout.ts'
+import { stylesheet, toolStylesheet } from '../pages/frame/stylesheet.ts'
 import { errorsPage } from './errors-page.ts'
-import { assetsPath, type FramedPage, type FrameOptions, renderFrame, type Visitor } from './frame.ts'
 import type { ShownGuides } from './guides/catalogue.ts'
 import { errorsPath, Guides, guidesPath } from './guides/guides.ts'
 import { guidePage, guidesPage } from './guides/pages.ts'
 import { docsPage, homePage } from './home.ts'
-import { linksDocument } from './links.ts'
 import { documentPath, referencePage, referencePath } from './reference.ts'
 import { renderer } from './renderer.ts'
 import { errorEntries, guideEntries, operationEntries } from './search-index.ts'
@@ -36,6 +37,8 @@ export interface PortalOptions {
   readonly origin: () => string
   /** The visitor who sent the call, by the session of the browser. */
   readonly visitorOf: (call: Call) => Awaitable<Visitor>
+  /** The language of the visitor. */
+  readonly languageOf: (call: Call) => Awaitable<PageLanguage>
 }
 
 export type Portal = (call: Call) => Awaitable<Reply>
@@ -60,9 +63,10 @@ function commonAssets({ frame, document }: PortalOptions): [string, StaticAsset]
     read: StaticAsset['read'],
   ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: hourSeconds }]
   return [
-    asset('frame.css', 'css', () => themeVariables(frame.theme) + brandRules + assetFile('frame.css')()),
+    asset('style.css', 'css', () => stylesheet(frame.theme)),
+    asset('tool.css', 'css', () => toolStylesheet(frame.theme)),
     asset('reference.css', 'css', assetFile('reference.css')),
-    asset('search.js', 'script', assetFile('search.js')),
+    asset('frame.js', 'script', assetFile('frame.js')),
     asset('reference.js', 'script', assetFile('reference.js')),
     asset('scalar.js', 'script', packageFile(renderer)),
     [documentPath, { type: 'json', read: () => JSON.stringify(document()), maxAgeSeconds: 0 }],
@@ -81,14 +85,14 @@ class Pages {
   }
 
   /** The pages that a visitor sees, by path. */
-  forVisitor(visitor: Visitor): ReadonlyMap<string, StaticAsset> {
+  forVisitor(visitor: Visitor, language: PageLanguage): ReadonlyMap<string, StaticAsset> {
     const { model, origin, document } = this.#options
     const frame = this.#frame
     const guides = this.#guides.list(visitor)
-    const page = (path: string, make: () => Awaitable<FramedPage>): [string, StaticAsset] => {
-      const read = () => then(make(), content => renderFrame(frame, content))
-      const varies = path === '/' && { varies: 'Accept' }
-      return [path, { type: 'html', read, maxAgeSeconds: 0, personal: true, ...varies }]
+    const page = (path: string, make: () => Awaitable<Page>): [string, StaticAsset] => {
+      const read = () => then(make(), content => renderPage(frame, content, language))
+      const varies = path === '/' ? 'Accept-Language, Accept' : 'Accept-Language'
+      return [path, { type: 'html', read, maxAgeSeconds: 0, personal: true, varies }]
     }
     return new Map([
       page('/', () => homePage(frame, visitor)),
@@ -141,15 +145,18 @@ export function createPortal(options: PortalOptions): Portal {
   const answerCommon = serveStatic({ ...shared, assets: common })
   const pages = new Pages(options)
   const answerLinks = serveStatic({ assets: new Map([['/', pages.links()]]) })
-  const portals = new Map<Visitor, Portal>()
-  const portalFor = (visitor: Visitor): Portal => {
-    const portal = portals.get(visitor) ?? serveStatic({ ...shared, assets: pages.forVisitor(visitor) })
-    portals.set(visitor, portal)
+  const portals = new Map<string, Portal>()
+  const portalFor = (visitor: Visitor, language: PageLanguage): Portal => {
+    const key = `${visitor} ${language.language}`
+    const portal = portals.get(key) ?? serveStatic({ ...shared, assets: pages.forVisitor(visitor, language) })
+    portals.set(key, portal)
     return portal
   }
   return call => {
     if (common.has(call.path)) return answerCommon(call)
     if (call.path === '/' && wantsLinks(call)) return answerLinks(call)
-    return then(options.visitorOf(call), visitor => portalFor(visitor)(call))
+    return then(options.visitorOf(call), visitor =>
+      then(options.languageOf(call), language => portalFor(visitor, language)(call)),
+    )
   }
 }

@@ -1,7 +1,9 @@
 /** `/docs/rest`: the OpenAPI document, rendered by Scalar without anything from other hosts. */
+
 import { html } from '../../base/html.ts'
+import { t } from '../../identity/mail/page-texts.ts'
 import type { JsonSchema, JsonValue } from '../../model/fields/type.ts'
-import { assetsPath, type FramedPage, type Visitor } from './frame.ts'
+import { assetsPath, type Page, type Visitor } from '../pages/frame/layout.ts'
 
 export const referencePath = '/docs/rest'
 export const documentPath = '/docs/openapi.json'
@@ -62,10 +64,10 @@ export function tagHref(tag: string): string {
 }
 
 /** The page until its script runs, and the text for browsers without scripts. */
-export function referencePage(visitor: Visitor): FramedPage {
-  const content = html`<div id="content" class="reference"></div><noscript><main><h1>REST API</h1><p>This page needs JavaScript. The document itself is <a href="/api/v1/openapi.json">/api/v1/openapi.json</a>; the guides need none.</p></main></noscript>`
+export function referencePage(visitor: Visitor): Page {
+  const content = html`<div id="content" class="reference" lang="en"></div><noscript><main><h1>${t('REST API')}</h1><p>${t('This page needs JavaScript. The document itself is {link}; the guides need none.', { link: html`<a href="/api/v1/openapi.json">/api/v1/openapi.json</a>` })}</p></main></noscript>`
   return {
-    title: 'REST API',
+    title: t('REST API'),
     place: 'rest',
     layout: 'tool',
     content,

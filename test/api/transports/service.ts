@@ -27,7 +27,7 @@ export type ServiceSettings = GraphqlSettings &
 
 export const defaults: ServiceSettings = {
   documents: { mode: 'any', registered: new Map() },
-  explorer: ({ styles, scripts }) => ({
+  explorer: (_call, { styles, scripts }) => ({
     html: `${styles.map(href => `<link href="${href}">`)}${scripts.map(src => `<script src="${src}"></script>`)}`,
     images: [],
   }),

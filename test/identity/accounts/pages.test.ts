@@ -204,7 +204,7 @@ test('cookies are limited to our own pages, and are `Secure` over https', async 
 test('the stylesheet and the script are revalidated by their entity tag', async () => {
   await withFixture({ 'theme.colour': '#aa0000' }, async ({ url }) => {
     for (const [path, type] of [
-      ['/account/assets/style.css', 'text/css; charset=utf-8'],
+      ['/docs/assets/style.css', 'text/css; charset=utf-8'],
       ['/account/assets/passkeys.js', 'text/javascript; charset=utf-8'],
     ] as const) {
       const first = await fetch(url + path)

@@ -102,6 +102,16 @@ const faults: readonly (readonly [what: string, languages: string, fault: RegExp
     /fails with sample values: TypeError: Cannot read/,
   ],
   [
+    'a misspelt text of a page',
+    "{ de: { pages: { 'Sign inn': 'Einloggen' } } }",
+    /de\.pages: `Sign inn` is not a text of a page/,
+  ],
+  [
+    'a text of a page without its value',
+    "{ de: { pages: { 'Here since {day}': 'Schon lange dabei' } } }",
+    /de\.pages: `Here since \{day\}` must be a text, with \{day\}/,
+  ],
+  [
     'an invalid layout',
     "{ de: { layout: { footer: 'Bye' } } }",
     /de\.layout\.footer: must be a function that returns a text/,

@@ -1,15 +1,18 @@
 /** The consent page shows whose data a scope reaches, which scopes are new, and what an app may delete. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { english } from '../../../src/identity/mail/page-texts.ts'
 import { scopeGroups } from '../../../src/identity/server/consent/choices.ts'
 import { scopeTitle } from '../../../src/identity/server/consent/scope-title.ts'
 import { collection, model, role, signedIn, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import { layout } from '../../../src/web/pages/frame/layout.ts'
+import { renderPage } from '../../../src/web/pages/frame/layout.ts'
 import { consentPage, reachInWords } from '../../../src/web/pages/oauth/consent.ts'
 
 const fields = { title: text({ max: 20 }), author_id: text({ max: 20, optional: true }) }
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const frame = { theme, explorer: true, guides: true }
 const app = {
   clientId: 'x',
   name: 'App',
@@ -37,9 +40,10 @@ function groupsOf(requested: readonly string[], before: readonly string[] = [], 
 function pageOf(requested: readonly string[], before: readonly string[] = [], userRole = 'user'): string {
   const interaction = { app, destination: 'https://app.example.com', allowedBefore: new Set(before) }
   const groups = groupsOf(requested, before, userRole)
-  return layout(
-    theme,
+  return renderPage(
+    frame,
     consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: 'a@example.com' }),
+    english,
   )
 }
 
@@ -81,19 +85,19 @@ test('the title of a scope says only what is possible with it', () => {
   const collectionOf = { name: 'blog_posts' }
   const none = { read: 'none', create: 'none', update: 'none', delete: 'none' } as const
   assert.equal(scopeTitle(collectionOf, none, true), undefined)
-  assert.equal(scopeTitle(collectionOf, { ...none, create: 'all' }, true), 'Create blog posts')
+  assert.equal(String(scopeTitle(collectionOf, { ...none, create: 'all' }, true)), 'Create blog posts')
   assert.equal(scopeTitle(collectionOf, { ...none, create: 'all' }, false), undefined)
   assert.equal(
-    scopeTitle(collectionOf, { read: 'some', create: 'own', update: 'own', delete: 'none' }, true),
+    String(scopeTitle(collectionOf, { read: 'some', create: 'own', update: 'own', delete: 'none' }, true)),
     'See blog posts, create and change your own',
   )
 })
 
 test('a reach is described in words', () => {
   const reach = { read: 'all', create: 'own', update: 'some', delete: 'own' } as const
-  assert.equal(reachInWords(reach, false), 'Sees everyone’s.')
+  assert.equal(String(reachInWords(reach, false)), 'Sees everyone’s.')
   assert.equal(
-    reachInWords(reach, true),
+    String(reachInWords(reach, true)),
     'Sees everyone’s; changes those that you may; deletes only your own.',
   )
 })

@@ -1,18 +1,21 @@
 /** Nothing from outside gets into a page as anything but text. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { attributes, drawing, html } from '../../../src/base/html.ts'
+import { english } from '../../../src/identity/mail/page-texts.ts'
 import { sessionsPage } from '../../../src/web/pages/account/sessions.ts'
 import { browserName, deviceIcon } from '../../../src/web/pages/components/device-name.ts'
 import { field, summary } from '../../../src/web/pages/components/form.ts'
-import { layout } from '../../../src/web/pages/frame/layout.ts'
-import { pageReply } from '../../../src/web/pages/frame/reply.ts'
+import { renderPage } from '../../../src/web/pages/frame/layout.ts'
+import { renderReply } from '../../../src/web/pages/frame/reply.ts'
 import { consentPage } from '../../../src/web/pages/oauth/consent.ts'
 import { createProtocolPages } from '../../../src/web/pages/oauth/protocol.ts'
 import { signInPage } from '../../../src/web/pages/sign-in/sign-in.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const frame = { theme, explorer: true, guides: true }
 const evil = `"'><script>alert(1)</script><img src=x onerror=alert(1)>&amp;`
 
 /** Fails unless the page contains the hostile text, and only as text. */
@@ -79,7 +82,11 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
   const groups = [{ kind: 'data', choices: [choice] }] as const
   const interaction = { app, destination: evil, allowedBefore: new Set([evil]) }
   assertHarmless(
-    layout(theme, consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: evil })),
+    renderPage(
+      frame,
+      consentPage({ theme, action: '/x', csrf: 'c', interaction, groups, email: evil }),
+      english,
+    ),
   )
   const faults = new Map([
     ['email', evil],
@@ -87,17 +94,24 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
   ])
   const signInForm = { action: '/x', csrf: 'c', remember: false, signUp: '/y', next: evil, note: evil }
   assertHarmless(
-    layout({ ...theme, name: evil }, signInPage({ ...signInForm, faults, email: evil, app: evil })),
+    renderPage(
+      { ...frame, theme: { ...theme, name: evil } },
+      signInPage({ ...signInForm, faults, email: evil, app: evil }),
+      english,
+    ),
   )
-  const pages = createProtocolPages({ ...theme, logo: evil })
+  const pages = createProtocolPages({ ...frame, theme: { ...theme, logo: evil } }, () => english)
   for (const kind of ['unknown-app', 'wrong-address', 'over', 'sign-out', 'service', 'request'] as const)
-    assertHarmless(pages.error({ kind, error: evil, description: evil, app, requestId: evil, at: 0 }))
+    assertHarmless(pages.error({ kind, error: evil, description: evil, app, requestId: evil, at: 0 }, evil))
   assertHarmless(
-    pages.deviceCode({ action: evil, hidden: { xsrf: evil }, entered: evil, fault: evil, isStopped: false }),
+    pages.deviceCode(
+      { action: evil, hidden: { xsrf: evil }, entered: evil, fault: evil, isStopped: false },
+      evil,
+    ),
   )
-  assertHarmless(pages.deviceConfirm({ action: '/x', hidden: {}, app, userCode: evil }))
-  assertHarmless(pages.deviceDone({ app }))
-  assertHarmless(pages.signOut({ action: evil, hidden: { a: evil } }))
+  assertHarmless(pages.deviceConfirm({ action: '/x', hidden: {}, app, userCode: evil }, evil))
+  assertHarmless(pages.deviceDone({ app }, evil))
+  assertHarmless(pages.signOut({ action: evil, hidden: { a: evil } }, evil))
   const session = {
     id: evil,
     userId: 1,
@@ -110,7 +124,9 @@ test('a hostile name, address, e-mail or fault of an app stays text on every pag
     current: false,
   }
   const menu = { here: '/account/sessions', csrf: 'c', name: 'Ada', email: evil }
-  assertHarmless(layout(theme, sessionsPage({ menu, sessions: [session], note: undefined, now: 0 })))
+  assertHarmless(
+    renderPage(frame, sessionsPage({ menu, sessions: [session], note: undefined, now: 0 }), english),
+  )
 })
 
 test('a field is named by its label and described by its hint and fault', () => {
@@ -141,7 +157,11 @@ test('each fault above a form links to its field; without faults there is no lis
 test('the policy of a page allows the service’s own resources and the given images', () => {
   const page = { title: 'A page', content: 'text' }
   const of = (options: object) => {
-    const { headers } = pageReply({ ...theme, logo: 'https://logo.example.com/a.png' }, page, options)
+    const { headers } = renderReply(
+      { ...frame, theme: { ...theme, logo: 'https://logo.example.com/a.png' } },
+      { page, ...options },
+      english,
+    )
     return headers[headers.indexOf('Content-Security-Policy') + 1] ?? ''
   }
   const plain = of({})
@@ -176,7 +196,7 @@ test('a browser is named from its User-Agent', () => {
     ['Mozilla/5.0 (Macintosh; Intel Mac OS X 14.0; rv:140.0) Firefox/140.0', 'Firefox on macOS'],
     ['', 'A browser'],
   ] as const
-  for (const [userAgent, name] of known) assert.equal(browserName(userAgent), name)
+  for (const [userAgent, name] of known) assert.equal(String(browserName(userAgent)), name)
   const drawn = [
     ['Mozilla/5.0 (iPhone; CPU iPhone OS 19_0 like Mac OS X) Safari/604', 'phone'],
     ['Mozilla/5.0 (Linux; Android 16; SM-T870) Chrome/140.0 Safari/537.36', 'tablet'],

@@ -1,20 +1,23 @@
 /** The frame of every page, and the parts that several pages share. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { html } from '../../../src/base/html.ts'
 import { contrast, tileColours } from '../../../src/base/theme.ts'
+import { english } from '../../../src/identity/mail/page-texts.ts'
 import { appTile, initialOf, tileColour } from '../../../src/web/pages/components/tile.ts'
-import { layout } from '../../../src/web/pages/frame/layout.ts'
-import { pageReply } from '../../../src/web/pages/frame/reply.ts'
+import { renderPage } from '../../../src/web/pages/frame/layout.ts'
+import { renderReply } from '../../../src/web/pages/frame/reply.ts'
 import { stylesheet } from '../../../src/web/pages/frame/stylesheet.ts'
 import { providerButtons } from '../../../src/web/pages/sign-in/providers.ts'
 
 const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+const frame = { theme, explorer: true, guides: true }
 const menu = { here: '/account/keys/new', csrf: 'token', name: 'Ada <b>', email: 'ada@example.com' }
 const content = html`<h1>Keys</h1>`
 
 test('an account page has a brand, a navigation with the current entry marked, and sign-out last', () => {
-  const rendered = layout(theme, { title: 'Keys', content, menu })
+  const rendered = renderPage(frame, { title: 'Keys', content, menu }, english)
   assert.match(rendered, /<a class="brand" href="\/"><span class="tile small" aria-hidden="true">E<\/span>/)
   assert.deepEqual(
     [...rendered.matchAll(/<a href="([^"]+)" aria-current="([^"]+)"/g)].map(([, path, kind]) => [path, kind]),
@@ -29,14 +32,21 @@ test('an account page has a brand, a navigation with the current entry marked, a
 })
 
 test('other pages are a centred card without navigation', () => {
-  const rendered = layout(theme, { title: 'Sign in', content })
+  const rendered = renderPage(frame, { title: 'Sign in', content }, english)
   assert.match(rendered, /<body class="centred">/)
   assert.doesNotMatch(rendered, /<nav/)
 })
 
 test('a page with images of many origins names at most forty of them in its policy', () => {
   const images = Array.from({ length: 300 }, (_, at) => `https://images-${at}.example.com/logo.png`)
-  const { headers } = pageReply(theme, { title: 'Apps', content }, { images: [...images, ...images] })
+  const { headers } = renderReply(
+    frame,
+    {
+      page: { title: 'Apps', content },
+      images: [...images, ...images],
+    },
+    english,
+  )
   const policy = headers[headers.indexOf('Content-Security-Policy') + 1] ?? ''
   assert.equal(policy.match(/https:\/\/images-\d+\.example\.com/g)?.length, 40)
 })

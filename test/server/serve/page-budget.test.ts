@@ -17,9 +17,9 @@ async function exhaust({ call }: TestService, path: string): Promise<void> {
 
 const pages = ['/account/sign-in', '/docs', '/', '/graphql']
 const assets = [
-  '/account/assets/style.css',
-  '/docs/assets/frame.css',
-  '/docs/assets/search.js',
+  '/account/assets/passkeys.js',
+  '/docs/assets/style.css',
+  '/docs/assets/frame.js',
   '/graphql/assets/page.css',
 ]
 

@@ -1,10 +1,12 @@
 /** Accessibility of the pages that the OAuth tests do not visit: axe-core finds nothing, light and dark, 320 pixels wide. */
+
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
 import { ApiError } from '../../../src/base/errors.ts'
+import { english } from '../../../src/identity/mail/page-texts.ts'
 import type { ServeOptions } from '../../../src/server/serve/service.ts'
 import { errorPageReply } from '../../../src/web/pages/frame/error-reply.ts'
 import { providers } from '../../identity/accounts/providers/stub.ts'
@@ -78,9 +80,10 @@ async function serviceErrors(
   url: string,
 ): Promise<void> {
   const theme = { name: 'Portico', logo: undefined, colour: '#ffd54a' }
+  const frame = { theme, explorer: true, guides: true }
   const path = '/account/failing'
   for (const error of [new Error('secret'), new ApiError('RATE_LIMITED'), new ApiError('UNAVAILABLE')]) {
-    const { status, body } = errorPageReply(theme, error, { requestId: 'a-request', path })
+    const { status, body } = errorPageReply(frame, english, error, { requestId: 'a-request', path })
     await page.route(url + path, route => route.fulfill({ contentType: 'text/html', body: String(body) }))
     await page.goto(url + path)
     await assertPage(`error-${status}`)

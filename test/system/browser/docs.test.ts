@@ -269,6 +269,25 @@ async function signIn(page: Page): Promise<void> {
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
 }
 
+/** The frame of every page names the user, whom only the script asks for: the pages themselves may be kept by a browser. */
+async function showsSession(page: Page, { url }: TestService): Promise<void> {
+  for (const path of ['/docs/guides', '/graphql', '/docs/rest', '/account']) {
+    const response = await page.goto(url + path)
+    await page
+      .getByRole('navigation', { name: 'Main' })
+      .getByRole('link', { name: 'Administrator' })
+      .waitFor()
+    await page.getByRole('navigation', { name: 'Main' }).getByRole('button', { name: 'Sign out' }).waitFor()
+    if (path !== '/account') assert.doesNotMatch((await response?.text()) ?? '', /Administrator|admin@/, path)
+    await saveScreenshot(page, `signed-in${path.replaceAll('/', '-')}`)
+  }
+  await page.goto(`${url}/graphql`)
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Sign in' }).waitFor()
+  await page.goto(`${url}/account`)
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+}
+
 test('a signed-in administrator sees the guides for operators too', async () => {
   const settings: ServeOptions = { rateLimit: 'off', adminPassword: 'correct horse battery' }
   await withService(settings, async otherService => {
@@ -289,9 +308,9 @@ test('a signed-in administrator sees the guides for operators too', async () => 
           .getByRole('link', { name: /^PostgreSQL/ })
           .click()
         assert.equal((await page.getByRole('heading', { level: 1 }).textContent()) ?? '', 'PostgreSQL')
-        await page.getByRole('link', { name: 'Account', exact: true }).waitFor()
         await page.goto(`${otherService.url}/docs`)
         await page.getByText('You are signed in').waitFor()
+        await showsSession(page, otherService)
       },
       {},
       otherService,

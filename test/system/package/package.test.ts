@@ -332,8 +332,8 @@ describe('the package', () => {
       for (const path of [
         '/docs/guides',
         '/docs/guides/rest',
-        '/docs/assets/frame.css',
-        '/docs/assets/search.js',
+        '/docs/assets/style.css',
+        '/docs/assets/frame.js',
       ]) {
         assert.equal((await fetch(origin + path)).status, 200, path)
       }

@@ -6,9 +6,10 @@ import { parse, validate } from 'graphql'
 import tracker from '../../../examples/tracker/model.ts'
 import { createSchema } from '../../../src/api/graphql/schema/schema.ts'
 import { referenceDocument } from '../../../src/api/rest/openapi/reference/reference.ts'
+import { english } from '../../../src/identity/mail/page-texts.ts'
 import { anyone, collection, model as declare, nobody, signedIn, text } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
-import type { Visitor } from '../../../src/web/portal/frame.ts'
+import type { Visitor } from '../../../src/web/pages/frame/layout.ts'
 import type { ShownGuides } from '../../../src/web/portal/guides/catalogue.ts'
 import { createPortal } from '../../../src/web/portal/portal.ts'
 import { firstQuery } from '../../../src/web/portal/quick-start.ts'
@@ -37,6 +38,7 @@ function portalOf({ visitor = 'anyone', guides = 'callers', logo, ...options }: 
     baseUrl: origin,
     origin: () => origin,
     visitorOf: () => visitor,
+    languageOf: () => english,
   })
   return async (request: Request) => {
     const { status, headers, body } = await portal(toCall(request))
@@ -150,7 +152,7 @@ test('a logo of another host is allowed by the policy, and nothing else from the
 })
 
 test('neither the style sheets nor the renderer load fonts or images from elsewhere', async () => {
-  for (const name of ['frame.css', 'reference.css']) {
+  for (const name of ['style.css', 'tool.css', 'reference.css']) {
     const { body } = await send({ url: `/docs/assets/${name}` })
     assert.doesNotMatch(String(body), /@import|url\(/, name)
   }
@@ -166,7 +168,7 @@ test('responses are compressed as the client accepts, and each encoding has its 
   for (const [encoding, decode] of Object.entries(decoders)) {
     const compressed = await send({ url, headers: { 'accept-encoding': encoding } })
     assert.equal(compressed.headers['Content-Encoding'], encoding)
-    assert.equal(compressed.headers['Vary'], 'Accept-Encoding, Cookie')
+    assert.equal(compressed.headers['Vary'], 'Accept-Encoding, Cookie, Accept-Language')
     assert.deepEqual(decode(compressed.body), plain.body)
     assert.ok(compressed.body.length < plain.body.length / 3)
     tags.add(compressed.headers.ETag)

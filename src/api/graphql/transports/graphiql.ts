@@ -1,5 +1,6 @@
 /** GraphiQL, for browsers that open `/graphql`. Nothing is loaded from other servers. */
-import type { Reply } from '../../../base/call.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
+import type { Call, Reply } from '../../../base/call.ts'
 import { consolePolicy, packageFile, type StaticAsset, serveStatic } from '../../../base/static-assets.ts'
 import { assetsPath } from './http-reply.ts'
 
@@ -76,11 +77,11 @@ const styleSheet = `body.tool { display: flex; flex-direction: column; height: 1
 .unseen { position: absolute; width: 1px; height: 1px; margin: 0; overflow: hidden; clip-path: inset(50%) }
 `
 
-/** The document around the editor: `styles` and `scripts` are paths, in order. */
-export type ExplorerFrame = (parts: {
-  readonly styles: readonly string[]
-  readonly scripts: readonly string[]
-}) => { readonly html: string; readonly images: readonly string[] }
+/** The document around the editor, for the visitor who sent the call: `styles` and `scripts` are paths, in order. */
+export type ExplorerFrame = (
+  call: Call,
+  parts: { readonly styles: readonly string[]; readonly scripts: readonly string[] },
+) => Awaitable<{ readonly html: string; readonly images: readonly string[] }>
 
 const fileNames = {
   styles: ['graphiql.min.css', 'page.css'],
@@ -121,22 +122,18 @@ const assets = new Map<string, StaticAsset>([
 ])
 
 /** The page of GraphiQL. Its `<main>` has the id `graphiql`. */
-export function graphiqlPage(frame: ExplorerFrame): Reply {
+export function graphiqlPage(frame: ExplorerFrame, call: Call): Awaitable<Reply> {
   const paths = (files: readonly string[]) => files.map(name => assetsPath + name)
-  const { html, images } = frame({ styles: paths(fileNames.styles), scripts: paths(fileNames.scripts) })
-  const headers = [
-    'Content-Type',
-    'text/html; charset=utf-8',
-    'Cache-Control',
-    'no-cache',
-    'Vary',
-    'Accept',
-    'Referrer-Policy',
-    'no-referrer',
-    'Content-Security-Policy',
-    policyWith(images),
-  ]
-  return { status: 200, headers, body: html }
+  const framed = frame(call, { styles: paths(fileNames.styles), scripts: paths(fileNames.scripts) })
+  return then(framed, ({ html, images }) => ({
+    status: 200,
+    headers: [
+      ...['Content-Type', 'text/html; charset=utf-8', 'Cache-Control', 'private, no-cache'],
+      ...['Vary', 'Accept, Accept-Language, Cookie', 'Referrer-Policy', 'no-referrer'],
+      ...['Content-Security-Policy', policyWith(images)],
+    ],
+    body: html,
+  }))
 }
 
 /** Answers the paths below `assetsPath`. */

@@ -19,7 +19,7 @@ export interface HttpParts extends OperationParts, StreamParts {
   /** See `GraphqlParts`. */
   readonly challenge: () => string
   /** GraphiQL, for browsers; undefined if it is disabled. */
-  readonly page: ((call: Call) => Reply) | undefined
+  readonly page: ((call: Call) => Awaitable<Reply>) | undefined
   readonly idempotency: Idempotency
 }
 

@@ -1,9 +1,11 @@
 /** New passwords: by a mailed link, by the old password, or for users who have none. */
 
 import { hash } from 'node:crypto'
+import type { Text } from '../../../base/html.ts'
 import { canonicalEmail } from '../../../model/fields/email.ts'
 import { disabledSignIn } from '../../disabled-account.ts'
 import type { Requester } from '../../mail/mailer.ts'
+import { t } from '../../mail/page-texts.ts'
 import { hashPassword } from '../../password.ts'
 import type { AccountBase } from '../accounts.ts'
 import { lifetimeMinutes } from '../link-tokens.ts'
@@ -68,7 +70,7 @@ export async function requestReset(
 export type ResetAnswer =
   | { readonly kind: 'done'; readonly userId: number; readonly outcome: RecoveryOutcome }
   | { readonly kind: 'over' }
-  | { readonly kind: 'fault'; readonly field: string; readonly message: string }
+  | { readonly kind: 'fault'; readonly field: string; readonly message: Text }
 
 /** Whether the link of a reset is valid. Does not consume it. */
 export async function canReset({ tokens }: AccountBase, token: string): Promise<boolean> {
@@ -139,7 +141,7 @@ export async function changePassword(base: AccountBase, change: PasswordChange):
   if (refused) {
     const refusal =
       refused.kind === 'throttled'
-        ? `Too many attempts. Try again in ${Math.ceil(refused.seconds / 60)} minutes.`
+        ? t('Too many attempts. Try again in {count} minutes.', { count: Math.ceil(refused.seconds / 60) })
         : 'This is not your password.'
     return { kind: 'fault', field: 'current_password', message: refusal }
   }

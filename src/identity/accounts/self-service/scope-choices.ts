@@ -1,10 +1,14 @@
 /** The scopes of the model for forms and lists, by collection, each with a description. */
 
+import type { Text } from '../../../base/html.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { openidScopes } from '../../../model/builtin/builtin.ts'
 import { managedCollections } from '../../../model/builtin/managed.ts'
+import { exists } from '../../../model/crud.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
+import { type PageText, translated } from '../../mail/page-texts.ts'
+import { scopeTitle } from '../../server/consent/scope-title.ts'
 import { readableName } from '../sign-up/sign-up-fields.ts'
 
 export type Level = 'none' | 'read' | 'write'
@@ -13,7 +17,7 @@ export type Level = 'none' | 'read' | 'write'
 export interface CollectionChoice {
   /** The singular, as in scopes. */
   readonly type: string
-  readonly title: string
+  readonly title: Text
   readonly description: string | undefined
   /** The levels that can be chosen, besides `none`. */
   readonly levels: readonly Exclude<Level, 'none'>[]
@@ -21,18 +25,18 @@ export interface CollectionChoice {
 
 export interface ScopeChoices {
   /** The scopes of OpenID Connect, which apps can have and keys cannot. */
-  readonly signIn: readonly (readonly [scope: string, sentence: string])[]
+  readonly signIn: readonly (readonly [scope: string, sentence: Text])[]
   /** The collections of the model. */
   readonly items: readonly CollectionChoice[]
   /** The built-in collections: users, keys, apps, webhooks. */
   readonly account: readonly CollectionChoice[]
   /** The scopes of single actions and queries, each with its sentence. */
-  readonly others: readonly (readonly [scope: string, sentence: string])[]
+  readonly others: readonly (readonly [scope: string, sentence: Text])[]
 }
 
 export const builtIn: ReadonlySet<string> = new Set(['users', ...managedCollections])
 
-const titles: ReadonlyMap<string, string> = new Map([
+const titles: ReadonlyMap<string, PageText> = new Map([
   ['users', 'Accounts'],
   ['api_keys', 'API keys'],
   ['oauth_apps', 'OAuth apps'],
@@ -40,8 +44,8 @@ const titles: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The name of a collection on pages, e.g. `Blog posts` for `blog_posts`. */
-export function titleOf(name: string): string {
-  return titles.get(name) ?? readableName(name)
+export function titleOf(name: string): Text {
+  return translated(titles.get(name) ?? readableName(name))
 }
 
 /** Whether an action or query needs the scope. */
@@ -87,7 +91,10 @@ export function scopeChoices(model: Model, access?: AccessClass): ScopeChoices {
 
 /** The scopes that an app may request: every scope, because its users decide. */
 export function appScopeChoices(model: Model): ScopeChoices {
-  return { ...scopeChoices(model), signIn: [...openidScopes] }
+  return {
+    ...scopeChoices(model),
+    signIn: [...openidScopes].map(([scope, sentence]) => [scope, translated(sentence)]),
+  }
 }
 
 /** The chosen level of each collection, and the other chosen scopes. */
@@ -140,14 +147,29 @@ export function scopesIn({ levels, others }: ChosenScopes): readonly string[] {
   return [...others, ...[...levels].map(([type, level]) => `${level}:${type}`)]
 }
 
+/** What a scope allows, in words. Sentences of the model's own scopes are in the language of the model. */
+function sentenceOf({ scopes, collections }: Pick<Model, 'scopes' | 'collections'>, scope: string): Text {
+  const sentence = openidScopes.get(scope) ?? scopes.get(scope) ?? scope
+  const [, level, type] = /^(read|write):(.+)$/.exec(scope) ?? []
+  const collection = [...collections.values()].find(({ singular }) => singular === type)
+  if (collection === undefined) return translated(sentence)
+  const reach = (operation: CrudOperation) => (exists(collection, operation) ? 'all' : 'none')
+  const title = scopeTitle(
+    collection,
+    { read: reach('read'), create: reach('create'), update: reach('update'), delete: reach('delete') },
+    level === 'write',
+  )
+  // Where only actions write, the sentence of the model says so.
+  return title !== undefined && String(title) === sentence ? title : translated(sentence)
+}
+
 /** One sentence for each scope. Writing includes reading, so a read scope has no sentence if its write scope has one. */
 export function sentencesOf(
-  { scopes: modelScopes }: Pick<Model, 'scopes'>,
+  model: Pick<Model, 'scopes' | 'collections'>,
   scopes: readonly string[],
-): readonly string[] {
-  const sentences = new Map([...openidScopes, ...modelScopes])
+): readonly Text[] {
   const granted = new Set(scopes)
   return scopes
     .filter(scope => !(scope.startsWith('read:') && granted.has(scope.replace('read:', 'write:'))))
-    .map(scope => sentences.get(scope) ?? scope)
+    .map(scope => sentenceOf(model, scope))
 }

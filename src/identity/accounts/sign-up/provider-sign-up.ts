@@ -4,6 +4,7 @@
  */
 
 import { ApiError } from '../../../base/errors.ts'
+import type { Text } from '../../../base/html.ts'
 import { system } from '../../../base/principal.ts'
 import { writeWith } from '../../../engine/plan/run.ts'
 import { createPlan } from '../../../engine/plan/system-plans.ts'
@@ -37,7 +38,7 @@ export type NewAccountAnswer =
   /** A concurrent sign-up has created an account with the identity or the address. */
   | { readonly kind: 'taken' }
   | SentLink
-  | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
+  | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, Text> }
   | Throttled
 
 export type ExistingAccount =

@@ -1,9 +1,11 @@
 /** The fields with `signUp: true`, which a sign-up asks for besides name and address. */
 
+import type { Text } from '../../../base/html.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import { listShape, readFirst, where } from '../../../engine/plan/system-plans.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, Model } from '../../../model/model.ts'
+import { t } from '../../mail/page-texts.ts'
 
 /** A field of `users` in a form. */
 export interface EnteredField {
@@ -42,13 +44,13 @@ export function valuesOf(
   mayBeEmpty: (field: Field) => boolean = () => false,
 ) {
   const values: Record<string, JsonValue> = {}
-  const missing = new Map<string, string>()
+  const missing = new Map<string, Text>()
   for (const { name, label, field } of fields) {
     const text = answers.get(name)?.trim() ?? ''
     if (field.type.schema.type === 'boolean') values[name] = text !== ''
     else if (text !== '') values[name] = field.type.fromText(text) ?? text
     else if (mayBeEmpty(field)) values[name] = null
-    else missing.set(name, `${label} is required.`)
+    else missing.set(name, t('{label} is required.', { label }))
   }
   return { values, missing }
 }
@@ -62,13 +64,13 @@ interface TakenParts {
 export async function takenValueFaults(
   { model, run }: TakenParts,
   values: Readonly<Record<string, JsonValue>>,
-): Promise<ReadonlyMap<string, string>> {
-  const faults = new Map<string, string>()
+): Promise<ReadonlyMap<string, Text>> {
+  const faults = new Map<string, Text>()
   for (const { name, label, field } of signUpFields(model)) {
     const value = values[name]
     if (!field.unique || value === undefined) continue
     if (await readFirst(run, listShape('users', ['id'], where(name)), value))
-      faults.set(name, `${label} is already taken.`)
+      faults.set(name, t('{label} is already taken.', { label }))
   }
   return faults
 }

@@ -2,6 +2,7 @@
 
 import { hash } from 'node:crypto'
 import { ApiError, type FieldFault } from '../../../base/errors.ts'
+import type { Text } from '../../../base/html.ts'
 import { system } from '../../../base/principal.ts'
 import { writeWith } from '../../../engine/plan/run.ts'
 import { createPlan } from '../../../engine/plan/system-plans.ts'
@@ -42,7 +43,7 @@ export type SignUpAnswer =
   /** An account with the address exists now. The answer does not reveal whether one existed before. */
   | { readonly kind: 'ready' }
   | SentLink
-  | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, string> }
+  | { readonly kind: 'faults'; readonly faults: ReadonlyMap<string, Text> }
   | Throttled
 
 export type SignUpValues = Readonly<Record<string, JsonValue>>
@@ -62,7 +63,7 @@ const fieldMessages: ReadonlyMap<string, string> = new Map([
 ])
 
 /** The faults that validation found, in the order of the form. */
-function valueFaults(error: unknown, fields: readonly EnteredField[]): Map<string, string> {
+function valueFaults(error: unknown, fields: readonly EnteredField[]): Map<string, Text> {
   if (!(error instanceof ApiError) || !error.details) throw error
   return new Map(
     [...modelFaults(error.details, fields)].map(([name, message]) => [
@@ -73,7 +74,7 @@ function valueFaults(error: unknown, fields: readonly EnteredField[]): Map<strin
 }
 
 /** The messages by the name of the form's field, in the order of the form. Those of other fields are joined as `form`. */
-function modelFaults(details: readonly FieldFault[], fields: readonly EnteredField[]): Map<string, string> {
+function modelFaults(details: readonly FieldFault[], fields: readonly EnteredField[]): Map<string, Text> {
   const messages = new Map(details.map(({ field, message }) => [field.split('/', 1)[0] ?? field, message]))
   const accountFaults = [...fieldMessages.keys()].flatMap((name): [string, string][] => {
     const message = messages.get(name)
@@ -90,7 +91,7 @@ function modelFaults(details: readonly FieldFault[], fields: readonly EnteredFie
 }
 
 /** The faults in the order of the form. Those that belong to no field come last. */
-function inOrder(faults: ReadonlyMap<string, string>, names: readonly string[]): Map<string, string> {
+function inOrder(faults: ReadonlyMap<string, Text>, names: readonly string[]): Map<string, Text> {
   const ofFields = names.flatMap(name => (faults.has(name) ? [[name, faults.get(name) ?? ''] as const] : []))
   return new Map([...ofFields, ...faults])
 }
@@ -104,7 +105,7 @@ export function checkedValues({ model }: AccountBase, account: WithoutPassword) 
   const fields = signUpFields(model)
   const { values: entered, missing } = valuesOf(fields, answers)
   let values: SignUpValues = {}
-  let faults = new Map<string, string>()
+  let faults = new Map<string, Text>()
   try {
     // An empty name counts as missing: the model would accept it.
     const body = { ...entered, ...(name.trim() !== '' && { name: name.trim() }), email: email.trim() }
@@ -150,7 +151,7 @@ export function isAddressTaken(error: unknown): boolean {
 }
 
 /** The messages of the model's refusal: by `check`, by a limit, or because a value is taken. Rethrows every other error. */
-export function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<string, string> {
+export function refusal(error: unknown, { model }: AccountBase): ReadonlyMap<string, Text> {
   const isRefusal = error instanceof ApiError && ['VALIDATION_FAILED', 'CONFLICT'].includes(error.code)
   if (!isRefusal) throw error
   return error.details ? modelFaults(error.details, signUpFields(model)) : new Map([['form', error.message]])
@@ -293,7 +294,7 @@ export type FinishAnswer =
   /** The link was used or has expired, or the address was taken in the meantime. */
   | { readonly kind: 'over' }
   /** The model has refused the account, with these messages. */
-  | { readonly kind: 'refused'; readonly messages: readonly string[] }
+  | { readonly kind: 'refused'; readonly messages: readonly Text[] }
   | Throttled
 
 /**

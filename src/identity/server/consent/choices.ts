@@ -5,8 +5,8 @@ import { type Reach, reachOf } from '../../../engine/plan/guard/guard.ts'
 import { openidScopes } from '../../../model/builtin/builtin.ts'
 import { exists } from '../../../model/crud.ts'
 import type { Collection, CrudOperation, Model } from '../../../model/model.ts'
-import { itemsInWords } from '../../../model/words.ts'
 import { builtIn, isScopeOfOperation } from '../../accounts/self-service/scope-choices.ts'
+import { itemsText, t, translated } from '../../mail/page-texts.ts'
 import type { Interaction, ScopeSentence } from '../server.ts'
 import { type ReachOfOperations, scopeTitle } from './scope-title.ts'
 import { withCovered } from './scopes.ts'
@@ -84,7 +84,9 @@ export function scopeGroups(
     const reach = collection && accessOf(model, collection, access).reach
     const title = reach && scopeTitle(collection, reach, isWriteScope(scope))
     const isUseless = collection && !isScopeOfOperation(model, scope)
-    const otherwise = isUseless ? `Nothing: you cannot use ${itemsInWords(collection)} either` : sentence
+    const otherwise = isUseless
+      ? t('Nothing: you cannot use {items} either', { items: itemsText(collection.name) })
+      : translated(sentence)
     return { scope, sentence: title ?? otherwise }
   }
   const choiceOf = (requestedScope: ScopeSentence, collection: Collection | undefined): ScopeChoice => {

@@ -30,6 +30,11 @@ function formSecret(ctx: Context): string {
   return String(state?.secret ?? '')
 }
 
+/** `Accept-Language` (RFC 9110, 12.5.4). */
+function languagesOf(ctx: Context): string | undefined {
+  return ctx.get('accept-language') || undefined
+}
+
 function respondWith(ctx: Context, document: string): void {
   ctx.type = 'html'
   ctx.body = document
@@ -68,7 +73,10 @@ function errorPage(
   app?: App,
 ): void {
   const requestId = ctx.response.get('x-request-id') ?? ''
-  respondWith(ctx, pages.error({ kind, error, description, app, requestId, at: Date.now() }))
+  respondWith(
+    ctx,
+    pages.error({ kind, error, description, app, requestId, at: Date.now() }, languagesOf(ctx)),
+  )
 }
 
 /** The functions by which oidc-provider renders its pages. */
@@ -97,22 +105,28 @@ export function pageSources(pages: ProtocolPages): Sources {
         fault: faultOf(fault),
         isStopped: fault instanceof Error && fault.name === 'AbortedError',
       }
-      respondWith(ctx, pages.deviceCode(page))
+      respondWith(ctx, pages.deviceCode(page, languagesOf(ctx)))
     },
     deviceConfirm: (ctx, userCode) => {
       const hidden = { xsrf: formSecret(ctx), user_code: userCode, confirm: 'yes' }
       respondWith(
         ctx,
-        pages.deviceConfirm({ action: routes.code_verification, hidden, app: currentApp(ctx), userCode }),
+        pages.deviceConfirm(
+          { action: routes.code_verification, hidden, app: currentApp(ctx), userCode },
+          languagesOf(ctx),
+        ),
       )
     },
-    deviceDone: ctx => respondWith(ctx, pages.deviceDone({ app: currentApp(ctx) })),
+    deviceDone: ctx => respondWith(ctx, pages.deviceDone({ app: currentApp(ctx) }, languagesOf(ctx))),
     signOut: ctx =>
       respondWith(
         ctx,
-        pages.signOut({ action: `${routes.end_session}/confirm`, hidden: { xsrf: formSecret(ctx) } }),
+        pages.signOut(
+          { action: `${routes.end_session}/confirm`, hidden: { xsrf: formSecret(ctx) } },
+          languagesOf(ctx),
+        ),
       ),
-    signedOut: ctx => respondWith(ctx, pages.signedOut()),
+    signedOut: ctx => respondWith(ctx, pages.signedOut(languagesOf(ctx))),
   }
 }
 

@@ -14,6 +14,7 @@ import type { AuthorizationServer } from '../../../identity/server/server.ts'
 import type { WebhookOperations } from '../../../identity/webhooks/operations.ts'
 import type { Model } from '../../../model/model.ts'
 import type { AccountRoutes, Visit } from '../../../web/account/routes.ts'
+import type { FrameOptions } from '../../../web/pages/frame/layout.ts'
 import type { Settings } from '../../config/config.ts'
 import type { Log } from '../../observability/log.ts'
 import { providerRequests } from './provider-requests.ts'
@@ -56,6 +57,15 @@ export function themeOf(settings: Settings): Theme {
   return { name: settings['theme.name'], logo: settings['theme.logo'], colour: settings['theme.colour'] }
 }
 
+/** What the frame of all pages shows of the service. */
+export function frameOf(settings: Settings): FrameOptions {
+  return {
+    theme: themeOf(settings),
+    explorer: settings['graphql.introspection'],
+    guides: settings['docs.guides'] !== 'none',
+  }
+}
+
 /** Answers the paths for which `isAccountPath` is true. */
 export function accountPages({
   model,
@@ -89,7 +99,7 @@ export function accountPages({
       records,
       counters,
       server: await server(),
-      theme: themeOf(settings),
+      frame: frameOf(settings),
       mail,
       signUp: settings['accounts.signUp'] ?? (mail.delivers ? 'confirmed' : 'open'),
       throttleAddress: budgetAddress,

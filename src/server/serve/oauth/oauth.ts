@@ -30,7 +30,7 @@ import type { Exchange } from '../../http/http.ts'
 import type { Log } from '../../observability/log.ts'
 import type { Attempts } from '../credentials/token-rate-limit.ts'
 import { drawRequest } from '../request-budget.ts'
-import { accountPages, type OwnWrites, themeOf } from './account-pages.ts'
+import { accountPages, frameOf, type OwnWrites } from './account-pages.ts'
 
 export interface LazyOauthParts {
   readonly model: Model
@@ -260,7 +260,7 @@ async function loadServer(parts: LazyOauthParts): Promise<AuthorizationServer> {
     hasAccount: createAccountCheck(run),
     findAccount: claimsReader(run, records),
     grantsInUse: userId => grantsInUse(run, userId),
-    pages: createProtocolPages(themeOf(settings)),
+    pages: createProtocolPages(frameOf(settings), languages => mail.pageLanguage(languages)),
     serviceName: settings['theme.name'],
     countryOf: countryReader(settings),
     onConnected: (userId, app) => notifyOfApp(noticeParts, userId, app),

@@ -8,9 +8,10 @@ import {
 import { errorReply as restErrorReply } from '../../../api/rest/rest.ts'
 import { type Call, isHealthCheck, type Reply } from '../../../base/call.ts'
 import { acceptsPage } from '../../../base/media-ranges.ts'
-import type { Theme } from '../../../base/theme.ts'
+import type { Mailer } from '../../../identity/mail/mailer.ts'
 import { asOauthError } from '../../../identity/server/responses/error-response.ts'
 import { errorPageReply } from '../../../web/pages/frame/error-reply.ts'
+import type { FrameOptions } from '../../../web/pages/frame/layout.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
 import type { LazyOauth } from '../oauth/oauth.ts'
 
@@ -20,7 +21,8 @@ export function isGraphql(path: string): boolean {
 
 export interface ErrorReplyParts {
   readonly oauth: LazyOauth
-  readonly theme: Theme
+  readonly frame: FrameOptions
+  readonly mail: Pick<Mailer, 'pageLanguage'>
   /** The address of the authorization server. */
   readonly issuer: () => string
   /** Logs every error. */
@@ -29,14 +31,16 @@ export interface ErrorReplyParts {
 
 export function errorReplies({
   oauth,
-  theme,
+  frame,
+  mail,
   issuer,
   refusals,
 }: ErrorReplyParts): (error: unknown, call: Call) => Reply {
   const isPage = (call: Call) => (oauth.owns(call.path) ? oauth.isForBrowsers(call) : isPortalPage(call))
   return (error, call) => {
     refusals?.(error, call)
-    if (isPage(call)) return errorPageReply(theme, error, call)
+    if (isPage(call))
+      return errorPageReply(frame, mail.pageLanguage(call.headers['accept-language']), error, call)
     return withMetadata(replyTo(error, call, oauth), call.path, issuer)
   }
 }

@@ -18,6 +18,7 @@ import { createGuard } from '../../../engine/plan/guard/guard.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import type { Store } from '../../../engine/store/store.ts'
 import type { Mailer } from '../../../identity/mail/mailer.ts'
+import { english } from '../../../identity/mail/page-texts.ts'
 import { ownCollections } from '../../../identity/own-collections.ts'
 import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
 import { EventTypes } from '../../../identity/webhooks/event-types.ts'
@@ -74,6 +75,8 @@ const silentMailer: Mailer = {
   send: async () => {},
   sendTemplate: async () => {},
   rememberLanguage: async () => {},
+  pageLanguage: () => english,
+  pageLanguageOf: async () => english,
 }
 
 function rehearsalTransports(parts: ExplainParts, rehearsal: Run, draw: Draw): RehearsalTransports {

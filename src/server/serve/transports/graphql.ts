@@ -15,6 +15,8 @@ import { budgetAddress, type RateLimited, type RateLimits } from '../../../engin
 import type { Idempotency } from '../../../engine/idempotency/idempotency.ts'
 import type { OperationParts } from '../../../engine/logic/operations/call.ts'
 import type { CreateHooks, Run } from '../../../engine/plan/run.ts'
+import type { Mailer } from '../../../identity/mail/mailer.ts'
+import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import type { Model } from '../../../model/model.ts'
 import { type Settings, SettingsError } from '../../config/config.ts'
 import { documentLimits } from '../../config/document-limits.ts'
@@ -36,6 +38,8 @@ export interface LazyGraphqlParts {
   readonly refresh: () => Awaitable<void>
   readonly limits: RateLimits
   readonly settings: Settings
+  readonly sessions: SessionCookieReader
+  readonly mail: Mailer
   /** The address of the service. */
   readonly issuer: () => string
   readonly onFault: (error: unknown) => void
@@ -106,7 +110,7 @@ async function loadGraphql(parts: LazyGraphqlParts, registered: Manifest): Promi
     },
     {
       documents: { mode: settings['graphql.documents'].mode, registered },
-      explorer: settings['graphql.introspection'] ? explorerFrame(settings, parts.model) : undefined,
+      explorer: settings['graphql.introspection'] ? explorerFrame(parts) : undefined,
       maxSubscriptions: settings.quotas.subscriptions,
       ...transportLimits,
       maxBufferedBytes,

@@ -2,31 +2,27 @@
 
 import type { ExplorerFrame } from '../../../api/graphql/transports/graphiql.ts'
 import { referenceDocument } from '../../../api/rest/openapi/reference/reference.ts'
-import { then } from '../../../base/awaitable.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
+import type { Call } from '../../../base/call.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { Mailer } from '../../../identity/mail/mailer.ts'
+import type { PageLanguage } from '../../../identity/mail/page-texts.ts'
 import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Model } from '../../../model/model.ts'
+import { renderPage, type Visitor } from '../../../web/pages/frame/layout.ts'
 import { explorerPage } from '../../../web/portal/explorer.ts'
-import { type FrameOptions, renderFrame, type Visitor } from '../../../web/portal/frame.ts'
 import { createPortal, type Portal } from '../../../web/portal/portal.ts'
 import { firstQuery } from '../../../web/portal/quick-start.ts'
 import type { Settings } from '../../config/config.ts'
-import { themeOf } from '../oauth/account-pages.ts'
+import { frameOf } from '../oauth/account-pages.ts'
 
 interface PortalParts {
   readonly model: Model
   readonly settings: Settings
   readonly issuer: () => string
   readonly sessions: SessionCookieReader
-}
-
-function frameOf(settings: Settings): FrameOptions {
-  return {
-    theme: themeOf(settings),
-    explorer: settings['graphql.introspection'],
-    guides: settings['docs.guides'] !== 'none',
-  }
+  readonly mail: Mailer
 }
 
 function visitorOf(principal: Principal | null): Visitor {
@@ -34,7 +30,16 @@ function visitorOf(principal: Principal | null): Visitor {
   return principal.access.role === 'admin' ? 'admin' : 'user'
 }
 
-export function openPortal({ model, settings, issuer, sessions }: PortalParts): Portal {
+/** The language of the user who is signed in, otherwise that of the browser. */
+function languageOf({ sessions, mail }: Pick<PortalParts, 'sessions' | 'mail'>, { headers }: Call) {
+  const accepted = headers['accept-language']
+  return then(sessions.signedIn(headers), (principal): Awaitable<PageLanguage> => {
+    const userId = principal?.userId ?? undefined
+    return userId === undefined ? mail.pageLanguage(accepted) : mail.pageLanguageOf(userId, accepted)
+  })
+}
+
+export function openPortal({ model, settings, issuer, sessions, mail }: PortalParts): Portal {
   let document: JsonSchema | undefined
   return createPortal({
     frame: frameOf(settings),
@@ -44,15 +49,20 @@ export function openPortal({ model, settings, issuer, sessions }: PortalParts): 
     baseUrl: settings.baseUrl,
     origin: issuer,
     visitorOf: ({ headers }) => then(sessions.signedIn(headers), visitorOf),
+    languageOf: call => languageOf({ sessions, mail }, call),
   })
 }
 
 /** The frame around GraphiQL. */
-export function explorerFrame(settings: Settings, model: Model): ExplorerFrame {
+export function explorerFrame(options: Omit<PortalParts, 'issuer'>): ExplorerFrame {
+  const { settings, model, sessions } = options
   const frame = frameOf(settings)
   const { logo } = frame.theme
-  return parts => ({
-    html: renderFrame(frame, explorerPage(parts, firstQuery(model))),
-    images: logo === undefined ? [] : [new URL(logo).origin],
-  })
+  return (call, parts) =>
+    then(sessions.signedIn(call.headers), principal =>
+      then(languageOf(options, call), language => ({
+        html: renderPage(frame, explorerPage(parts, firstQuery(model), visitorOf(principal)), language),
+        images: logo === undefined ? [] : [new URL(logo).origin],
+      })),
+    )
 }

@@ -132,6 +132,7 @@ export function openTransports(parts: TransportParts): Transports {
   })
   const graphql = createLazyGraphql({
     ...{ model, run, hooks, logic, idempotency, events, refresh, limits, settings, issuer },
+    ...{ sessions: parts.sessions, mail },
     refusals: parts.refusals,
     onFault: logFaultsOf('a GraphQL operation'),
   })

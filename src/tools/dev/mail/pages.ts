@@ -1,39 +1,26 @@
-/** The pages of `/dev/mail`. They need no JavaScript. */
+/** The pages of `/dev/mail`. */
 import { attributes, type Html, html, named, type Part } from '../../../base/html.ts'
 import { printable } from '../../../base/printable.ts'
+import type { Page } from '../../../web/pages/frame/layout.ts'
 import type { StoredMail } from './mailbox.ts'
 
 export const mailPath = '/dev/mail'
 export const templatesPath = `${mailPath}/templates`
-export const stylePath = `${mailPath}/style.css`
 
 const entries = [
   [mailPath, 'Sent'],
   [templatesPath, 'Templates'],
 ] as const
 
-function page(title: string, currentPath: string | undefined, content: Part): string {
+function page(title: string, currentPath: string | undefined, content: Part): Page {
   const links = entries.map(
     ([path, name]) =>
       html`<a${attributes({ href: path, 'aria-current': path === currentPath && 'page' })}>${name}</a>`,
   )
-  return html`<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title} – portico dev</title>
-<link rel="icon" href="data:,">
-<link rel="stylesheet" href="${stylePath}">
-</head>
-<body>
-<header><strong>Mails</strong><nav aria-label="Mails">${links}</nav></header>
-<main>
+  const framed = html`<main id="content" class="wide mails"><nav class="local" aria-label="Mails">${links}</nav>
 ${content}
-</main>
-</body>
-</html>
-`.text
+</main>`
+  return { title, layout: 'reading', visitor: 'user', content: framed }
 }
 
 function time(ms: number): Html {
@@ -56,11 +43,11 @@ function row({ id, at, to, subject, language }: StoredMail): Html {
 <td><a class="subject" href="${mailPath}/${id}">${safeText(subject)}</a></td><td class="faint">${language !== undefined && languageName(language)}</td></tr>`
 }
 
-export function listPage(mails: readonly StoredMail[], delivers: boolean): string {
+export function listPage(mails: readonly StoredMail[], delivers: boolean): Page {
   const delivery = delivers
     ? html`They were sent by the mail server of <code>mail.smtp</code>.`
     : 'They were not sent: no mail server is configured.'
-  const table = html`<div class="card scroll"><table>
+  const table = html`<div class="scrolled"><table>
 <thead><tr><th scope="col">Time</th><th scope="col">To</th><th scope="col">Subject</th><th scope="col">Language</th></tr></thead>
 <tbody>${mails.map(row)}</tbody></table></div>`
   const content = html`<h1>Sent mails</h1>
@@ -94,23 +81,23 @@ export interface MailPage {
   readonly links: readonly (readonly [path: string, label: string])[]
 }
 
-export function mailPage({ subject, text, htmlPath, facts, currentPath, links }: MailPage): string {
+export function mailPage({ subject, text, htmlPath, facts, currentPath, links }: MailPage): Page {
   const preview = html`<h2>HTML part</h2>
 <p class="faint"><a href="${htmlPath ?? ''}">Open it alone</a>, as wide as the window. Drag the corner of the frame to resize it.</p>
-<div class="card preview"><iframe title="The HTML part" src="${htmlPath ?? ''}" sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe></div>`
-  const content = html`<nav class="pager" aria-label="Other mails">${links.map(([path, label]) => html`<a href="${path}">${label}</a>`)}</nav>
+<div class="preview"><iframe title="The HTML part" src="${htmlPath ?? ''}" sandbox="allow-popups allow-popups-to-escape-sandbox"></iframe></div>`
+  const content = html`<nav class="local" aria-label="Other mails">${links.map(([path, label]) => html`<a href="${path}">${label}</a>`)}</nav>
 <h1>${safeText(subject)}</h1>
 <dl>${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>
 ${htmlPath !== undefined && preview}
 <h2>Plain part</h2>
-<div class="card"><pre>${linked(text)}</pre></div>`
+<pre class="plain">${linked(text)}</pre>`
   return page(subject, currentPath, content)
 }
 
 export function sentPage(
   mail: StoredMail,
   adjacent: { readonly newer?: number; readonly older?: number },
-): string {
+): Page {
   const { id, to, subject, text, language, template, at, isSent } = mail
   const adjacentLinks = [
     [adjacent.newer, 'Newer'],
@@ -147,7 +134,7 @@ export interface TemplateRow {
   readonly subjects: readonly (readonly [language: string, subject: string])[]
 }
 
-export function templatesPage(rows: readonly TemplateRow[], languages: readonly string[]): string {
+export function templatesPage(rows: readonly TemplateRow[], languages: readonly string[]): Page {
   const cells = ({ name, subjects }: TemplateRow) =>
     subjects.map(
       ([language, subject]) =>
@@ -155,12 +142,12 @@ export function templatesPage(rows: readonly TemplateRow[], languages: readonly 
     )
   const content = html`<h1>Templates</h1>
 <p class="faint">Every mail that Portico sends, with sample values. The file in <code>mail.templates</code> can replace texts and add languages.</p>
-<div class="card scroll"><table>
+<div class="scrolled"><table>
 <thead><tr><th scope="col">Mail</th>${languages.map(language => html`<th scope="col">${languageName(language)}</th>`)}</tr></thead>
 <tbody>${rows.map(row => html`<tr><th scope="row">${row.name}</th>${cells(row)}</tr>`)}</tbody></table></div>`
   return page('Templates', templatesPath, content)
 }
 
-export function problemPage(title: string, message: string): string {
+export function problemPage(title: string, message: string): Page {
   return page(title, undefined, html`<h1>${title}</h1><p>${message}</p>`)
 }

@@ -1,5 +1,5 @@
 /** `/account/developer/new` and `/account/developer/{id}/edit`. */
-import type { Reply } from '../../../base/call.ts'
+import type { Text } from '../../../base/html.ts'
 import { bodyFaults, faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { lineFaults, linesOf } from '../../../identity/accounts/self-service/redirect-uri-lines.ts'
 import {
@@ -9,13 +9,13 @@ import {
   scopesIn,
   toChosenScopes,
 } from '../../../identity/accounts/self-service/scope-choices.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import type { AppItem } from '../../../identity/server/clients/apps.ts'
 import { withCovered } from '../../../identity/server/consent/scopes.ts'
 import { openidScopes } from '../../../model/builtin/builtin.ts'
 import { type AppForm, appFormPage } from '../../pages/account/app-form.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { appRow } from './developer.ts'
 import { createAndShow, ownItems, protectedForm } from './self-service.ts'
@@ -46,12 +46,12 @@ function mayBeFirstParty({ user }: Viewer): boolean {
 
 /** `edited`: undefined for a new app. */
 function show(
-  { base, own, theme }: RouteParts,
+  { base, own }: RouteParts,
   viewer: Viewer,
   edited: AppItem | undefined,
   entered: AppForm,
   faults: FormFaults,
-): Reply {
+): RouteReply {
   const page = appFormPage({
     ...{ menu: viewer.menu, faults, entered, edited: edited?.name },
     choices: appScopeChoices(base.model),
@@ -60,7 +60,7 @@ function show(
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 function readAppForm({ base }: RouteParts, form: FormBody): AppForm {
@@ -126,31 +126,36 @@ const formFields: ReadonlyMap<string, string> = new Map([
 const fieldOf = (name: string) => formFields.get(name)
 
 /** The fault of the default scopes; undefined if there is none. */
-function defaultsFault({ base }: RouteParts, entered: AppForm): string | undefined {
+function defaultsFault({ base }: RouteParts, entered: AppForm): Text | undefined {
   const { defaults, access, chosen } = entered
-  if (defaults === 'all' && access === 'any') return 'The app may ask for anything: enter its default scopes.'
+  if (defaults === 'all' && access === 'any')
+    return t('The app may ask for anything: enter its default scopes.')
   if (defaults !== 'some') return undefined
   const scopes = defaultScopesOf(entered) ?? []
-  if (scopes.length === 0) return 'Enter at least one scope, or choose to refuse such requests.'
+  if (scopes.length === 0) return t('Enter at least one scope, or choose to refuse such requests.')
   const validScopes = new Set([...openidScopes.keys(), ...base.model.scopes.keys()])
   const unknown = scopes.filter(scope => !validScopes.has(scope))
-  if (unknown.length > 0) return `There is no scope ${unknown.slice(0, 5).join(', ').slice(0, 200)}.`
+  if (unknown.length > 0)
+    return t('There is no scope {scopes}.', { scopes: unknown.slice(0, 5).join(', ').slice(0, 200) })
   const allowed = withCovered(scopesIn(chosen))
   const excess = access === 'any' ? [] : scopes.filter(scope => !allowed.has(scope))
-  return excess.length === 0 ? undefined : `The app may not ask for ${excess.join(', ')}: choose it above.`
+  if (excess.length === 0) return undefined
+  return t('The app may not ask for {scopes}: choose it above.', { scopes: excess.join(', ') })
 }
 
 /** All faults at once. Some are the form's own: the API would accept the input, or its message would be less specific. */
 function faultsIn(parts: RouteParts, viewer: Viewer, entered: AppForm): FormFaults {
   const { name, uris, access, chosen } = entered
-  const faults = new Map(bodyFaults(parts.base.model, collection, bodyOf(entered, viewer), fieldOf))
+  const faults = new Map<string, Text>(
+    bodyFaults(parts.base.model, collection, bodyOf(entered, viewer), fieldOf),
+  )
   const scopesFault = defaultsFault(parts, entered)
   if (scopesFault !== undefined) faults.set('default-scopes', scopesFault)
-  if (name.trim() === '') faults.set('name', 'Enter a name.')
+  if (name.trim() === '') faults.set('name', t('Enter a name.'))
   const uriFaults = lineFaults(linesOf(uris))
   if (uriFaults !== undefined) faults.set('uris', uriFaults)
   if (access !== 'any' && scopesIn(chosen).length === 0)
-    faults.set('access', 'Choose at least one permission that the app may ask for.')
+    faults.set('access', t('Choose at least one permission that the app may ask for.'))
   return faults
 }
 
@@ -160,8 +165,8 @@ async function saveForm(
   viewer: Viewer,
   edited: AppItem | undefined,
   entered: AppForm,
-  save: () => Promise<Reply>,
-): Promise<Reply> {
+  save: () => Promise<RouteReply>,
+): Promise<RouteReply> {
   const faults = faultsIn(parts, viewer, entered)
   if (faults.size > 0) return show(parts, viewer, edited, entered, faults)
   try {
@@ -171,7 +176,7 @@ async function saveForm(
   }
 }
 
-export function newAppRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export function newAppRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const showNew = () => show(parts, viewer, undefined, newAppForm, noFaults)
   return protectedForm(parts, visit, viewer, showNew, form => {
     const entered = readAppForm(parts, form)
@@ -214,7 +219,7 @@ export async function editAppRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const app = await appRow(parts, viewer, id)
   const showStored = () => show(parts, viewer, app, formOf(parts, app), noFaults)
   return protectedForm(parts, visit, viewer, showStored, form => {

@@ -1,5 +1,4 @@
 /** `/account/developer`: a user's OAuth apps and their secrets. */
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import { itemShape, listShape, where } from '../../../engine/plan/system-plans.ts'
@@ -13,9 +12,8 @@ import {
   type OwnApp,
   type OwnSecret,
 } from '../../pages/account/developer.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from './self-service.ts'
 
 const collection = 'oauth_apps'
@@ -81,7 +79,7 @@ async function secretsOf(parts: RouteParts, viewer: Viewer, appId: number): Prom
   })
 }
 
-export async function developerRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function developerRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const rows = await ownItems(parts, viewer).list<AppItem>(appsOfUser, maxShown + 1, viewer.user.id)
   const apps = await Promise.all(rows.slice(0, maxShown).map(row => toOwnApp(parts, row, maxCountedInList)))
   const page = developerPage({
@@ -90,7 +88,7 @@ export async function developerRoute(parts: RouteParts, visit: Visit, viewer: Vi
     hasMore: rows.length > maxShown,
     note: noteOf(visit),
   })
-  return pageReply(parts.theme, page, { images: apps.map(({ logoUri }) => logoUri) })
+  return { page, images: apps.map(({ logoUri }) => logoUri) }
 }
 
 /** The scopes of the sample request: all that the app may ask for, otherwise those that identify its users. */
@@ -99,11 +97,16 @@ function sampleScope({ scopes }: AppItem): string {
 }
 
 /** Creates a secret. Older secrets expire after the overlap. */
-function newSecret(parts: RouteParts, visit: Visit, viewer: Viewer, id: number): Promise<Reply> {
+function newSecret(parts: RouteParts, visit: Visit, viewer: Viewer, id: number): Promise<RouteReply> {
   return createAndShow(parts, visit, viewer, secretCollection, { app_id: id }, () => `${path}/${id}`)
 }
 
-export async function appRoute(parts: RouteParts, visit: Visit, viewer: Viewer, id: number): Promise<Reply> {
+export async function appRoute(
+  parts: RouteParts,
+  visit: Visit,
+  viewer: Viewer,
+  id: number,
+): Promise<RouteReply> {
   const row = await appRow(parts, viewer, id)
   if (visit.method === 'POST') {
     const change = postedForm(parts, visit).text('change')
@@ -122,7 +125,7 @@ export async function appRoute(parts: RouteParts, visit: Visit, viewer: Viewer, 
     },
     sampleScope(row),
   )
-  return pageReply(parts.theme, page, { images: [app.logoUri] })
+  return { page, images: [app.logoUri] }
 }
 
 export async function deleteAppRoute(
@@ -130,9 +133,9 @@ export async function deleteAppRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const app = await appRow(parts, viewer, id)
-  const askFirst = () => pageReply(parts.theme, deleteAppPage(viewer.menu, app))
+  const askFirst = () => ({ page: deleteAppPage(viewer.menu, app) })
   return protectedForm(parts, visit, viewer, askFirst, async () => {
     await ownItems(parts, viewer).remove(collection, id)
     return redirect(`${path}?done=app-deleted`)
@@ -145,14 +148,14 @@ export async function endSecretRoute(
   viewer: Viewer,
   id: number,
   secretId: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const app = await appRow(parts, viewer, id)
   const secrets = await secretsOf(parts, viewer, id)
   const secret = secrets.find(({ id: candidate }) => candidate === secretId)
   if (!secret) throw new ApiError('NOT_FOUND', 'The app does not have this secret.')
   if (visit.method !== 'POST') {
     const isLast = secrets.every(({ id: other, ended }) => other === secretId || ended)
-    return pageReply(parts.theme, endSecretPage({ menu: viewer.menu, app, secret, isLast }))
+    return { page: endSecretPage({ menu: viewer.menu, app, secret, isLast }) }
   }
   postedForm(parts, visit)
   await ownItems(parts, viewer).remove(secretCollection, secretId)

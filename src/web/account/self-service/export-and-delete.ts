@@ -1,28 +1,21 @@
 /** `/account/profile/export` and `/account/profile/delete`: a copy of a user's data, and the deletion of the account. */
 
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { exportedCollections, exportedData } from '../../../identity/accounts/self-service/data-export.ts'
 import { blockersOf, deleteAccount } from '../../../identity/accounts/self-service/deletion.ts'
 import { deletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
 import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { lastUsesOf } from '../../../identity/last-use.ts'
+import { itemsText, t, translated } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { canonicalEmail } from '../../../model/fields/email.ts'
 import { deletePage, exportPage } from '../../pages/account/profile.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { messagePage } from '../../pages/frame/message.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, tooMany, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, tooMany, type Viewer, type Visit } from '../context.ts'
 import { requesterOf } from '../requester.ts'
 import { isStillSignedIn } from '../security.ts'
 import { protectedForm } from './self-service.ts'
-
-/** The title of a collection, for use within a sentence. */
-function inSentence(collection: string): string {
-  const title = titleOf(collection)
-  return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
-}
 
 function isoTime(timeMs: number): string {
   return new Date(timeMs).toISOString()
@@ -69,7 +62,7 @@ async function accountDetails(
   }
 }
 
-async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const { base, own } = parts
   const { user } = viewer
   const body = exportedData({
@@ -87,53 +80,66 @@ async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promis
   return { status: 200, headers, body }
 }
 
-export function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const { base, theme } = parts
+export function exportRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
+  const { base } = parts
   const showExport = () => {
     const { access } = sessionPrincipal(viewer.user)
-    const collections = exportedCollections(base.model, access).map(({ name }) => inSentence(name))
-    return pageReply(theme, exportPage({ menu: viewer.menu, collections }))
+    const collections = exportedCollections(base.model, access).map(({ name }) => itemsText(name))
+    return { page: exportPage({ menu: viewer.menu, collections }) }
   }
   return protectedForm(parts, visit, viewer, showExport, async () => {
     const seconds = await base.exports.take(`user:${viewer.user.id}`, parts.throttleAddress(visit.address))
-    return seconds === undefined ? download(parts, visit, viewer) : tooMany(theme, seconds)
+    return seconds === undefined ? download(parts, visit, viewer) : tooMany(seconds)
   })
 }
 
-async function showDeletion({ base, theme }: RouteParts, viewer: Viewer, faults: FormFaults): Promise<Reply> {
+async function showDeletion(
+  { base, frame }: RouteParts,
+  viewer: Viewer,
+  faults: FormFaults,
+): Promise<RouteReply> {
   const blockers = await blockersOf(base, viewer.user.id)
   const page = deletePage({
-    ...{ menu: viewer.menu, faults, email: viewer.user.email, service: theme.name, titleOf: inSentence },
+    ...{
+      menu: viewer.menu,
+      faults,
+      email: viewer.user.email,
+      service: frame.theme.name,
+    },
     plan: deletionPlan(base.model),
     blocking: [...new Set(blockers.map(({ collection }) => titleOf(collection)))],
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
-async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
-  const { base, server, theme } = parts
+async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
+  const { base, server } = parts
   try {
     await deleteAccount(base, viewer.user, requesterOf(visit))
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
-    return showDeletion(parts, viewer, new Map([['form', `Your account was not deleted. ${error.message}`]]))
+    return showDeletion(
+      parts,
+      viewer,
+      new Map([['form', t('Your account was not deleted. {reason}', { reason: translated(error.message) })]]),
+    )
   }
   await server.signOut(visit.req, visit.res)
   const page = messagePage({
-    title: 'Your account is deleted',
-    paragraphs: ['You are signed out everywhere. We have sent a message to the address of the account.'],
+    title: t('Your account is deleted'),
+    paragraphs: [t('You are signed out everywhere. We have sent a message to the address of the account.')],
     icon: 'check',
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
-export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function deleteRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (!parts.own.selfDeletion)
     throw new ApiError('NOT_FOUND', 'Users of this service cannot delete their accounts.')
   const showPage = () => showDeletion(parts, viewer, noFaults)
   return protectedForm(parts, visit, viewer, showPage, form => {
     if (canonicalEmail(form.text('address').trim()) === viewer.user.email)
       return deleteAndSignOut(parts, visit, viewer)
-    return showDeletion(parts, viewer, new Map([['address', 'This is not the address of your account.']]))
+    return showDeletion(parts, viewer, new Map([['address', t('This is not the address of your account.')]]))
   })
 }

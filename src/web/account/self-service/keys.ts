@@ -1,6 +1,7 @@
 /** `/account/keys`: a user's API keys. */
-import type { Reply } from '../../../base/call.ts'
+
 import { ApiError } from '../../../base/errors.ts'
+import type { Text } from '../../../base/html.ts'
 import { type AccessClass, allowedScopes, hasScope } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
@@ -15,6 +16,7 @@ import {
 } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { creatorsOf, descendantsOf, type KeyCreator } from '../../../identity/keys/origin.ts'
 import { type LastUse, lastUsesOf } from '../../../identity/last-use.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import {
   createdKeyPage,
@@ -25,9 +27,8 @@ import {
   type ShownKey,
 } from '../../pages/account/keys.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { createAndShow, ownItems, postedForm, protectedForm } from './self-service.ts'
 
@@ -84,7 +85,7 @@ async function keyOf(parts: RouteParts, viewer: Viewer, id: number): Promise<Sho
   return toShownKey(parts, row, uses.get(String(id)))
 }
 
-export async function keysRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function keysRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const rows = await ownItems(parts, viewer).list<OwnKey>(keysOfUser, maxShown + 1, viewer.user.id)
   const uses = await lastUsesOf(parts.base.records, 'KeyUse', viewer.user.id)
   const creators = await creatorsOf(parts.base.run, viewer.user.id)
@@ -94,19 +95,19 @@ export async function keysRoute(parts: RouteParts, visit: Visit, viewer: Viewer)
     creator: shownCreator(creators.get(row.id), names),
   }))
   const page = keysPage({ menu: viewer.menu, keys, hasMore: rows.length > maxShown, note: noteOf(visit) })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 const newKeyForm: KeyForm = { name: '', end: '90', date: '', access: 'some', chosen: noScopes }
 
-function showForm(parts: RouteParts, viewer: Viewer, entered: KeyForm, faults: FormFaults): Reply {
-  const { base, theme } = parts
+function showForm(parts: RouteParts, viewer: Viewer, entered: KeyForm, faults: FormFaults): RouteReply {
+  const { base } = parts
   const page = newKeyPage({
     ...{ menu: viewer.menu, faults, entered, maxNameCharacters },
     choices: scopeChoices(base.model, sessionPrincipal(viewer.user).access),
     ends: new Map(days.map(count => [count, base.now() + Number(count) * dayMs])),
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 function readKeyForm({ base }: RouteParts, { user }: Viewer, form: FormBody): KeyForm {
@@ -136,11 +137,12 @@ function expiryOf({ end, date }: KeyForm, now: number): string | null | undefine
 }
 
 function faultsIn(entered: KeyForm, end: string | null | undefined, scopes: readonly string[]): FormFaults {
-  const faults = new Map<string, string>()
-  if (entered.name.trim() === '') faults.set('name', 'Enter a name.')
-  if (end === undefined && entered.end === 'date') faults.set('date', 'Enter a future date, e.g. 2031-12-31.')
-  else if (end === undefined) faults.set('end', 'Choose when the key expires.')
-  if (scopes.length === 0) faults.set('access', 'Choose at least one permission for the key.')
+  const faults = new Map<string, Text>()
+  if (entered.name.trim() === '') faults.set('name', t('Enter a name.'))
+  if (end === undefined && entered.end === 'date')
+    faults.set('date', t('Enter a future date, e.g. 2031-12-31.'))
+  else if (end === undefined) faults.set('end', t('Choose when the key expires.'))
+  if (scopes.length === 0) faults.set('access', t('Choose at least one permission for the key.'))
   return faults
 }
 
@@ -150,7 +152,7 @@ const formFields: ReadonlyMap<string, string> = new Map([
   ['scopes', 'access'],
 ])
 
-export function newKeyRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export function newKeyRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const showNew = () => showForm(parts, viewer, newKeyForm, noFaults)
   return protectedForm(parts, visit, viewer, showNew, form =>
     saveKey(parts, visit, viewer, readKeyForm(parts, viewer, form)),
@@ -158,7 +160,12 @@ export function newKeyRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Pr
 }
 
 /** Shows the form again if it has faults, or if the key is refused. */
-async function saveKey(parts: RouteParts, visit: Visit, viewer: Viewer, entered: KeyForm): Promise<Reply> {
+async function saveKey(
+  parts: RouteParts,
+  visit: Visit,
+  viewer: Viewer,
+  entered: KeyForm,
+): Promise<RouteReply> {
   const end = expiryOf(entered, parts.base.now())
   const scopes = entered.access === 'all' ? ['*'] : scopesIn(entered.chosen)
   const faults = faultsIn(entered, end, scopes)
@@ -195,16 +202,13 @@ export async function createdKeyRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const row = await ownItems(parts, viewer).item<OwnKey>(byId, id)
   const secret =
     visit.method === 'HEAD' ? undefined : (await parts.shownOnce.take(viewer.session, visit.path))?.key
   if (secret === undefined) return redirect(path)
   const curl = curlFor(parts, row.scopes, sessionPrincipal(viewer.user).access, secret)
-  return pageReply(
-    parts.theme,
-    createdKeyPage({ menu: viewer.menu, key: toShownKey(parts, row), secret, curl }),
-  )
+  return { page: createdKeyPage({ menu: viewer.menu, key: toShownKey(parts, row), secret, curl }) }
 }
 
 export async function revokeKeyRoute(
@@ -212,13 +216,13 @@ export async function revokeKeyRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const key = await keyOf(parts, viewer, id)
   const { keys, webhooks } = await descendantsOf(parts.base.run, viewer.user.id, id)
   if (visit.method !== 'POST') {
     const names = await namesOf(parts, viewer, keys)
     const page = revokeKeyPage({ menu: viewer.menu, key, made: { keys: names, webhooks: webhooks.length } })
-    return pageReply(parts.theme, page)
+    return { page }
   }
   const includesMade = postedForm(parts, visit).text('made') === 'yes'
   await ownItems(parts, viewer).remove(collection, id)

@@ -1,19 +1,19 @@
 /** `/account/profile`: name, further fields and e-mail address. */
 
-import type { Reply } from '../../../base/call.ts'
+import type { Text } from '../../../base/html.ts'
 import { itemShape } from '../../../engine/plan/system-plans.ts'
 import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { profileFields, textOf } from '../../../identity/accounts/self-service/profile-fields.ts'
 import { type EnteredField, valuesOf } from '../../../identity/accounts/sign-up/sign-up-fields.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { canonicalEmail } from '../../../model/fields/email.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import { profilePage } from '../../pages/account/profile.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { formName } from '../../pages/components/model-field.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import { changeIn, type FormRoute, ownItems, postedForm } from './self-service.ts'
 
 const collection = 'users'
@@ -48,15 +48,15 @@ async function storedRow(
   )
 }
 
-async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: Entered): Promise<Reply> {
-  const { base, theme } = parts
+async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: Entered): Promise<RouteReply> {
+  const { base } = parts
   const { id, name, email } = viewer.user
   const { faults } = entered
   const fields = fieldsOf(parts, viewer)
   const stored = await storedRow(parts, viewer, fields)
   const inputs = fields.map(({ name, label, field: { optional, type } }) => ({
     name: formName(name),
-    label: optional ? `${label} (optional)` : label,
+    label: optional ? t('{label} (optional)', { label }) : label,
     schema: type.schema,
     required: !optional,
     value: entered.answers ? entered.answers.get(name) : textOf(stored[name]),
@@ -70,7 +70,7 @@ async function show(parts: RouteParts, visit: Visit, viewer: Viewer, entered: En
     newEmail: entered.email ?? '',
     deletion: parts.own.selfDeletion,
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 /** The values that differ from the stored ones: a rule may forbid writing a field, even with the same value. */
@@ -89,8 +89,8 @@ const details: FormRoute = async (parts, visit, viewer, form) => {
   const { values, missing } = valuesOf(fields, answers, ({ optional }) => optional)
   const inputOf = (field: string) =>
     answers.has(field) ? formName(field) : field === 'name' ? field : undefined
-  const faults = new Map([...missing].map(([field, message]) => [formName(field), message]))
-  if (name.trim() === '') faults.set('name', 'Enter your name.')
+  const faults = new Map<string, Text>([...missing].map(([field, message]) => [formName(field), message]))
+  if (name.trim() === '') faults.set('name', t('Enter your name.'))
   if (faults.size > 0) return show(parts, visit, viewer, { faults, name, answers })
   const stored = { ...(await storedRow(parts, viewer, fields)), name: viewer.user.name }
   const body = changedValues({ ...values, name: name.trim() }, stored)
@@ -106,9 +106,9 @@ const details: FormRoute = async (parts, visit, viewer, form) => {
 const email: FormRoute = async (parts, visit, viewer, form) => {
   const newEmail = form.text('email').trim()
   const refuse = (faults: FormFaults) => show(parts, visit, viewer, { faults, email: newEmail })
-  if (newEmail === '') return refuse(new Map([['email', 'Enter the new address.']]))
+  if (newEmail === '') return refuse(new Map([['email', t('Enter the new address.')]]))
   if (canonicalEmail(newEmail) === viewer.user.email)
-    return refuse(new Map([['email', 'Your account has this address already.']]))
+    return refuse(new Map([['email', t('Your account has this address already.')]]))
   try {
     await ownItems(parts, viewer).update(collection, viewer.user.id, { email: newEmail })
     return redirect(`${path}?done=${parts.base.mailArrives ? 'address-asked' : 'address-unsent'}`)
@@ -122,7 +122,7 @@ const changes: ReadonlyMap<string, FormRoute> = new Map([
   ['email', email],
 ])
 
-export async function profileRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function profileRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   if (visit.method !== 'POST') return show(parts, visit, viewer, { faults: noFaults })
   const form = postedForm(parts, visit)
   return changeIn(form, changes)(parts, visit, viewer, form)

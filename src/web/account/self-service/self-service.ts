@@ -1,11 +1,10 @@
 /** Functions that the pages of a user's own keys, apps, webhooks and profile share. */
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { recentSignInMs } from '../../../engine/plan/recent-sign-in.ts'
 import { type CreatedItem, OwnItems } from '../../../identity/accounts/self-service/own-items.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import { type FormBody, readForm } from '../form-body.ts'
 
 /** The items that the viewer may read and write, as a client of the API with the viewer’s session could. */
@@ -26,14 +25,19 @@ export function hasRecentSignIn(
 }
 
 /** Redirects users without a recent sign-in to the sign-in page, which leads back. Undefined if the sign-in is recent. */
-export function signInRedirect(parts: RouteParts, visit: Visit, viewer: Viewer): Reply | undefined {
+export function signInRedirect(parts: RouteParts, visit: Visit, viewer: Viewer): RouteReply | undefined {
   const maxAgeMs = visit.method === 'POST' ? recentSignInMs : recentSignInMs - formTimeMs
   if (hasRecentSignIn(parts, viewer, maxAgeMs)) return undefined
   return redirect(`/account/sign-in?confirm=yes&next=${visit.path}`)
 }
 
 /** The reply to one form of a page that has several. `form` was checked by `postedForm`. */
-export type FormRoute = (parts: RouteParts, visit: Visit, viewer: Viewer, form: FormBody) => Promise<Reply>
+export type FormRoute = (
+  parts: RouteParts,
+  visit: Visit,
+  viewer: Viewer,
+  form: FormBody,
+) => Promise<RouteReply>
 
 /** The posted form. Throws FORBIDDEN if it does not come from one of our pages. */
 export function postedForm({ csrf }: RouteParts, visit: Visit): FormBody {
@@ -47,9 +51,9 @@ export async function protectedForm(
   parts: RouteParts,
   visit: Visit,
   viewer: Viewer,
-  show: () => Reply | Promise<Reply>,
-  submit: (form: FormBody) => Promise<Reply>,
-): Promise<Reply> {
+  show: () => RouteReply | Promise<RouteReply>,
+  submit: (form: FormBody) => Promise<RouteReply>,
+): Promise<RouteReply> {
   const redirection = signInRedirect(parts, visit, viewer)
   if (visit.method !== 'POST') return redirection ?? show()
   const form = postedForm(parts, visit)
@@ -83,7 +87,7 @@ export async function showOnce(
   { session }: Viewer,
   path: string,
   secrets: Readonly<Record<string, JsonValue>>,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const shownSecrets = Object.entries(secrets).filter(
     (entry): entry is [string, string] => typeof entry[1] === 'string',
   )
@@ -99,7 +103,7 @@ export async function createAndShow(
   collection: string,
   body: Readonly<Record<string, unknown>>,
   pathOf: (created: CreatedItem) => string,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const items = ownItems(parts, viewer)
   const created = await items.create(collection, body)
   await requireSession(parts, visit, () => items.remove(collection, created.id))

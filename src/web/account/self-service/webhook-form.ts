@@ -1,16 +1,16 @@
 /** `/account/webhooks/new` and `/account/webhooks/{id}/edit`. */
-import type { Reply } from '../../../base/call.ts'
+import type { Text } from '../../../base/html.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
 import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
+import { type PageText, t } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { webhookTypes } from '../../../model/builtin/webhooks.ts'
 import type { Model } from '../../../model/model.ts'
 import { type EventGroup, type WebhookForm, webhookFormPage } from '../../pages/account/webhook-form.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { createAndShow, ownItems, protectedForm } from './self-service.ts'
 import { type OwnWebhook, webhookRow } from './webhooks.ts'
@@ -18,7 +18,7 @@ import { type OwnWebhook, webhookRow } from './webhooks.ts'
 const collection = 'webhooks'
 const path = '/account/webhooks'
 
-const labels: ReadonlyMap<string, string> = new Map([
+const labels: ReadonlyMap<string, PageText> = new Map([
   ['*', 'All'],
   ['created', 'Created'],
   ['updated', 'Updated'],
@@ -27,13 +27,14 @@ const labels: ReadonlyMap<string, string> = new Map([
 
 /** The events that a user with this access class can see. */
 function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
-  const groups = new Map<string, { readonly type: string; readonly label: string }[]>()
+  const groups = new Map<string, { readonly type: string; readonly label: Text }[]>()
   for (const [type, source] of webhookTypes(model)) {
     if (source === undefined || staticRule(model, source, source.access.read, access) === 'never') continue
     const kind = type.slice(source.singular.length + 1)
     const types = groups.get(source.name) ?? []
     groups.set(source.name, types)
-    const entry = { type, label: labels.get(kind) ?? titleOf(kind) }
+    const label = labels.get(kind)
+    const entry = { type, label: label === undefined ? titleOf(kind) : t(label) }
     if (kind === '*') types.unshift(entry)
     else types.push(entry)
   }
@@ -59,14 +60,14 @@ function show(
   edited: OwnWebhook | undefined,
   entered: WebhookForm,
   faults: FormFaults,
-): Reply {
+): RouteReply {
   const page = webhookFormPage({
     ...{ menu: viewer.menu, faults, entered, isNew: edited === undefined },
     groups: groupsFor(parts, viewer),
     action: edited === undefined ? `${path}/new` : `${path}/${edited.id}/edit`,
     back: edited === undefined ? path : `${path}/${edited.id}`,
   })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 function readWebhookForm(form: FormBody): WebhookForm {
@@ -117,11 +118,12 @@ async function saveForm(
   viewer: Viewer,
   edited: OwnWebhook | undefined,
   entered: WebhookForm,
-  save: () => Promise<Reply>,
-): Promise<Reply> {
-  const faults = new Map<string, string>()
-  if (entered.url.trim() === '') faults.set('url', 'Enter the address.')
-  if (entered.events !== 'all' && entered.types.size === 0) faults.set('events', 'Choose at least one event.')
+  save: () => Promise<RouteReply>,
+): Promise<RouteReply> {
+  const faults = new Map<string, Text>()
+  if (entered.url.trim() === '') faults.set('url', t('Enter the address.'))
+  if (entered.events !== 'all' && entered.types.size === 0)
+    faults.set('events', t('Choose at least one event.'))
   if (faults.size > 0) return show(parts, viewer, edited, entered, faults)
   try {
     return await save()
@@ -136,7 +138,7 @@ async function saveForm(
   }
 }
 
-export function newWebhookRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export function newWebhookRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const showNew = () => show(parts, viewer, undefined, newWebhookForm, noFaults)
   return protectedForm(parts, visit, viewer, showNew, form => {
     const entered = readWebhookForm(form)
@@ -151,7 +153,7 @@ export async function editWebhookRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const row = await webhookRow(parts, viewer, id)
   const showStored = () => show(parts, viewer, row, formOf(row), noFaults)
   return protectedForm(parts, visit, viewer, showStored, form => {

@@ -1,5 +1,4 @@
 /** `/account/webhooks`: a user's webhooks and their deliveries. */
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import { itemShape, listShape, where } from '../../../engine/plan/system-plans.ts'
@@ -13,9 +12,8 @@ import {
   webhooksPage,
 } from '../../pages/account/webhooks.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, redirect, type Viewer, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
 import type { FormBody } from '../form-body.ts'
 import { changeIn, ownItems, postedForm, showOnce, signInRedirect } from './self-service.ts'
 
@@ -118,13 +116,13 @@ function toShownDelivery(row: OwnDelivery): ShownDelivery {
   }
 }
 
-export async function webhooksRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<Reply> {
+export async function webhooksRoute(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const rows = await ownItems(parts, viewer).list<OwnWebhook>(webhooksOfUser, maxShown + 1, viewer.user.id)
   const page = webhooksPage({
     ...{ menu: viewer.menu, note: noteOf(visit), hasMore: rows.length > maxShown },
     webhooks: rows.slice(0, maxShown).map(toShownWebhook),
   })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 async function show(
@@ -133,7 +131,7 @@ async function show(
   viewer: Viewer,
   row: OwnWebhook,
   faults: FormFaults,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const shownSecrets =
     visit.method === 'GET' ? await parts.shownOnce.take(viewer.session, visit.path) : undefined
   const rows = await ownItems(parts, viewer).list<OwnDelivery>(
@@ -148,7 +146,7 @@ async function show(
     revealed: shownSecrets?.secret,
     overlapSeconds: parts.own.webhookOverlapSeconds,
   })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 interface Target {
@@ -158,10 +156,10 @@ interface Target {
   readonly row: OwnWebhook
 }
 
-type WebhookChange = (target: Target, form: FormBody) => Promise<Reply>
+type WebhookChange = (target: Target, form: FormBody) => Promise<RouteReply>
 
 /** `note`: see `noteOf`. */
-function done({ row }: Target, note: string): Reply {
+function done({ row }: Target, note: string): RouteReply {
   return redirect(`${path}/${row.id}?done=${note}`)
 }
 
@@ -223,7 +221,7 @@ export async function webhookRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const row = await webhookRow(parts, viewer, id)
   if (visit.method !== 'POST') return show(parts, visit, viewer, row, noFaults)
   const form = postedForm(parts, visit)
@@ -246,9 +244,9 @@ export async function deleteWebhookRoute(
   visit: Visit,
   viewer: Viewer,
   id: number,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const webhook = toShownWebhook(await webhookRow(parts, viewer, id))
-  if (visit.method !== 'POST') return pageReply(parts.theme, deleteWebhookPage(viewer.menu, webhook))
+  if (visit.method !== 'POST') return { page: deleteWebhookPage(viewer.menu, webhook) }
   postedForm(parts, visit)
   await ownItems(parts, viewer).remove(collection, id)
   return redirect(`${path}?done=webhook-deleted`)

@@ -1,15 +1,13 @@
 /** `/oauth/interaction/{uid}`: the pages of an authorization request. */
-import type { Reply } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { interactionPrefix } from '../../../identity/accounts/paths.ts'
 import { findUser, type UserRow } from '../../../identity/accounts/users.ts'
 import { scopeGroups } from '../../../identity/server/consent/choices.ts'
 import type { Interaction, NextPath } from '../../../identity/server/server.ts'
 import { noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { consentPage } from '../../pages/oauth/consent.ts'
 import { selectAccountPage } from '../../pages/oauth/select-account.ts'
-import { type RouteParts, redirect, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, type Visit, writeFor } from '../context.ts'
 import { type FormBody, readQuery } from '../form-body.ts'
 import { postedForm } from '../self-service/self-service.ts'
 import { continueRoute, isContinuing } from './provider.ts'
@@ -55,14 +53,14 @@ function signInContext(parts: RouteParts, visit: Visit, interaction: Interaction
   }
 }
 
-async function login(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+async function login(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<RouteReply> {
   const context = signInContext(parts, visit, interaction)
   if (visit.method !== 'POST') return showSignIn(parts, visit, context, { faults: noFaults })
   const form = postedForm(parts, visit)
   return handleSignIn(parts, visit, context, form)
 }
 
-async function newAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
+async function newAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<RouteReply> {
   const signIn = signInContext(parts, visit, interaction)
   const { signUp: action, app, leadsTo } = signIn
   const context: SignUpContext = { action, signIn, app, leadsTo }
@@ -77,7 +75,7 @@ async function handleAnswer(
   visit: Visit,
   accept: string,
   onAccept: (form: FormBody) => Promise<NextPath>,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const { server } = parts
   const form = postedForm(parts, visit)
   switch (form.text('answer')) {
@@ -93,8 +91,8 @@ async function handleAnswer(
 }
 
 /** `prompt=select_account`: the current account, or another one. */
-async function selectAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
-  const { server, csrf, theme } = parts
+async function selectAccount(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<RouteReply> {
+  const { server, csrf } = parts
   if (visit.method === 'POST') {
     return handleAnswer(parts, visit, 'continue', () => server.keepAccount(visit.req, visit.res))
   }
@@ -105,10 +103,11 @@ async function selectAccount(parts: RouteParts, visit: Visit, interaction: Inter
     app: interaction.app,
     email,
   })
-  return pageReply(theme, page, {
+  return {
+    page,
     leadsTo: schemeOf(interaction.destination),
     images: [interaction.app.logoUri],
-  })
+  }
 }
 
 /** The user of the interaction. Throws NOT_FOUND if there is none. */
@@ -118,8 +117,8 @@ async function userOf({ base }: RouteParts, { userId }: Interaction): Promise<Us
   throw new ApiError('NOT_FOUND', 'This request has ended. Go back to the app and start again.')
 }
 
-async function consent(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<Reply> {
-  const { server, csrf, theme } = parts
+async function consent(parts: RouteParts, visit: Visit, interaction: Interaction): Promise<RouteReply> {
+  const { server, csrf, frame } = parts
   if (visit.method === 'POST') {
     return handleAnswer(parts, visit, 'allow', form =>
       server.finishConsent(visit.req, visit.res, grantedScopes(interaction, form.list('scope'))),
@@ -127,17 +126,18 @@ async function consent(parts: RouteParts, visit: Visit, interaction: Interaction
   }
   const user = await userOf(parts, interaction)
   const page = consentPage({
-    theme,
+    theme: frame.theme,
     action: pathOf(interaction),
     csrf: csrf.token(visit, visit.res),
     interaction,
     groups: scopeGroups(parts.base.model, interaction, user),
     email: user.email,
   })
-  return pageReply(theme, page, {
+  return {
+    page,
     leadsTo: schemeOf(interaction.destination),
     images: [interaction.app.logoUri],
-  })
+  }
 }
 
 /** The checked scopes. Throws BAD_REQUEST if the app has not requested one of them: then the form is not one of ours. */
@@ -149,12 +149,13 @@ function grantedScopes({ scopes }: Interaction, checked: readonly string[]): rea
 }
 
 /** `uid`: the rest of the path. `?page=sign-up` shows the sign-up form in place of the sign-in form. */
-export async function interactionRoute(parts: RouteParts, visit: Visit, uid: string): Promise<Reply> {
+export async function interactionRoute(parts: RouteParts, visit: Visit, uid: string): Promise<RouteReply> {
   const interaction = await parts.server.interaction(visit.req, visit.res)
   if (interaction.uid !== uid) {
     throw new ApiError('NOT_FOUND', 'This request has ended. Go back to the app and start again.')
   }
   visit.userId = interaction.userId ?? null
+  if (interaction.userId !== undefined) await writeFor(parts, visit, interaction.userId)
   if (interaction.prompt === 'select_account') return selectAccount(parts, visit, interaction)
   if (interaction.prompt === 'consent') return consent(parts, visit, interaction)
   if (isContinuing(visit)) return continueRoute(parts, visit, signInContext(parts, visit, interaction), uid)

@@ -1,6 +1,7 @@
 /** The state of a sign-in with a provider, from its start to its result: stored on the server, and bound to a browser by a cookie. */
-import type { Reply } from '../../../base/call.ts'
+
 import { ApiError } from '../../../base/errors.ts'
+import type { Text } from '../../../base/html.ts'
 import type { ProviderIdentity } from '../../../identity/accounts/identities.ts'
 import type { TokenKind } from '../../../identity/accounts/link-tokens.ts'
 import {
@@ -10,10 +11,10 @@ import {
   ProviderFault,
 } from '../../../identity/accounts/providers/provider.ts'
 import { cookieOf, hostCookieName, setHostCookie } from '../../../identity/cookie.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { isSame, randomSecret } from '../../../identity/server/secret.ts'
 import { messagePage } from '../../pages/frame/message.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
-import { type RouteParts, redirect, tooMany, type Visit } from '../context.ts'
+import { type RouteParts, type RouteReply, redirect, tooMany, type Visit } from '../context.ts'
 
 /** The page that asks whether to link an identity. */
 export const linkPath = '/account/link'
@@ -85,11 +86,11 @@ export async function startFlow(
   provider: Provider,
   purpose: Purpose,
   reauthenticates = false,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const { base, throttleAddress } = parts
   const address = throttleAddress(visit.address)
   const seconds = await base.providerStarts.take(`start:${address}`, address)
-  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  if (seconds !== undefined) return tooMany(seconds)
   const secrets: FlowSecrets = {
     state: randomSecret(),
     nonce: randomSecret(),
@@ -173,50 +174,52 @@ export function providerOf({ providers }: RouteParts, id: string): Provider {
   return provider
 }
 
-const backToSignIn = { href: '/account/sign-in', label: 'Back to sign-in' }
+const backToSignIn = { href: '/account/sign-in', label: t('Back to sign-in') }
 
 interface MessageOptions {
-  readonly title: string
-  readonly paragraphs: readonly string[]
-  readonly link?: { readonly href: string; readonly label: string }
+  readonly title: Text
+  readonly paragraphs: readonly Text[]
+  readonly link?: { readonly href: string; readonly label: Text }
   readonly status?: number
 }
 
-export function messageReply(
-  { theme }: RouteParts,
-  { title, paragraphs, link = backToSignIn, status = 400 }: MessageOptions,
-): Reply {
-  return pageReply(theme, messagePage({ title, paragraphs, link }), { status })
+export function messageReply({
+  title,
+  paragraphs,
+  link = backToSignIn,
+  status = 400,
+}: MessageOptions): RouteReply {
+  return { page: messagePage({ title, paragraphs, link }), status }
 }
 
-const faults: Readonly<Record<FaultReason, (name: string) => MessageOptions>> = {
-  denied: name => ({
-    title: 'You are not signed in',
-    paragraphs: [`${name} reports that you cancelled the sign-in. Nothing was changed.`],
+const faults: Readonly<Record<FaultReason, (provider: string) => MessageOptions>> = {
+  denied: provider => ({
+    title: t('You are not signed in'),
+    paragraphs: [t('{provider} reports that you cancelled the sign-in. Nothing was changed.', { provider })],
   }),
-  unavailable: name => ({
-    title: `${name} does not answer`,
-    paragraphs: ['Try again in a few minutes, or sign in another way.'],
+  unavailable: provider => ({
+    title: t('{provider} does not answer', { provider }),
+    paragraphs: [t('Try again in a few minutes, or sign in another way.')],
     status: 503,
   }),
-  invalid: name => ({
-    title: `${name} could not sign you in`,
+  invalid: provider => ({
+    title: t('{provider} could not sign you in', { provider }),
     paragraphs: [
-      `The response of ${name} is not valid, so you are not signed in. Try again.`,
-      'If this happens again, tell the operators of this service: their log contains the reason.',
+      t('The response of {provider} is not valid, so you are not signed in. Try again.', { provider }),
+      t('If this happens again, tell the operators of this service: their log contains the reason.'),
     ],
   }),
 }
 
 /** A page that explains the fault. It contains no text of the provider. */
-export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): Reply {
+export function faultReply(parts: RouteParts, { id, name }: Provider, fault: ProviderFault): RouteReply {
   parts.onProviderFault(id, fault)
-  return messageReply(parts, faults[fault.reason](name))
+  return messageReply(faults[fault.reason](name))
 }
 
-export function staleReply(parts: RouteParts): Reply {
-  return messageReply(parts, {
-    title: 'This sign-in is over',
-    paragraphs: ['It took too long, was used already, or was started in another browser. Start again.'],
+export function staleReply(): RouteReply {
+  return messageReply({
+    title: t('This sign-in is over'),
+    paragraphs: [t('It took too long, was used already, or was started in another browser. Start again.')],
   })
 }

@@ -1,5 +1,5 @@
 /** `/account/sign-in/{provider}`, its callback, and the steps after a provider's response. */
-import type { Reply } from '../../../base/call.ts'
+
 import { tokenForm } from '../../../identity/accounts/link-tokens.ts'
 import { interactionPrefix } from '../../../identity/accounts/paths.ts'
 import { nameFrom } from '../../../identity/accounts/providers/claims.ts'
@@ -15,10 +15,18 @@ import {
   signUpByProvider,
 } from '../../../identity/accounts/sign-up/provider-sign-up.ts'
 import { signUpIsOff } from '../../../identity/accounts/sign-up/sign-up.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { completePage } from '../../pages/sign-in/providers.ts'
-import { methodNotAllowed, type RouteParts, redirect, safeNext, tooMany, type Visit } from '../context.ts'
+import {
+  methodNotAllowed,
+  type RouteParts,
+  type RouteReply,
+  redirect,
+  safeNext,
+  tooMany,
+  type Visit,
+} from '../context.ts'
 import { readForm, readQuery } from '../form-body.ts'
 import { requesterOf } from '../requester.ts'
 import { postedForm } from '../self-service/self-service.ts'
@@ -62,7 +70,7 @@ function validOrUndefined(pattern: RegExp, text: string | undefined): string | u
   return text !== undefined && pattern.test(text) ? text : undefined
 }
 
-export async function providerRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function providerRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   const [, id = '', callback] = pathPattern.exec(visit.path) ?? []
   providerOf(parts, id)
   if (callback !== undefined) return callbackRoute(parts, visit, id)
@@ -87,14 +95,14 @@ export async function providerRoute(parts: RouteParts, visit: Visit): Promise<Re
   return startFlow(parts, visit, providerOf(parts, id), purpose, reauthenticates)
 }
 
-async function callbackRoute(parts: RouteParts, visit: Visit, id: string): Promise<Reply> {
+async function callbackRoute(parts: RouteParts, visit: Visit, id: string): Promise<RouteReply> {
   const provider = providerOf(parts, id)
   if (visit.method === 'POST') return postedCallback(visit)
   // Not HEAD: a callback works once.
   if (visit.method !== 'GET') throw methodNotAllowed('GET, POST')
   const query = readQuery(visit)
   const flow = await redeemFlow(parts, visit, provider, query.text('state'))
-  if (!flow) return staleReply(parts)
+  if (!flow) return staleReply()
   const callback = new URL(redirectUriOf(parts, provider))
   for (const name of responseParameters) {
     const value = query.optional(name)
@@ -119,7 +127,7 @@ const maxParameterCharacters = 2000
  * Apple's response is a POST from its own site, so the browser sends no cookies with it (`SameSite=Lax`). After a redirect to
  * the same address with a query, it does. Any caller can post here, because nothing is changed.
  */
-function postedCallback(visit: Visit): Reply {
+function postedCallback(visit: Visit): RouteReply {
   const form = readForm(visit)
   const pairs = [...responseParameters, 'user'].flatMap(name => {
     const value = form.optional(name)?.slice(0, maxParameterCharacters)
@@ -150,7 +158,7 @@ export function isContinuing(visit: Visit): boolean {
 }
 
 /** `/account/sign-in?page=provider`. */
-export async function continueAccountRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function continueAccountRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   const result = await peekResult(parts, visit)
   const purpose = result?.purpose
   const next = purpose?.kind === 'sign-in' ? purpose.next : undefined
@@ -163,14 +171,14 @@ export async function continueRoute(
   visit: Visit,
   context: SignInContext,
   interaction: string | undefined,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const result = await peekResult(parts, visit)
   const purpose = result?.purpose
   const pendingUid = purpose?.kind === 'sign-in' ? purpose.interaction : undefined
-  if (!result || pendingUid !== interaction || !parts.providers.has(result.provider)) return staleReply(parts)
+  if (!result || pendingUid !== interaction || !parts.providers.has(result.provider)) return staleReply()
   const signIn = await signInByProvider(parts.base, result.profile)
   if (signIn) {
-    if (!(await redeemCookie(parts, visit, 'portico_provider'))) return staleReply(parts)
+    if (!(await redeemCookie(parts, visit, 'portico_provider'))) return staleReply()
     return finishSignIn(parts, visit, context, signIn)
   }
   if (purpose?.kind === 'finish') return finishAccount(parts, visit, context, result, purpose.account)
@@ -178,11 +186,13 @@ export async function continueRoute(
   return signUp(parts, visit, context, result)
 }
 
-function notLinkedReply(parts: RouteParts, { provider }: ProviderResult): Reply {
+function notLinkedReply(parts: RouteParts, { provider }: ProviderResult): RouteReply {
   const { name } = providerOf(parts, provider)
-  return messageReply(parts, {
-    title: `This account at ${name} is not linked`,
-    paragraphs: ['Confirm that it is you in a way that your account has, then link this one under Security.'],
+  return messageReply({
+    title: t('This account at {provider} is not linked', { provider: name }),
+    paragraphs: [
+      t('Confirm that it is you in a way that your account has, then link this one under Security.'),
+    ],
   })
 }
 
@@ -192,23 +202,25 @@ async function finishAccount(
   context: SignInContext,
   result: ProviderResult,
   account: string,
-): Promise<Reply> {
-  if (!(await redeemCookie(parts, visit, 'portico_provider'))) return staleReply(parts)
+): Promise<RouteReply> {
+  if (!(await redeemCookie(parts, visit, 'portico_provider'))) return staleReply()
   const answer = await finishSignUpByProvider(parts.base, account, result)
   if (answer?.kind === 'created' || answer?.kind === 'taken')
     return signInToNewAccount(parts, visit, context, result)
   if (answer?.kind === 'faults') {
-    const link = { href: '/account/sign-up', label: 'Create an account' }
-    return messageReply(parts, {
-      title: 'Your account could not be created',
+    const link = { href: '/account/sign-up', label: t('Create an account') }
+    return messageReply({
+      title: t('Your account could not be created'),
       paragraphs: [...answer.faults.values()],
       link,
     })
   }
-  return messageReply(parts, {
-    title: 'This account is for somebody else',
+  return messageReply({
+    title: t('This account is for somebody else'),
     paragraphs: [
-      'The link has expired, was used already, or belongs to another account at the provider. Open it again, and sign in with the account that you used to request it.',
+      t(
+        'The link has expired, was used already, or belongs to another account at the provider. Open it again, and sign in with the account that you used to request it.',
+      ),
     ],
   })
 }
@@ -219,7 +231,7 @@ async function signUp(
   visit: Visit,
   context: SignInContext,
   result: ProviderResult,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const { base } = parts
   const existing = await accountWithAddress(base, result.profile)
   if (existing) return handleExistingAccount(parts, visit, result, existing)
@@ -230,12 +242,15 @@ async function signUp(
   return createAccount(parts, visit, context, result, account)
 }
 
-function signUpOffReply(parts: RouteParts, { provider }: ProviderResult): Reply {
+function signUpOffReply(parts: RouteParts, { provider }: ProviderResult): RouteReply {
   const { name } = providerOf(parts, provider)
-  return messageReply(parts, {
-    title: 'You have no account here',
+  return messageReply({
+    title: t('You have no account here'),
     paragraphs: [
-      `${name} has signed you in, but your account there is not linked to an account here. ${signUpIsOff}`,
+      t('{provider} has signed you in, but your account there is not linked to an account here.', {
+        provider: name,
+      }),
+      signUpIsOff,
     ],
     status: 403,
   })
@@ -247,7 +262,7 @@ async function handleExistingAccount(
   visit: Visit,
   result: ProviderResult,
   existing: ExistingAccount,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const { provider, profile, purpose } = result
   if (existing.kind === 'confirmed') {
     await redeemCookie(parts, visit, 'portico_provider')
@@ -256,13 +271,16 @@ async function handleExistingAccount(
     return redirect(`/account/sign-in?next=${linkPath}`)
   }
   const { name } = providerOf(parts, provider)
-  return messageReply(parts, {
-    title: 'An account with your address exists already',
+  return messageReply({
+    title: t('An account with your address exists already'),
     paragraphs: [
-      'Its address was never confirmed, so it may belong to somebody else, and nothing is linked to it.',
-      `If it is yours, sign in to it, confirm the address, and link ${name} under Security. If you cannot sign in, set a new password with a link that we send to your address: then the account is yours.`,
+      t('Its address was never confirmed, so it may belong to somebody else, and nothing is linked to it.'),
+      t(
+        'If it is yours, sign in to it, confirm the address, and link {provider} under Security. If you cannot sign in, set a new password with a link that we send to your address: then the account is yours.',
+        { provider: name },
+      ),
     ],
-    link: { href: '/account/reset', label: 'Set a new password' },
+    link: { href: '/account/reset', label: t('Set a new password') },
   })
 }
 
@@ -271,7 +289,7 @@ async function handleForm(
   visit: Visit,
   context: SignInContext,
   result: ProviderResult,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const form = postedForm(parts, visit)
   const answers = answersIn(parts, form)
   return createAccount(parts, visit, context, result, {
@@ -287,7 +305,7 @@ async function createAccount(
   context: SignInContext,
   result: ProviderResult,
   entered: EnteredAccount,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const address = parts.throttleAddress(visit.address)
   const requester = requesterOf(visit)
   const answer: NewAccountAnswer = await signUpByProvider(parts.base, result, entered, address, requester)
@@ -295,7 +313,7 @@ async function createAccount(
     case 'faults':
       return showForm(parts, visit, context, result, { faults: answer.faults, entered })
     case 'throttled':
-      return tooMany(parts.theme, answer.seconds)
+      return tooMany(answer.seconds)
     case 'sent':
       await redeemCookie(parts, visit, 'portico_provider')
       return linkSent(parts, visit, context, answer)
@@ -312,9 +330,9 @@ async function signInToNewAccount(
   visit: Visit,
   context: SignInContext,
   { profile }: ProviderResult,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const answer = await signInByProvider(parts.base, profile)
-  return answer ? finishSignIn(parts, visit, context, answer) : staleReply(parts)
+  return answer ? finishSignIn(parts, visit, context, answer) : staleReply()
 }
 
 interface CompletionForm {
@@ -328,7 +346,7 @@ function showForm(
   context: SignInContext,
   { provider, profile }: ProviderResult,
   { faults, entered }: CompletionForm,
-): Reply {
+): RouteReply {
   const { inputs, inputFaults } = signUpInputs(parts, entered?.answers)
   const page = completePage({
     action: `${context.action}?page=provider`,
@@ -341,5 +359,5 @@ function showForm(
     app: context.app,
     modelFields: inputs,
   })
-  return pageReply(parts.theme, page, { leadsTo: context.leadsTo })
+  return { page, leadsTo: context.leadsTo }
 }

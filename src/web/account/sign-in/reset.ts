@@ -1,6 +1,6 @@
 /** `/account/reset` and `/account/verify`, the pages of the links in mails. */
-import type { Reply } from '../../../base/call.ts'
-import { html } from '../../../base/html.ts'
+
+import type { Text } from '../../../base/html.ts'
 import {
   addressToConfirm,
   confirmAddress,
@@ -8,10 +8,10 @@ import {
 } from '../../../identity/accounts/addresses/verification.ts'
 import { canReset, requestReset, reset } from '../../../identity/accounts/recovery/reset.ts'
 import { finishSignUp, pendingSignUp } from '../../../identity/accounts/sign-up/sign-up.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { signInTime } from '../../../identity/server/sessions/session-ends.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { messagePage } from '../../pages/frame/message.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import { endedPage } from '../../pages/sign-in/account-recovery.ts'
 import { finishWithProviderPage } from '../../pages/sign-in/providers.ts'
 import { finishPage, resetPage, resetRequestPage, verifyPage } from '../../pages/sign-in/reset.ts'
@@ -20,6 +20,7 @@ import {
   findViewer,
   noMailReply,
   type RouteParts,
+  type RouteReply,
   redirect,
   safeNext,
   tooMany,
@@ -33,42 +34,42 @@ import { attemptOrigin, rememberDevice } from './device-cookie.ts'
 import { providerOf } from './provider-flow.ts'
 import { blankFields } from './sign-in.ts'
 
-function expiredReply({ theme }: RouteParts, href: string, label: string): Reply {
+function expiredReply(href: string, label: Text): RouteReply {
   const page = messagePage({
-    title: 'This link no longer works',
-    paragraphs: ['It has expired, or was used already. Ask for a new one.'],
+    title: t('This link no longer works'),
+    paragraphs: [t('It has expired, or was used already. Ask for a new one.')],
     link: { href, label },
     icon: 'clock',
   })
-  return pageReply(theme, page, { status: 400 })
+  return { page, status: 400 }
 }
 
-function refusedReply({ theme }: RouteParts, messages: readonly string[]): Reply {
+function refusedReply(messages: readonly Text[]): RouteReply {
   const page = messagePage({
-    title: 'Your account could not be created',
+    title: t('Your account could not be created'),
     paragraphs: messages,
-    link: { href: '/account/sign-up', label: 'Create an account' },
+    link: { href: '/account/sign-up', label: t('Create an account') },
   })
-  return pageReply(theme, page, { status: 400 })
+  return { page, status: 400 }
 }
 
-function resetExpiredReply(parts: RouteParts): Reply {
-  return expiredReply(parts, '/account/reset', 'Ask for a new link')
+function resetExpiredReply(): RouteReply {
+  return expiredReply('/account/reset', t('Ask for a new link'))
 }
 
-function showReset({ theme, csrf }: RouteParts, visit: Visit, token: string, faults: FormFaults): Reply {
+function showReset({ csrf }: RouteParts, visit: Visit, token: string, faults: FormFaults): RouteReply {
   const page = resetPage({ csrf: csrf.token(visit, visit.res), faults, token })
-  return pageReply(theme, page)
+  return { page }
 }
 
-function showRequest({ theme, csrf }: RouteParts, visit: Visit, faults: FormFaults): Reply {
+function showRequest({ csrf }: RouteParts, visit: Visit, faults: FormFaults): RouteReply {
   const page = resetRequestPage({ csrf: csrf.token(visit, visit.res), faults })
-  return pageReply(theme, page)
+  return { page }
 }
 
 /** The reply is the same for every address. */
-async function requestLink(parts: RouteParts, visit: Visit, form: FormBody): Promise<Reply> {
-  const faults = blankFields(form, { email: 'Enter your e-mail address.' })
+async function requestLink(parts: RouteParts, visit: Visit, form: FormBody): Promise<RouteReply> {
+  const faults = blankFields(form, { email: t('Enter your e-mail address.') })
   if (faults.size > 0) return showRequest(parts, visit, faults)
   const { address, secrets } = attemptOrigin(parts, visit)
   const seconds = await requestReset(
@@ -78,56 +79,60 @@ async function requestLink(parts: RouteParts, visit: Visit, form: FormBody): Pro
     secrets,
     requesterOf(visit),
   )
-  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  if (seconds !== undefined) return tooMany(seconds)
   const page = sentPage({
     email: form.text('email').trim(),
     sent: email =>
-      html`If there is an account with the address ${email}, we have sent a link to it. It works for an hour.`,
-    note: 'Every link of the last half hour works: use the newest one that you find.',
+      t('If there is an account with the address {email}, we have sent a link to it. It works for an hour.', {
+        email,
+      }),
+    note: t('Every link of the last half hour works: use the newest one that you find.'),
     action: '/account/reset',
     csrf: parts.csrf.token(visit, visit.res),
     again: { email: form.text('email') },
     correct: '/account/reset',
     signIn: '/account/sign-in',
   })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
-async function setPassword(parts: RouteParts, visit: Visit, form: FormBody, token: string): Promise<Reply> {
+async function setPassword(
+  parts: RouteParts,
+  visit: Visit,
+  form: FormBody,
+  token: string,
+): Promise<RouteReply> {
   const answer = await reset(parts.base, token, form.text('password'), requesterOf(visit))
-  if (answer.kind === 'over') return resetExpiredReply(parts)
+  if (answer.kind === 'over') return resetExpiredReply()
   if (answer.kind === 'fault')
     return showReset(parts, visit, token, new Map([[answer.field, answer.message]]))
   await rememberDevice(parts, visit, answer.userId)
-  const link = { href: '/account/sign-in', label: 'Sign in' }
-  return pageReply(parts.theme, endedPage({ title: 'Your password is set', ended: answer.outcome, link }))
+  const link = { href: '/account/sign-in', label: t('Sign in') }
+  return { page: endedPage({ title: t('Your password is set'), ended: answer.outcome, link }) }
 }
 
-export async function resetRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function resetRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
     const token = form.optional('token')
     if (token !== undefined) return setPassword(parts, visit, form, token)
-    return parts.base.mailArrives ? requestLink(parts, visit, form) : noMailReply(parts)
+    return parts.base.mailArrives ? requestLink(parts, visit, form) : noMailReply()
   }
   const token = readQuery(visit).optional('token')
-  if (token === undefined)
-    return parts.base.mailArrives ? showRequest(parts, visit, noFaults) : noMailReply(parts)
-  return (await canReset(parts.base, token))
-    ? showReset(parts, visit, token, noFaults)
-    : resetExpiredReply(parts)
+  if (token === undefined) return parts.base.mailArrives ? showRequest(parts, visit, noFaults) : noMailReply()
+  return (await canReset(parts.base, token)) ? showReset(parts, visit, token, noFaults) : resetExpiredReply()
 }
 
-function verifyExpiredReply(parts: RouteParts): Reply {
-  return expiredReply(parts, '/account', 'Your account')
+function verifyExpiredReply(): RouteReply {
+  return expiredReply('/account', t('Your account'))
 }
 
-async function showVerify(parts: RouteParts, visit: Visit): Promise<Reply> {
+async function showVerify(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   const query = readQuery(visit)
   const account = query.optional('account')
   if (account !== undefined) {
     const pending = await pendingSignUp(parts.base, account)
-    if (pending === undefined) return expiredReply(parts, '/account/sign-up', 'Create an account')
+    if (pending === undefined) return expiredReply('/account/sign-up', t('Create an account'))
     const { email, provider } = pending
     if (provider !== undefined) return showFinishWith(parts, visit, account, email, provider)
     return showPending(parts, visit, account, email, noFaults)
@@ -141,42 +146,47 @@ async function showConfirm(
   visit: Visit,
   token: string,
   faults: FormFaults,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const address = await addressToConfirm(parts.base, token)
-  if (address === undefined) return verifyExpiredReply(parts)
+  if (address === undefined) return verifyExpiredReply()
   const viewer = await findViewer(parts, visit)
   if (!viewer) return signInFirst(token)
-  if (viewer.user.id !== address.userId) return otherAccount(parts, address.email, token)
+  if (viewer.user.id !== address.userId) return otherAccount(address.email, token)
   const asksPassword = address.isNew && viewer.user.password_hash !== null
   if (address.isNew && !asksPassword && !hasRecentSignIn(parts, viewer)) return signInAgain(token)
   const csrf = parts.csrf.token(visit, visit.res)
   const page = verifyPage({ csrf, token, ...address, asksPassword, faults })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 /** For users without a password. */
-function signInAgain(token: string): Reply {
+function signInAgain(token: string): RouteReply {
   const next = encodeURIComponent(`/account/verify?token=${token}`)
   return redirect(`/account/sign-in?confirm=yes&next=${next}`)
 }
 
 /** The sign-in leads back to the link, which is often opened on another device than the one with the session. */
-function signInFirst(token: string): Reply {
+function signInFirst(token: string): RouteReply {
   const next = encodeURIComponent(`/account/verify?token=${token}`)
   return redirect(`/account/sign-in?next=${next}`)
 }
 
 /** For a link that is opened in a browser where somebody else is signed in. */
-function otherAccount({ theme }: RouteParts, email: string, token: string): Reply {
+function otherAccount(email: string, token: string): RouteReply {
   const next = encodeURIComponent(`/account/verify?token=${token}`)
   const page = messagePage({
-    title: 'This link is for another account',
+    title: t('This link is for another account'),
     paragraphs: [
-      `You are signed in to a different account. To confirm ${email}, sign in to the account that asked for it.`,
+      t(
+        'You are signed in to a different account. To confirm {email}, sign in to the account that asked for it.',
+        {
+          email,
+        },
+      ),
     ],
-    link: { href: `/account/sign-in?switch=yes&next=${next}`, label: 'Sign in to that account' },
+    link: { href: `/account/sign-in?switch=yes&next=${next}`, label: t('Sign in to that account') },
   })
-  return pageReply(theme, page)
+  return { page }
 }
 
 function showPending(
@@ -185,17 +195,23 @@ function showPending(
   account: string,
   email: string,
   faults: FormFaults,
-): Reply {
+): RouteReply {
   const page = finishPage({ csrf: parts.csrf.token(visit, visit.res), account, email, faults })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 /** For an account without a password: the person who opens the link signs in with the provider again. */
-function showFinishWith(parts: RouteParts, visit: Visit, account: string, email: string, id: string): Reply {
-  const { theme, csrf, providersLeadTo: leadsTo } = parts
+function showFinishWith(
+  parts: RouteParts,
+  visit: Visit,
+  account: string,
+  email: string,
+  id: string,
+): RouteReply {
+  const { csrf, providersLeadTo: leadsTo } = parts
   const provider = providerOf(parts, id)
   const page = finishWithProviderPage({ csrf: csrf.token(visit, visit.res), provider, account, email })
-  return pageReply(theme, page, { leadsTo })
+  return { page, leadsTo }
 }
 
 async function finishAccount(
@@ -203,21 +219,21 @@ async function finishAccount(
   visit: Visit,
   form: FormBody,
   account: string,
-): Promise<Reply> {
-  const { base, server, theme } = parts
+): Promise<RouteReply> {
+  const { base, server } = parts
   const answer = await finishSignUp(
     base,
     account,
     form.text('password'),
     parts.throttleAddress(visit.address),
   )
-  if (answer.kind === 'throttled') return tooMany(theme, answer.seconds)
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'wrong') {
     const email = (await pendingSignUp(base, account))?.email ?? ''
-    return showPending(parts, visit, account, email, new Map([['password', 'The password is wrong.']]))
+    return showPending(parts, visit, account, email, new Map([['password', t('The password is wrong.')]]))
   }
-  if (answer.kind === 'over') return expiredReply(parts, '/account/sign-up', 'Create an account')
-  if (answer.kind === 'refused') return refusedReply(parts, answer.messages)
+  if (answer.kind === 'over') return expiredReply('/account/sign-up', t('Create an account'))
+  if (answer.kind === 'refused') return refusedReply(answer.messages)
   const { userId } = answer
   const { req, res, address } = visit
   const at = await signInTime(base.records, userId, base.now())
@@ -226,15 +242,20 @@ async function finishAccount(
   return redirect('/account?done=verified')
 }
 
-async function sendAgain(parts: RouteParts, visit: Visit, { user }: Viewer, form: FormBody): Promise<Reply> {
-  if (!parts.base.mailArrives) return noMailReply(parts)
+async function sendAgain(
+  parts: RouteParts,
+  visit: Visit,
+  { user }: Viewer,
+  form: FormBody,
+): Promise<RouteReply> {
+  if (!parts.base.mailArrives) return noMailReply()
   const seconds = await parts.base.confirmationMails.take(user.email, parts.throttleAddress(visit.address))
-  if (seconds !== undefined) return tooMany(parts.theme, seconds)
+  if (seconds !== undefined) return tooMany(seconds)
   parts.base.background(() => sendConfirmation(parts.base, user.id, user.email, requesterOf(visit)))
   return redirect(`${safeNext(form.optional('back')) ?? '/account'}?done=sent`)
 }
 
-export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   if (visit.method !== 'POST') return showVerify(parts, visit)
   const form = postedForm(parts, visit)
   const account = form.optional('account')
@@ -249,7 +270,7 @@ export async function verifyRoute(parts: RouteParts, visit: Visit): Promise<Repl
   return confirm(parts, visit, form, viewer)
 }
 
-async function confirm(parts: RouteParts, visit: Visit, form: FormBody, viewer: Viewer): Promise<Reply> {
+async function confirm(parts: RouteParts, visit: Visit, form: FormBody, viewer: Viewer): Promise<RouteReply> {
   const token = form.text('token')
   const answer = await confirmAddress(parts.base, {
     token,
@@ -263,8 +284,8 @@ async function confirm(parts: RouteParts, visit: Visit, form: FormBody, viewer: 
     await rememberDevice(parts, visit, viewer.user.id)
     return redirect(`/account?done=${answer.isFirst ? 'first-verified' : 'verified'}`)
   }
-  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
-  if (answer.kind === 'over') return verifyExpiredReply(parts)
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
+  if (answer.kind === 'over') return verifyExpiredReply()
   if (answer.kind === 'stale') return signInAgain(token)
-  return showConfirm(parts, visit, token, new Map([['password', 'This is not your password.']]))
+  return showConfirm(parts, visit, token, new Map([['password', t('This is not your password.')]]))
 }

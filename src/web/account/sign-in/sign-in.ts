@@ -1,7 +1,7 @@
 /** `/account/sign-in`, `/account/sign-up`, `/account/sign-out`, and the same during an authorization request. */
-import type { Reply } from '../../../base/call.ts'
+
 import { ApiError } from '../../../base/errors.ts'
-import { html } from '../../../base/html.ts'
+import type { Text } from '../../../base/html.ts'
 import {
   type Authentication,
   type SignInAnswer,
@@ -17,10 +17,10 @@ import {
   signUpIsOff,
 } from '../../../identity/accounts/sign-up/sign-up.ts'
 import { type EnteredField, signUpFields } from '../../../identity/accounts/sign-up/sign-up-fields.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import type { NextPath } from '../../../identity/server/server.ts'
 import { type FormFaults, noFaults } from '../../pages/components/form.ts'
 import { formName } from '../../pages/components/model-field.ts'
-import { pageReply } from '../../pages/frame/reply.ts'
 import type { ProviderButtons } from '../../pages/sign-in/providers.ts'
 import { sentPage } from '../../pages/sign-in/sent.ts'
 import { secondFactorPage, signInPage } from '../../pages/sign-in/sign-in.ts'
@@ -29,6 +29,7 @@ import {
   findViewer,
   noMailReply,
   type RouteParts,
+  type RouteReply,
   redirect,
   safeNext,
   tooMany,
@@ -55,7 +56,7 @@ export interface SignInContext {
     readonly confirm?: 'yes'
     readonly reauthenticate?: 'yes' | undefined
   }
-  readonly note: string | undefined
+  readonly note: Text | undefined
   /** The name of the user who is signed in, and proves it again. */
   readonly confirms?: string | undefined
   /** Where the response to a form may redirect. */
@@ -64,20 +65,21 @@ export interface SignInContext {
 }
 
 export const messages = {
-  wrong: 'The e-mail address or the password is wrong.',
-  code: 'The code is wrong, or was used already.',
-  ready:
+  wrong: t('The e-mail address or the password is wrong.'),
+  code: t('The code is wrong, or was used already.'),
+  ready: t(
     'If this address had no account, one was created. Sign in with the password that you have just chosen.',
-  over: 'That took too long. Sign in again.',
-  confirm: 'This changes how your account is protected, so sign in once more.',
-  passkey: 'The passkey was not accepted. Try again, or use your password.',
-  sent: 'We have sent you a message. Open its link within 24 hours to continue.',
-  resetSent: 'If there is an account with this address, we have sent a link to it. It works for an hour.',
-  signUpOver: 'That took too long. Fill in the form again.',
-  linkOver: 'This link no longer works. It has expired, or was used already.',
+  ),
+  over: t('That took too long. Sign in again.'),
+  confirm: t('This changes how your account is protected, so sign in once more.'),
+  passkey: t('The passkey was not accepted. Try again, or use your password.'),
+  sent: t('We have sent you a message. Open its link within 24 hours to continue.'),
+  resetSent: t('If there is an account with this address, we have sent a link to it. It works for an hour.'),
+  signUpOver: t('That took too long. Fill in the form again.'),
+  linkOver: t('This link no longer works. It has expired, or was used already.'),
 }
 
-function formFault(message: string): FormFaults {
+function formFault(message: Text): FormFaults {
   return new Map([['form', message]])
 }
 
@@ -102,8 +104,8 @@ export function showSignIn(
   visit: Visit,
   context: SignInContext,
   input: SignInInput,
-): Reply {
-  const { base, theme } = parts
+): RouteReply {
+  const { base } = parts
   const { faults, email = context.email, remember = false } = input
   const csrf = parts.csrf.token(visit, visit.res)
   const page = signInPage({
@@ -120,7 +122,7 @@ export function showSignIn(
     providers: buttonsOf(parts, csrf, context),
   })
   const leadsTo = withProviders(parts, context.leadsTo)
-  return pageReply(theme, page, { leadsTo })
+  return { page, leadsTo }
 }
 
 function showSecondFactor(
@@ -129,10 +131,10 @@ function showSecondFactor(
   context: SignInContext,
   token: string,
   faults: FormFaults,
-): Reply {
+): RouteReply {
   const csrf = parts.csrf.token(visit, visit.res)
   const page = secondFactorPage({ action: context.action, csrf, faults, token, next: context.next })
-  return pageReply(parts.theme, page, { leadsTo: context.leadsTo })
+  return { page, leadsTo: context.leadsTo }
 }
 
 async function handleCode(
@@ -141,7 +143,7 @@ async function handleCode(
   context: SignInContext,
   form: FormBody,
   token: string,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const answer = await signInByCode(parts.base, token, form.text('code'), attemptOrigin(parts, visit))
   if (answer.kind === 'over') return showSignIn(parts, visit, context, { faults: formFault(messages.over) })
   if (answer.kind === 'wrong') {
@@ -156,8 +158,8 @@ export async function finishSignIn(
   visit: Visit,
   context: SignInContext,
   answer: SignInAnswer,
-): Promise<Reply> {
-  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+): Promise<RouteReply> {
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'second-factor') return showSecondFactor(parts, visit, context, answer.token, noFaults)
   if (answer.kind === 'wrong') return showSignIn(parts, visit, context, { faults: formFault(messages.wrong) })
   visit.userId = answer.userId
@@ -173,7 +175,7 @@ export async function handleSignIn(
   visit: Visit,
   context: SignInContext,
   form: FormBody,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const from = attemptOrigin(parts, visit)
   const token = form.optional('second_factor')
   if (token !== undefined) return handleCode(parts, visit, context, form, token)
@@ -185,7 +187,10 @@ export async function handleSignIn(
   }
   const email = form.text('email')
   const remember = form.text('remember') === 'yes'
-  const faults = blankFields(form, { email: 'Enter your e-mail address.', password: 'Enter your password.' })
+  const faults = blankFields(form, {
+    email: t('Enter your e-mail address.'),
+    password: t('Enter your password.'),
+  })
   if (faults.size > 0) return showSignIn(parts, visit, context, { faults, email, remember })
   const answer = await signInByPassword(parts.base, {
     email,
@@ -198,7 +203,7 @@ export async function handleSignIn(
 }
 
 /** The messages of the fields that are blank. */
-export function blankFields(form: FormBody, messages: Readonly<Record<string, string>>): FormFaults {
+export function blankFields(form: FormBody, messages: Readonly<Record<string, Text>>): FormFaults {
   return new Map(Object.entries(messages).filter(([name]) => form.text(name).trim() === ''))
 }
 
@@ -207,7 +212,7 @@ export function accountContext(
   { server }: RouteParts,
   visit: Visit,
   next: string | undefined,
-  note?: string,
+  note?: Text,
 ): SignInContext {
   return {
     action: '/account/sign-in',
@@ -240,17 +245,20 @@ async function offerNote(
   parts: RouteParts,
   visit: Visit,
   next: string | undefined,
-): Promise<string | undefined> {
+): Promise<Text | undefined> {
   const offer = next === linkPath ? await peekOffer(parts, visit) : undefined
   const provider = offer && parts.providers.get(offer.provider)
   return (
     provider &&
-    `An account with your address at ${provider.name} exists already. Sign in to it as before: then you can link ${provider.name}.`
+    t(
+      'An account with your address at {provider} exists already. Sign in to it as before: then you can link {provider}.',
+      { provider: provider.name },
+    )
   )
 }
 
 /** `/account/sign-in`. */
-export async function signInRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function signInRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   if (visit.method === 'POST') {
     const form = postedForm(parts, visit)
     const next = safeNext(form.optional('next'))
@@ -310,7 +318,7 @@ export function showSignUp(
   visit: Visit,
   context: SignUpContext,
   input: SignUpInput,
-): Reply {
+): RouteReply {
   const { action, app, leadsTo } = context
   const signIn = context.signIn.action
   const { faults, name, email, answers } = input
@@ -329,7 +337,7 @@ export function showSignUp(
     modelFields: inputs,
     providers,
   })
-  return pageReply(parts.theme, page, { leadsTo: withProviders(parts, leadsTo) })
+  return { page, leadsTo: withProviders(parts, leadsTo) }
 }
 
 /** The inputs of the model's further fields, and a function that renames faults of fields to faults of inputs. */
@@ -355,19 +363,24 @@ export function linkSent(
   visit: Visit,
   { action: signIn, signUp: action }: Pick<SignInContext, 'action' | 'signUp'>,
   { email, again }: SentLink,
-): Reply {
-  if (!parts.base.mailArrives) return noMailReply(parts)
+): RouteReply {
+  if (!parts.base.mailArrives) return noMailReply()
   const page = sentPage({
     email,
     sent: address =>
-      html`We have sent a message to ${address}. Open its link within 24 hours to continue, here or on another device.`,
+      t(
+        'We have sent a message to {email}. Open its link within 24 hours to continue, here or on another device.',
+        {
+          email: address,
+        },
+      ),
     action,
     csrf: parts.csrf.token(visit, visit.res),
     again: { again },
     correct: `${action}${action.includes('?') ? '&' : '?'}again=${again}`,
     signIn,
   })
-  return pageReply(parts.theme, page)
+  return { page }
 }
 
 async function sendAgain(
@@ -375,17 +388,21 @@ async function sendAgain(
   visit: Visit,
   context: SignUpContext,
   token: string,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const address = parts.throttleAddress(visit.address)
   const answer = await sendLinkAgain(parts.base, token, address, requesterOf(visit))
-  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'sent')
     return linkSent(parts, visit, { ...context.signIn, signUp: context.action }, answer)
   return showSignUp(parts, visit, context, { faults: formFault(messages.signUpOver) })
 }
 
 /** The sign-up form, filled in as before if the visitor corrects it. */
-export async function openSignUp(parts: RouteParts, visit: Visit, context: SignUpContext): Promise<Reply> {
+export async function openSignUp(
+  parts: RouteParts,
+  visit: Visit,
+  context: SignUpContext,
+): Promise<RouteReply> {
   const again = readQuery(visit).optional('again')
   const entered = again === undefined ? undefined : await enteredSignUp(parts.base, again)
   return showSignUp(parts, visit, context, { faults: noFaults, ...entered })
@@ -397,7 +414,7 @@ export async function handleSignUp(
   visit: Visit,
   context: SignUpContext,
   form: FormBody,
-): Promise<Reply> {
+): Promise<RouteReply> {
   const again = form.optional('again')
   if (again !== undefined) return sendAgain(parts, visit, context, again)
   const [name, email] = [form.text('name'), form.text('email')]
@@ -407,7 +424,7 @@ export async function handleSignUp(
     ...{ name, email, password: form.text('password'), address, answers },
     requester: requesterOf(visit),
   })
-  if (answer.kind === 'throttled') return tooMany(parts.theme, answer.seconds)
+  if (answer.kind === 'throttled') return tooMany(answer.seconds)
   if (answer.kind === 'faults')
     return showSignUp(parts, visit, context, { faults: answer.faults, name, email, answers })
   if (answer.kind === 'sent')
@@ -416,7 +433,7 @@ export async function handleSignUp(
 }
 
 /** `/account/sign-up`. */
-export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   const signIn = accountContext(parts, visit, undefined)
   const context: SignUpContext = { action: '/account/sign-up', signIn, app: undefined, leadsTo: undefined }
   if (visit.method !== 'POST') return openSignUp(parts, visit, context)
@@ -425,7 +442,7 @@ export async function signUpRoute(parts: RouteParts, visit: Visit): Promise<Repl
 }
 
 /** `/account/sign-out`: ends the session of this browser. */
-export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<Reply> {
+export async function signOutRoute(parts: RouteParts, visit: Visit): Promise<RouteReply> {
   postedForm(parts, visit)
   await parts.server.signOut(visit.req, visit.res)
   return redirect('/account/sign-in')

@@ -1,7 +1,8 @@
 /** The form to register or edit an OAuth app. */
 
-import { type Html, html, named } from '../../../base/html.ts'
+import { type Html, html, named, type Text } from '../../../base/html.ts'
 import type { ChosenScopes, ScopeChoices } from '../../../identity/accounts/self-service/scope-choices.ts'
+import { type PageText, t } from '../../../identity/mail/page-texts.ts'
 import { button, type FormFaults, field, form, otherField, summary } from '../components/form.ts'
 import { group, linkButton, radio, selectField } from '../components/parts.ts'
 import { scopeFields } from '../components/scope-fields.ts'
@@ -49,20 +50,22 @@ function typeGroup({ entered, faults }: AppFormPage): Html {
   const confidential = radio({
     name: 'type',
     value: 'confidential',
-    label: html`<strong>Yes</strong>: it runs on a server of yours (confidential)`,
-    hint: 'It gets a secret, which only the server knows.',
+    label: t('**Yes**: it runs on a server of yours (confidential)'),
+    hint: t('It gets a secret, which only the server knows.'),
     checked: entered.type !== 'public',
   })
   const open = radio({
     name: 'type',
     value: 'public',
-    label: html`<strong>No</strong>: it runs where its users can inspect it (public)`,
-    hint: 'A mobile, desktop or single-page app. It has no secret, and proves by PKCE that a code is its own.',
+    label: t('**No**: it runs where its users can inspect it (public)'),
+    hint: t(
+      'A mobile, desktop or single-page app. It has no secret, and proves by PKCE that a code is its own.',
+    ),
     checked: entered.type === 'public',
   })
-  const hint = 'This cannot be changed later.'
+  const hint = t('This cannot be changed later.')
   return group(
-    { name: 'type', legend: 'Can the app keep a secret?', hint, content: html`${confidential}${open}` },
+    { name: 'type', legend: t('Can the app keep a secret?'), hint, content: html`${confidential}${open}` },
     faults,
   )
 }
@@ -71,51 +74,57 @@ function scopeGroup({ entered, choices, faults }: AppFormPage): Html {
   const some = radio({
     name: 'access',
     value: 'some',
-    label: 'Only what I choose here',
+    label: t('Only what I choose here'),
     checked: entered.access !== 'any',
   })
   const any = radio({
     name: 'access',
     value: 'any',
-    label: 'Anything',
-    hint: 'Each request still names what it asks for, and the user decides.',
+    label: t('Anything'),
+    hint: t('Each request still names what it asks for, and the user decides.'),
     checked: entered.access === 'any',
   })
-  const hint =
-    'Ask for as little as the app needs: people see this list, and refuse apps that want too much. If you remove a permission later, the app’s tokens lose it at once.'
+  const hint = t(
+    'Ask for as little as the app needs: people see this list, and refuse apps that want too much. If you remove a permission later, the app’s tokens lose it at once.',
+  )
   const content = html`${some}${scopeFields(choices, entered.chosen)}${any}`
-  return group({ name: 'access', legend: 'What the app may ask people for', hint, content }, faults)
+  return group({ name: 'access', legend: t('What the app may ask people for'), hint, content }, faults)
 }
 
 function defaultsGroup({ entered, faults }: AppFormPage): Html {
-  const choice = (value: string, label: string) =>
+  const choice = (value: string, label: Text) =>
     radio({ name: 'defaults', value, label, checked: entered.defaults === value })
-  const content = html`${choice('none', 'Refuse it')}
-${choice('all', 'Ask for all that is chosen above')}
-${choice('some', 'Ask for these scopes:')}
-${field({ name: 'default-scopes', label: 'Default scopes', hint: 'By their names, separated by spaces, e.g. openid profile. Each must be among those that the app may ask for.', value: entered.defaultScopes, autocomplete: 'off', maxlength: 4000, required: false }, faults)}`
-  const legend = 'When a request names no scope'
+  const content = html`${choice('none', t('Refuse it'))}
+${choice('all', t('Ask for all that is chosen above'))}
+${choice('some', t('Ask for these scopes:'))}
+${field({ name: 'default-scopes', label: t('Default scopes'), hint: t('By their names, separated by spaces, e.g. openid profile. Each must be among those that the app may ask for.'), value: entered.defaultScopes, autocomplete: 'off', maxlength: 4000, required: false }, faults)}`
+  const legend = t('When a request names no scope')
   return group({ name: 'defaults', legend, content }, faults)
 }
 
-const separatorNames: ReadonlyMap<string, string> = new Map([
-  [',', 'a comma'],
-  [' ', 'a space, as RFC 6749 says'],
+const separatorNames: ReadonlyMap<string, PageText> = new Map([
+  [',', 'As the service is set: a comma'],
+  [' ', 'As the service is set: a space, as RFC 6749 says'],
 ])
-
-const formatNames = { opaque: 'opaque', jwt: 'a JWT' }
 
 function tokenFields({ entered, service, faults }: AppFormPage): Html {
   const format = selectField(
     {
       name: 'token-format',
-      label: 'Access tokens',
-      hint: 'An opaque token ends at once when it is revoked. A JWT can be checked without asking this service, and lasts until it expires.',
+      label: t('Access tokens'),
+      hint: t(
+        'An opaque token ends at once when it is revoked. A JWT can be checked without asking this service, and lasts until it expires.',
+      ),
       chosen: entered.tokenFormat,
       options: [
-        ['', `As the service is set: ${formatNames[service.tokenFormat]}`],
-        ['opaque', 'Opaque'],
-        ['jwt', 'JWT (RFC 9068)'],
+        [
+          '',
+          service.tokenFormat === 'jwt'
+            ? t('As the service is set: a JWT')
+            : t('As the service is set: opaque'),
+        ],
+        ['opaque', t('Opaque')],
+        ['jwt', t('JWT (RFC 9068)')],
       ],
     },
     faults,
@@ -123,13 +132,13 @@ function tokenFields({ entered, service, faults }: AppFormPage): Html {
   const separator = selectField(
     {
       name: 'separator',
-      label: 'Between scopes in token responses',
-      hint: 'Most libraries expect a space. Requests may have either.',
+      label: t('Between scopes in token responses'),
+      hint: t('Most libraries expect a space. Requests may have either.'),
       chosen: entered.separator,
       options: [
-        ['', `As the service is set: ${separatorNames.get(service.separator) ?? service.separator}`],
-        [',', 'A comma'],
-        [' ', 'A space'],
+        ['', t(separatorNames.get(service.separator) ?? 'As the service is set: a comma')],
+        [',', t('A comma')],
+        [' ', t('A space')],
       ],
     },
     faults,
@@ -138,9 +147,10 @@ function tokenFields({ entered, service, faults }: AppFormPage): Html {
 }
 
 function firstPartyField({ entered }: AppFormPage): Html {
-  const hint =
-    'Nobody is asked for consent, and the app gets what it asks for as soon as somebody has signed in. Only for apps that you run.'
-  return html`<div class="choice"><input type="checkbox" id="first-party" name="first-party" value="yes"${entered.firstParty && html` checked`} aria-describedby="first-party-hint"><div><label for="first-party">The app is part of this service</label><span class="hint" id="first-party-hint">${hint}</span></div></div>`
+  const hint = t(
+    'Nobody is asked for consent, and the app gets what it asks for as soon as somebody has signed in. Only for apps that you run.',
+  )
+  return html`<div class="choice"><input type="checkbox" id="first-party" name="first-party" value="yes"${entered.firstParty && html` checked`} aria-describedby="first-party-hint"><div><label for="first-party">${t('The app is part of this service')}</label><span class="hint" id="first-party-hint">${hint}</span></div></div>`
 }
 
 /** Settings that most apps do not change: folded unless one has a fault or was changed. */
@@ -153,7 +163,7 @@ function advanced(page: AppFormPage): Html {
     entered.separator !== '' ||
     entered.firstParty
   const open = isChanged || names.some(name => faults.has(name))
-  return html`<details class="card settings"${open && html` open`}><summary>More settings</summary>
+  return html`<details class="card settings"${open && html` open`}><summary>${t('More settings')}</summary>
 ${defaultsGroup(page)}
 ${tokenFields(page)}
 ${mayBeFirstParty && firstPartyField(page)}</details>`
@@ -161,32 +171,34 @@ ${mayBeFirstParty && firstPartyField(page)}</details>`
 
 export function appFormPage(page: AppFormPage): Page {
   const { menu, faults, entered, edited, action, back } = page
-  const title = edited === undefined ? 'Register an app' : 'Edit an app'
+  const title = edited === undefined ? t('Register an app') : t('Edit an app')
   const uris = otherField(
     {
       name: 'uris',
-      label: 'Redirect URIs',
-      hint: 'One per line: where the browser comes back to. They are compared character by character. https, or http on localhost, 127.0.0.1 or [::1] for development, or a scheme of the app’s own, e.g. com.example.app:/callback. After a sign-out the browser may come back to any of them too.',
+      label: t('Redirect URIs'),
+      hint: t(
+        'One per line: where the browser comes back to. They are compared character by character. https, or http on localhost, 127.0.0.1 or [::1] for development, or a scheme of the app’s own, e.g. com.example.app:/callback. After a sign-out the browser may come back to any of them too.',
+      ),
       input: tied =>
         html`<textarea${tied} rows="4" spellcheck="false" autocapitalize="off">\n${entered.uris}</textarea>`,
     },
     faults,
   )
-  const content = html`<h1>${edited === undefined ? title : html`Edit ${named(edited)}`}</h1>
+  const content = html`<h1>${edited === undefined ? title : t('Edit {name}', { name: named(edited) })}</h1>
 ${summary(faults)}
 ${form(
   { action, csrf: menu.csrf },
   html`
-${field({ name: 'name', label: 'Name', hint: 'What people see when they are asked for consent.', value: entered.name, autocomplete: 'off', maxlength: 100 }, faults)}
+${field({ name: 'name', label: t('Name'), hint: t('What people see when they are asked for consent.'), value: entered.name, autocomplete: 'off', maxlength: 100 }, faults)}
 ${edited === undefined && typeGroup(page)}
 ${uris}
 ${scopeGroup(page)}
-${field({ name: 'logo', label: 'Logo (optional)', hint: 'The https address of a square picture, with a public host name. People see it when they are asked for consent; without one, the first letter of the name.', type: 'url', value: entered.logo, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
-${field({ name: 'homepage', label: 'Website (optional)', hint: 'Where people read more about the app.', type: 'url', value: entered.homepage, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
-<div class="pair">${field({ name: 'policy', label: 'Privacy policy (optional)', hint: 'What the app does with people’s data.', type: 'url', value: entered.policy, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
-${field({ name: 'terms', label: 'Terms of service (optional)', hint: 'People see both before they allow anything.', type: 'url', value: entered.terms, autocomplete: 'off', maxlength: 2048, required: false }, faults)}</div>
+${field({ name: 'logo', label: t('Logo (optional)'), hint: t('The https address of a square picture, with a public host name. People see it when they are asked for consent; without one, the first letter of the name.'), type: 'url', value: entered.logo, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
+${field({ name: 'homepage', label: t('Website (optional)'), hint: t('Where people read more about the app.'), type: 'url', value: entered.homepage, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
+<div class="pair">${field({ name: 'policy', label: t('Privacy policy (optional)'), hint: t('What the app does with people’s data.'), type: 'url', value: entered.policy, autocomplete: 'off', maxlength: 2048, required: false }, faults)}
+${field({ name: 'terms', label: t('Terms of service (optional)'), hint: t('People see both before they allow anything.'), type: 'url', value: entered.terms, autocomplete: 'off', maxlength: 2048, required: false }, faults)}</div>
 ${advanced(page)}
-<div class="buttons">${button(edited === undefined ? 'Register the app' : 'Save')}${linkButton(back, 'Cancel', 'plain')}</div>`,
+<div class="buttons">${button(edited === undefined ? t('Register the app') : t('Save'))}${linkButton(back, t('Cancel'), 'plain')}</div>`,
 )}`
   return { title, content, menu, faulty: faults.size > 0 }
 }

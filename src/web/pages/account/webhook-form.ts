@@ -1,6 +1,7 @@
 /** The form to add or edit a webhook. */
 
-import { type Html, html } from '../../../base/html.ts'
+import { type Html, html, type Text } from '../../../base/html.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { checkbox, group, linkButton, radio } from '../components/parts.ts'
 import type { Menu, Page } from '../frame/layout.ts'
@@ -8,8 +9,8 @@ import type { Menu, Page } from '../frame/layout.ts'
 /** The events of one collection. */
 export interface EventGroup {
   readonly collection: string
-  readonly title: string
-  readonly types: readonly { readonly type: string; readonly label: string }[]
+  readonly title: Text
+  readonly types: readonly { readonly type: string; readonly label: Text }[]
 }
 
 /** What was entered. */
@@ -31,7 +32,7 @@ export interface WebhookFormPage {
   readonly back: string
 }
 
-function tick(name: string, value: string, label: string, checked: boolean): Html {
+function tick(name: string, value: string, label: Text, checked: boolean): Html {
   const id = `${name}-${value}`.replaceAll(/[^\w-]/g, m => (m === '*' ? 'all' : '-'))
   return html`<span>${checkbox({ id, name, value, label, checked })}</span>`
 }
@@ -44,38 +45,38 @@ function eventsGroup({ entered, groups, faults }: WebhookFormPage): Html {
   const every = radio({
     name: 'events',
     value: 'all',
-    label: 'Everything that happens',
-    hint: 'That is, everything that you may see. Tick collections to limit it to these.',
+    label: t('Everything that happens'),
+    hint: t('That is, everything that you may see. Tick collections to limit it to these.'),
     checked: entered.events === 'all',
   })
   const some = radio({
     name: 'events',
     value: 'some',
-    label: 'Only the events that I choose here',
+    label: t('Only the events that I choose here'),
     checked: entered.events !== 'all',
   })
   const collections = groups.map(({ collection, title }) =>
     tick('collection', collection, title, entered.collections.has(collection)),
   )
   const content = html`${every}
-<div class="scopes"><fieldset class="levels"><legend>Only of</legend><div>${collections}</div></fieldset></div>
+<div class="scopes"><fieldset class="levels"><legend>${t('Only of')}</legend><div>${collections}</div></fieldset></div>
 ${some}
 <div class="scopes">${groups.map(eventGroup => typesOf(eventGroup, entered))}</div>`
-  return group({ name: 'events', legend: 'Events', content }, faults)
+  return group({ name: 'events', legend: t('Events'), content }, faults)
 }
 
 export function webhookFormPage(page: WebhookFormPage): Page {
   const { menu, faults, entered, isNew, action, back } = page
-  const title = isNew ? 'Add a webhook' : 'Edit a webhook'
+  const title = isNew ? t('Add a webhook') : t('Edit a webhook')
   const content = html`<h1>${title}</h1>
 ${summary(faults)}
 ${form(
   { action, csrf: menu.csrf },
   html`
-${field({ name: 'url', label: 'Address', hint: 'Where events are sent by POST: an https address that can be reached from the internet.', type: 'url', value: entered.url, autocomplete: 'off', maxlength: 2048 }, faults)}
-${field({ name: 'description', label: 'Description (optional)', hint: 'What it is for, in your own words.', value: entered.description, autocomplete: 'off', maxlength: 255, required: false }, faults)}
+${field({ name: 'url', label: t('Address'), hint: t('Where events are sent by POST: an https address that can be reached from the internet.'), type: 'url', value: entered.url, autocomplete: 'off', maxlength: 2048 }, faults)}
+${field({ name: 'description', label: t('Description (optional)'), hint: t('What it is for, in your own words.'), value: entered.description, autocomplete: 'off', maxlength: 255, required: false }, faults)}
 ${eventsGroup(page)}
-<div class="buttons">${button(isNew ? 'Add the webhook' : 'Save')}${linkButton(back, 'Cancel', 'plain')}</div>`,
+<div class="buttons">${button(isNew ? t('Add the webhook') : t('Save'))}${linkButton(back, t('Cancel'), 'plain')}</div>`,
 )}`
   return { title, content, menu, faulty: faults.size > 0 }
 }

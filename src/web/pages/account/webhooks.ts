@@ -1,6 +1,8 @@
 /** A user's webhooks: the list, a webhook with its deliveries, and the confirmation before one is deleted. */
+
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { type Html, html, type Part } from '../../../base/html.ts'
+import { type Html, html, type Part, type Text } from '../../../base/html.ts'
+import { t, translated } from '../../../identity/mail/page-texts.ts'
 import { duration } from '../components/duration.ts'
 import { button, type FormFaults, form } from '../components/form.ts'
 import { confirmPage, copied, linkButton, ownHeading } from '../components/parts.ts'
@@ -27,15 +29,16 @@ export interface ShownWebhook {
 const path = '/account/webhooks'
 
 function state({ enabled, pausedAt }: ShownWebhook): Html {
-  if (!enabled) return html`<span class="state">Off</span>`
+  if (!enabled) return html`<span class="state">${t('Off')}</span>`
   return pausedAt === undefined
-    ? html`<span class="state good">Sending</span>`
-    : html`<span class="state bad">Paused</span>`
+    ? html`<span class="state good">${t('Sending')}</span>`
+    : html`<span class="state bad">${t('Paused')}</span>`
 }
 
 function eventsOf({ types, collections }: ShownWebhook): Part {
-  const eventTypes = types.includes('*') ? 'Everything' : types.join(', ')
-  return collections === null ? eventTypes : `${eventTypes}, of ${collections.join(', ')}`
+  const eventTypes = types.includes('*') ? t('Everything') : types.join(', ')
+  if (collections === null) return eventTypes
+  return t('{events}, of {collections}', { events: eventTypes, collections: collections.join(', ') })
 }
 
 /** Only the host is shown as a title: addresses can be long. */
@@ -45,12 +48,12 @@ function hostOf({ url }: ShownWebhook): string {
 
 function facts(webhook: ShownWebhook): Html {
   const { url, description, pausedAt, pauseReason, createdAt, ofApp } = webhook
-  return html`<dl><dt>Address</dt><dd><code>${url}</code></dd>
-${description !== null && description !== '' && html`<dt>For</dt><dd><bdi>${description}</bdi></dd>`}
-<dt>Events</dt><dd>${eventsOf(webhook)}</dd>
-${ofApp && html`<dt>As</dt><dd>An app of yours: it receives what each of its users may see</dd>`}
-${pausedAt !== undefined && html`<dt>Paused</dt><dd>${time(pausedAt)}${pauseReason !== null && html`<br>${pauseReason}`}</dd>`}
-<dt>Created</dt><dd>${time(createdAt)}</dd></dl>`
+  return html`<dl><dt>${t('Address')}</dt><dd><code>${url}</code></dd>
+${description !== null && description !== '' && html`<dt>${t('For')}</dt><dd><bdi>${description}</bdi></dd>`}
+<dt>${t('Events')}</dt><dd>${eventsOf(webhook)}</dd>
+${ofApp && html`<dt>${t('As')}</dt><dd>${t('An app of yours: it receives what each of its users may see')}</dd>`}
+${pausedAt !== undefined && html`<dt>${t('Paused')}</dt><dd>${time(pausedAt)}${pauseReason !== null && html`<br>${pauseReason}`}</dd>`}
+<dt>${t('Created')}</dt><dd>${time(createdAt)}</dd></dl>`
 }
 
 export interface WebhooksPage {
@@ -58,7 +61,7 @@ export interface WebhooksPage {
   readonly webhooks: readonly ShownWebhook[]
   /** Whether there are more than these. */
   readonly hasMore: boolean
-  readonly note: string | undefined
+  readonly note: Text | undefined
 }
 
 function card(webhook: ShownWebhook): Html {
@@ -69,12 +72,14 @@ ${facts(webhook)}</section>`
 }
 
 export function webhooksPage({ menu, webhooks, hasMore, note: noteText }: WebhooksPage): Page {
-  const intro = html`A webhook sends events to an address of yours as they happen: signed, in order, and again until they arrive. <a href="/docs">How to receive them</a>`
-  const content = html`${ownHeading('Webhooks', noteText, linkButton(`${path}/new`, 'Add a webhook'), intro)}
-${webhooks.length === 0 && html`<p class="empty">You have no webhooks.</p>`}
+  const intro = t(
+    'A webhook sends events to an address of yours as they happen: signed, in order, and again until they arrive. [How to receive them](/docs)',
+  )
+  const content = html`${ownHeading(t('Webhooks'), noteText, linkButton(`${path}/new`, t('Add a webhook')), intro)}
+${webhooks.length === 0 && html`<p class="empty">${t('You have no webhooks.')}</p>`}
 ${webhooks.map(card)}
-${hasMore && html`<p class="faint">These are the newest. <code>GET /api/v1/webhooks</code> lists all.</p>`}`
-  return { title: 'Webhooks', content, menu }
+${hasMore && html`<p class="faint">${t('These are the newest. `{request}` lists all.', { request: 'GET /api/v1/webhooks' })}</p>`}`
+  return { title: t('Webhooks'), content, menu }
 }
 
 export interface ShownDelivery {
@@ -102,14 +107,14 @@ export interface WebhookPage {
   readonly revealed: string | undefined
   /** How long a secret signs together with the one that replaces it, in seconds. */
   readonly overlapSeconds: number
-  readonly note: string | undefined
+  readonly note: Text | undefined
   readonly faults: FormFaults
 }
 
 function actionForm(
   { menu, webhook }: WebhookPage,
   change: string,
-  label: string,
+  label: Text,
   parameters: Readonly<Record<string, string>> = {},
 ): Html {
   const hidden = { change, ...parameters }
@@ -117,10 +122,10 @@ function actionForm(
 }
 
 const outcomes = {
-  pending: 'Waiting',
-  succeeded: 'Delivered',
-  failed: 'Failed',
-  dropped: 'Not sent: you can no longer see it',
+  pending: t('Waiting'),
+  succeeded: t('Delivered'),
+  failed: t('Failed'),
+  dropped: t('Not sent: you can no longer see it'),
 }
 
 function delivery(page: WebhookPage, shown: ShownDelivery): Html {
@@ -129,13 +134,13 @@ function delivery(page: WebhookPage, shown: ShownDelivery): Html {
   const canRedeliver = shown.isEvent && page.webhook.enabled && page.webhook.pausedAt === undefined
   return html`<section class="card" aria-labelledby="delivery-${id}">
 <div class="heading"><h3 id="delivery-${id}"><code>${type}</code> <span class="state${isBad && ' bad'}${status === 'succeeded' && ' good'}">${outcomes[status]}</span></h3>
-${canRedeliver && actionForm(page, 'redeliver', 'Send again', { delivery: String(id) })}</div>
-<dl><dt>Queued</dt><dd>${time(createdAt)}</dd>
-<dt>Attempts</dt><dd>${attempt}</dd>
-${responseStatus !== null && html`<dt>Response</dt><dd>${responseStatus}${durationMs !== null && ` after ${durationMs} ms`}</dd>`}
-${error !== null && html`<dt>Error</dt><dd>${error}</dd>`}
-${status === 'pending' && dueAt !== undefined && html`<dt>Next attempt</dt><dd>${time(dueAt)}</dd>`}</dl>
-${excerpt !== null && excerpt !== '' && html`<details><summary>Response body</summary><pre class="excerpt" tabindex="0" dir="auto">${excerpt}</pre></details>`}
+${canRedeliver && actionForm(page, 'redeliver', t('Send again'), { delivery: String(id) })}</div>
+<dl><dt>${t('Queued')}</dt><dd>${time(createdAt)}</dd>
+<dt>${t('Attempts')}</dt><dd>${attempt}</dd>
+${responseStatus !== null && html`<dt>${t('Response')}</dt><dd>${durationMs === null ? responseStatus : t('{status} after {duration} ms', { status: responseStatus, duration: durationMs })}</dd>`}
+${error !== null && html`<dt>${t('Error')}</dt><dd>${error}</dd>`}
+${status === 'pending' && dueAt !== undefined && html`<dt>${t('Next attempt')}</dt><dd>${time(dueAt)}</dd>`}</dl>
+${excerpt !== null && excerpt !== '' && html`<details><summary>${t('Response body')}</summary><pre class="excerpt" tabindex="0" dir="auto">${excerpt}</pre></details>`}
 </section>`
 }
 
@@ -143,22 +148,24 @@ function actions(page: WebhookPage): Html {
   const { webhook } = page
   const { id, enabled, pausedAt } = webhook
   return html`<div class="buttons">
-${enabled && pausedAt !== undefined && actionForm(page, 'enable', 'Resume sending')}
-${actionForm(page, 'test', 'Send a test')}
-${actionForm(page, enabled ? 'off' : 'on', enabled ? 'Turn off' : 'Turn on')}
-${linkButton(`${path}/${id}/edit`, 'Edit', 'plain')}
-${linkButton(`${path}/${id}/delete`, 'Delete', 'danger')}</div>`
+${enabled && pausedAt !== undefined && actionForm(page, 'enable', t('Resume sending'))}
+${actionForm(page, 'test', t('Send a test'))}
+${actionForm(page, enabled ? 'off' : 'on', enabled ? t('Turn off') : t('Turn on'))}
+${linkButton(`${path}/${id}/edit`, t('Edit'), 'plain')}
+${linkButton(`${path}/${id}/delete`, t('Delete'), 'danger')}</div>`
 }
 
 function secretSection(page: WebhookPage): Html {
   const { overlapSeconds } = page
   const overlap =
     overlapSeconds === 0
-      ? 'Only the new one signs from then on.'
-      : `For ${duration(overlapSeconds)} the old one signs too: change it at the receiver within that time.`
-  return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">Signing secret</h2>
-<p>The signature proves to the receiver that a delivery comes from here. A new secret is shown once. ${overlap}</p>
-${actionForm(page, 'rotate', 'New secret')}</section>`
+      ? t('Only the new one signs from then on.')
+      : t('For {duration} the old one signs too: change it at the receiver within that time.', {
+          duration: duration(overlapSeconds),
+        })
+  return html`<section aria-labelledby="secret-heading"><h2 id="secret-heading">${t('Signing secret')}</h2>
+<p>${t('The signature proves to the receiver that a delivery comes from here. A new secret is shown once.')} ${overlap}</p>
+${actionForm(page, 'rotate', t('New secret'))}</section>`
 }
 
 export function webhookPage(page: WebhookPage): Page {
@@ -166,30 +173,30 @@ export function webhookPage(page: WebhookPage): Page {
   const fault = faults.get('form')
   const content = html`<h1><bdi>${hostOf(webhook)}</bdi> ${state(webhook)}</h1>
 ${note(page.note)}
-${fault !== undefined && html`<div class="summary" role="alert"><p>${fault}</p></div>`}
+${fault !== undefined && html`<div class="summary" role="alert"><p>${translated(fault)}</p></div>`}
 ${
   revealed !== undefined &&
-  html`<p class="note" role="status">Copy the signing secret now: it is shown only this once. If you lose it, create a new one.</p>
-${copied('secret', 'Signing secret', revealed)}`
+  html`<p class="note" role="status">${t('Copy the signing secret now: it is shown only this once. If you lose it, create a new one.')}</p>
+${copied('secret', t('Signing secret'), revealed)}`
 }
 <div class="card">${facts(webhook)}</div>
 ${actions(page)}
 ${secretSection(page)}
-<section aria-labelledby="deliveries"><h2 id="deliveries">Last deliveries</h2>
-${deliveries.length === 0 && html`<p class="empty">Nothing has been sent yet.</p>`}
+<section aria-labelledby="deliveries"><h2 id="deliveries">${t('Last deliveries')}</h2>
+${deliveries.length === 0 && html`<p class="empty">${t('Nothing has been sent yet.')}</p>`}
 ${deliveries.map(shown => delivery(page, shown))}</section>`
-  return { title: 'Webhook', content, menu, script: true, faulty: faults.size > 0 }
+  return { title: t('Webhook'), content, menu, script: true, faulty: faults.size > 0 }
 }
 
 export function deleteWebhookPage(menu: Menu, { id, url }: ShownWebhook): Page {
-  const content = html`<p><code>${url}</code> gets no more events, not even those that are waiting, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.</p>`
+  const content = html`<p>${t('`{url}` gets no more events, not even those that are waiting, and the record of its deliveries is deleted. This cannot be undone. To stop for a while, turn it off instead.', { url })}</p>`
   return confirmPage({
     menu,
     content,
-    title: 'Delete this webhook?',
-    name: 'Delete a webhook',
+    title: t('Delete this webhook?'),
+    name: t('Delete a webhook'),
     action: `${path}/${id}/delete`,
-    label: 'Delete the webhook',
+    label: t('Delete the webhook'),
     back: `${path}/${id}`,
   })
 }

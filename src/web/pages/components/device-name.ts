@@ -1,4 +1,6 @@
 /** The browser in a `User-Agent`, as words and as an icon. Only known names are shown: clients can send any text. */
+import type { Text } from '../../../base/html.ts'
+import { t, translated } from '../../../identity/mail/page-texts.ts'
 import type { Icon } from './icons.ts'
 
 type Known = readonly (readonly [mark: string, name: string])[]
@@ -41,10 +43,10 @@ function nameIn(userAgent: string, known: Known): string | undefined {
 }
 
 /** E.g. `Firefox on Linux`, if the header says so. */
-export function browserName(userAgent: string): string {
-  const browser = nameIn(userAgent, browsers) ?? nameIn(userAgent, programs) ?? 'A browser'
+export function browserName(userAgent: string): Text {
+  const browser = translated(nameIn(userAgent, browsers) ?? nameIn(userAgent, programs) ?? 'A browser')
   const system = nameIn(userAgent, systems)
-  return system === undefined ? browser : `${browser} on ${system}`
+  return system === undefined ? browser : t('{browser} on {system}', { browser, system })
 }
 
 export function deviceIcon(userAgent: string): Icon {

@@ -1,4 +1,6 @@
 /** Durations in words. */
+import type { Message } from '../../../base/html.ts'
+import { formatted } from '../../../identity/mail/page-texts.ts'
 
 const units = [
   [86_400, 'day'],
@@ -7,8 +9,14 @@ const units = [
 ] as const
 
 /** E.g. `1 day`, `90 minutes`: in the largest unit that expresses it exactly. */
-export function duration(seconds: number): string {
-  const [length, name] = units.find(([unit]) => seconds >= unit && seconds % unit === 0) ?? [1, 'second']
-  const count = seconds / length
-  return `${count} ${name}${count === 1 ? '' : 's'}`
+export function duration(seconds: number): Message {
+  const [length, unit] = units.find(([length]) => seconds >= length && seconds % length === 0) ?? [
+    1,
+    'second',
+  ]
+  return formatted(locale =>
+    new Intl.NumberFormat(locale, { style: 'unit', unit, unitDisplay: 'long', useGrouping: false }).format(
+      seconds / length,
+    ),
+  )
 }

@@ -1,17 +1,19 @@
 /** Fields of forms with their labels, hints and faults, and the summary of faults. */
-import { attributes, type Html, html, type Part } from '../../../base/html.ts'
+
+import { attributes, type Html, html, type Part, type Text } from '../../../base/html.ts'
+import { t, translated } from '../../../identity/mail/page-texts.ts'
 
 /** Messages by the name of the field; those that are about no field have the name `form`. */
-export type FormFaults = ReadonlyMap<string, string>
+export type FormFaults = ReadonlyMap<string, Text>
 
 export const noFaults: FormFaults = new Map()
 
 export interface FormField {
   readonly name: string
-  readonly label: string
+  readonly label: Text
   readonly type?: 'text' | 'email' | 'password' | 'url' | 'date'
   readonly value?: string | undefined
-  readonly hint?: string | undefined
+  readonly hint?: Text | undefined
   readonly autocomplete: string
   readonly required?: boolean
   readonly autofocus?: boolean
@@ -23,15 +25,15 @@ export interface FormField {
 }
 
 /** The attributes that tie a field or a set of fields to its hint and fault (WCAG 2.2, 1.3.1 and 3.3.1). */
-export function describedBy(name: string, hint: Part, fault: string | undefined): string | false {
+export function describedBy(name: string, hint: Part, fault: Text | undefined): string | false {
   const ids = [hint !== undefined && `${name}-hint`, fault !== undefined && `${name}-fault`].filter(Boolean)
   return ids.length > 0 && ids.join(' ')
 }
 
 /** The hint and the fault, with the ids that `describedBy` names. */
-export function hintAndFault(name: string, hint: Part, fault: string | undefined): Html {
+export function hintAndFault(name: string, hint: Part, fault: Text | undefined): Html {
   return html`${hint !== undefined && html`<span class="hint" id="${name}-hint">${hint}</span>`}
-${fault !== undefined && html`<span class="fault" id="${name}-fault">${fault}</span>`}`
+${fault !== undefined && html`<span class="fault" id="${name}-fault">${translated(fault)}</span>`}`
 }
 
 /** A line of text with its label; screen readers read its hint and fault with it. */
@@ -57,8 +59,8 @@ ${hintAndFault(name, hint, fault)}
 /** A field other than a line of text. `input` gets the attributes that connect it with its label, hint and fault. */
 export interface OtherField {
   readonly name: string
-  readonly label: string
-  readonly hint?: string | undefined
+  readonly label: Text
+  readonly hint?: Text | undefined
   readonly input: (inputAttributes: Html) => Html
 }
 
@@ -81,10 +83,12 @@ ${input(inputAttributes)}
 export function summary(faults: FormFaults): Part {
   if (faults.size === 0) return null
   const items = [...faults].map(([name, message]) =>
-    name === 'form' ? html`<li>${message}</li>` : html`<li><a href="#${name}">${message}</a></li>`,
+    name === 'form'
+      ? html`<li>${translated(message)}</li>`
+      : html`<li><a href="#${name}">${translated(message)}</a></li>`,
   )
   return html`<div class="summary" role="alert" tabindex="-1" autofocus aria-labelledby="faults">
-<h2 id="faults">There is a problem</h2>
+<h2 id="faults">${t('There is a problem')}</h2>
 <ul>${items}</ul>
 </div>`
 }
@@ -110,7 +114,7 @@ ${hidden({ csrf, ...values })}${content}
 export function button(
   label: Part,
   kind: 'plain' | 'danger' | 'quiet' | undefined = undefined,
-  otherAttributes: Readonly<Record<string, string | boolean>> = {},
+  otherAttributes: Readonly<Record<string, Text | boolean>> = {},
 ): Html {
   return html`<button${attributes({ class: kind, ...otherAttributes })}>${label}</button>`
 }

@@ -18,6 +18,7 @@ const drawings = {
     '<circle cx="5" cy="14" r="2.5"/><circle cx="15" cy="14" r="2.5"/><circle cx="10" cy="5" r="2.5"/><path d="M9 7.3 6.2 11.800M11 7.300l2.8 4.500M7.5 14h5"/>',
   book: '<path d="M10 5.500C8.5 4 6 3.5 3 3.500v11.500c3 0 5.5.5 7 2 1.5-1.5 4-2 7-2V3.500c-3 0-5.5.5-7 2zm0 0V17"/>',
   leave: '<path d="M8 3H4.500v14H8M12.5 6.5 16 10l-3.5 3.500M16 10H8"/>',
+  search: '<circle cx="9" cy="9" r="6"/><path d="m13.5 13.5 4 4"/>',
   lines: '<path d="M3 5.500h14M3 10h14M3 14.500h14"/>',
   check: '<circle cx="10" cy="10" r="7.5"/><path d="m6.7 10.3 2.3 2.2 4.3-4.8"/>',
   attention: '<path d="M10 3 18 16.500H2zM10 8v4M10 14.200v.1"/>',

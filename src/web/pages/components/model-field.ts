@@ -1,6 +1,7 @@
 /** A field of the model in a form. Its JSON Schema determines the kind of input. */
 
-import { type Html, html } from '../../../base/html.ts'
+import { type Html, html, type Text } from '../../../base/html.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import { type FormFaults, type FormField, field, otherField } from './form.ts'
 
@@ -8,7 +9,7 @@ import { type FormFaults, type FormField, field, otherField } from './form.ts'
 export interface ModelField {
   /** The name of the field in the form. */
   readonly name: string
-  readonly label: string
+  readonly label: Text
   readonly schema: JsonSchema
   /** What was entered; undefined if nothing was yet. */
   readonly value: string | undefined
@@ -42,7 +43,7 @@ function choice(
       name,
       label,
       input: inputAttributes =>
-        html`<select${inputAttributes}${required && html` required`}><option value="">${required ? 'Choose…' : 'None'}</option>${optionElements}</select>`,
+        html`<select${inputAttributes}${required && html` required`}><option value="">${required ? t('Choose…') : t('None')}</option>${optionElements}</select>`,
     },
     faults,
   )
@@ -70,9 +71,9 @@ type InputProperties = Pick<FormField, 'type' | 'inputmode' | 'hint'>
 
 const formats: Readonly<Record<string, InputProperties>> = {
   email: { type: 'email' },
-  uri: { type: 'url', hint: 'An address that begins with https:// or http://.' },
+  uri: { type: 'url', hint: t('An address that begins with https:// or http://.') },
   date: { type: 'date' },
-  'date-time': { hint: 'With its time zone, e.g. 2026-01-31T12:00:00Z.' },
+  'date-time': { hint: t('With its time zone, e.g. 2026-01-31T12:00:00Z.') },
 }
 
 const numbers: Readonly<Record<string, InputProperties>> = {

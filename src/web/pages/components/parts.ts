@@ -1,6 +1,7 @@
 /** Components that the pages of a user's keys, apps and webhooks share. */
 
-import { attributes, type Html, html, type Part } from '../../../base/html.ts'
+import { attributes, type Html, html, type Part, type Text } from '../../../base/html.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import type { App } from '../../../identity/server/server.ts'
 import { note } from '../account/account.ts'
 import type { Menu, Page } from '../frame/layout.ts'
@@ -9,9 +10,9 @@ import { button, describedBy, type FormFaults, field, form, hintAndFault, otherF
 /** A link that looks like a button. */
 export function linkButton(
   href: string,
-  label: string,
+  label: Text,
   kind?: 'plain' | 'danger',
-  otherAttributes: Readonly<Record<string, string>> = {},
+  otherAttributes: Readonly<Record<string, Text>> = {},
 ): Html {
   const classes = kind === undefined ? 'button' : `button ${kind}`
   return html`<a${attributes({ class: classes, href, ...otherAttributes })}>${label}</a>`
@@ -29,9 +30,9 @@ export function appLinks({
   tosUri,
 }: Pick<App, 'homepageUri' | 'policyUri' | 'tosUri'>): readonly Part[] {
   const links = [
-    ['Website', homepageUri],
-    ['Privacy policy', policyUri],
-    ['Terms of service', tosUri],
+    [t('Website'), homepageUri],
+    [t('Privacy policy'), policyUri],
+    [t('Terms of service'), tosUri],
   ] as const
   return links.map(
     ([name, address]) => address !== undefined && html`<dt>${name}</dt><dd>${foreignLink(address)}</dd>`,
@@ -39,14 +40,14 @@ export function appLinks({
 }
 
 /** A value to copy. The script shows the button; without it, users select the text. */
-export function copied(id: string, label: string, value: string): Html {
+export function copied(id: string, label: Text, value: string): Html {
   return html`<div class="copy">${field({ name: id, label, value, readonly: true, required: false, autocomplete: 'off', class: 'secret' })}
-<button class="plain" type="button" hidden data-copy="${id}" aria-label="Copy: ${label}">Copy</button></div>`
+<button class="plain" type="button" hidden data-copy="${id}" data-copied="${t('Copied')}" aria-label="${t('Copy: {label}', { label })}">${t('Copy')}</button></div>`
 }
 
 /** Code to copy. */
-export function copiedCode(id: string, label: string, code: string): Html {
-  return html`<figure class="code"><figcaption><span id="${id}-label">${label}</span><button class="plain" type="button" hidden data-copy="${id}" aria-label="Copy: ${label}">Copy</button></figcaption>
+export function copiedCode(id: string, label: Text, code: string): Html {
+  return html`<figure class="code"><figcaption><span id="${id}-label">${label}</span><button class="plain" type="button" hidden data-copy="${id}" data-copied="${t('Copied')}" aria-label="${t('Copy: {label}', { label })}">${t('Copy')}</button></figcaption>
 <pre id="${id}" tabindex="0" role="region" aria-labelledby="${id}-label"><code>${code}</code></pre></figure>`
 }
 
@@ -81,10 +82,10 @@ export function checkbox({ id, name = id, value = 'yes', label, checked }: Check
 
 export interface Select {
   readonly name: string
-  readonly label: string
-  readonly hint: string
+  readonly label: Text
+  readonly hint: Text
   readonly chosen: string
-  readonly options: readonly (readonly [value: string, label: string])[]
+  readonly options: readonly (readonly [value: string, label: Text])[]
 }
 
 export function selectField({ name, label, hint, chosen, options }: Select, faults: FormFaults): Html {
@@ -97,7 +98,7 @@ export function selectField({ name, label, hint, chosen, options }: Select, faul
 export interface FieldGroup {
   /** The name of its fault. */
   readonly name: string
-  readonly legend: string
+  readonly legend: Text
   readonly hint?: Part
   readonly content: Part
 }
@@ -119,10 +120,10 @@ export interface ConfirmPage {
   readonly menu: Menu
   readonly title: Part
   /** The title of the document, without markup. */
-  readonly name: string
+  readonly name: Text
   readonly content: Part
   readonly action: string
-  readonly label: string
+  readonly label: Text
   readonly back: string
 }
 
@@ -132,13 +133,13 @@ export function confirmPage({ menu, title, name, content, action, label, back }:
 ${form(
   { action, csrf: menu.csrf },
   html`${content}
-<div class="buttons">${button(label, 'danger')}${linkButton(back, 'Cancel', 'plain')}</div>`,
+<div class="buttons">${button(label, 'danger')}${linkButton(back, t('Cancel'), 'plain')}</div>`,
 )}`
   return { title: name, content: page, menu }
 }
 
 /** The top of a page that lists a user's own items. */
-export function ownHeading(title: string, noteText: string | undefined, addLink: Part, intro: Part): Html {
+export function ownHeading(title: Text, noteText: Text | undefined, addLink: Part, intro: Part): Html {
   return html`<div class="heading"><h1>${title}</h1>${addLink}</div>
 ${note(noteText)}
 <p>${intro}</p>`

@@ -1,39 +1,55 @@
-/** Dates and times on pages. */
+/** Dates, times, numbers and countries on pages, in the language of their reader. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { type Html, html } from '../../../base/html.ts'
+import { type Html, html, type Message, type Part } from '../../../base/html.ts'
+import { formatted, t } from '../../../identity/mail/page-texts.ts'
 
-const format = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeStyle: 'short', timeZone: 'UTC' })
-
-const dayFormat = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+const dayFormat = { dateStyle: 'long', timeZone: 'UTC' } as const
+const timeFormat = { ...dayFormat, timeStyle: 'short' } as const
 
 /** A day in UTC, as plain text. */
-export function dayText(at: EpochMs): string {
-  return dayFormat.format(at)
+export function dayText(at: EpochMs): Message {
+  return formatted(locale => new Intl.DateTimeFormat(locale, dayFormat).format(at))
+}
+
+function timeText(at: EpochMs): Message {
+  return formatted(locale => `${new Intl.DateTimeFormat(locale, timeFormat).format(at)} UTC`)
+}
+
+/** E.g. `1,000`. */
+export function number(value: number): Message {
+  return formatted(locale => new Intl.NumberFormat(locale).format(value))
+}
+
+/** Undefined if there is no such country. */
+export function countryName(code: string): Message | undefined {
+  const nameIn = (locale: string) =>
+    new Intl.DisplayNames(locale, { type: 'region', fallback: 'none' }).of(code)
+  return nameIn('en') === undefined ? undefined : formatted(locale => nameIn(locale) ?? code)
+}
+
+function element(at: EpochMs, words: Part, title?: Message): Html {
+  return html`<time datetime="${new Date(at).toISOString()}"${title && html` title="${title}"`}>${words}</time>`
 }
 
 /** A day in UTC. */
 export function day(at: EpochMs): Html {
-  return html`<time datetime="${new Date(at).toISOString()}">${dayText(at)}</time>`
+  return element(at, dayText(at))
 }
 
 const hourMs = 60 * 60 * 1000
-const relative = new Intl.RelativeTimeFormat('en-GB', { numeric: 'always' })
 
 /** How long ago it was, in hours or days; after a month, the date. */
-export function ago(at: EpochMs, now: EpochMs): Html {
+export function ago(at: EpochMs, now: EpochMs): Part {
   const hours = Math.floor((now - at) / hourMs)
-  if (hours < 1) return marked(at, html`within the last hour`)
-  if (hours < 24) return marked(at, html`${relative.format(-hours, 'hour')}`)
-  if (hours < 24 * 30) return marked(at, html`${relative.format(-Math.floor(hours / 24), 'day')}`)
-  return html`on ${day(at)}`
-}
-
-function marked(at: EpochMs, words: Html): Html {
-  const date = new Date(at)
-  return html`<time datetime="${date.toISOString()}" title="${format.format(date)} UTC">${words}</time>`
+  const [count, unit] = hours < 24 ? ([hours, 'hour'] as const) : ([Math.floor(hours / 24), 'day'] as const)
+  if (hours < 1) return element(at, t('within the last hour'), timeText(at))
+  if (hours >= 24 * 30) return t('on {day}', { day: day(at) })
+  const words = formatted(locale =>
+    new Intl.RelativeTimeFormat(locale, { numeric: 'always' }).format(-count, unit),
+  )
+  return element(at, words, timeText(at))
 }
 
 export function time(at: EpochMs): Html {
-  const date = new Date(at)
-  return html`<time datetime="${date.toISOString()}">${format.format(date)} UTC</time>`
+  return element(at, timeText(at))
 }

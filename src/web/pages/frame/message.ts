@@ -1,6 +1,8 @@
 /** Pages with a message only, and error pages. */
+
 import type { EpochMs } from '../../../base/epoch-ms.ts'
-import { attributes, type Html, html, type Part } from '../../../base/html.ts'
+import { attributes, type Html, html, type Part, type Text } from '../../../base/html.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { button, form } from '../components/form.ts'
 import { type Icon, icon } from '../components/icons.ts'
 import type { Page } from './layout.ts'
@@ -11,8 +13,8 @@ export interface MessageLink {
 }
 
 export interface MessagePage {
-  readonly title: string
-  readonly paragraphs: readonly string[]
+  readonly title: Text
+  readonly paragraphs: readonly Text[]
   readonly link?: MessageLink | undefined
   readonly icon?: Icon | undefined
 }
@@ -47,7 +49,7 @@ export interface FaultDetails {
 export interface FaultPage {
   readonly title: Part
   /** The title of the document, without markup. */
-  readonly name: string
+  readonly name: Text
   readonly paragraphs: readonly Part[]
   /** What the user can do now. */
   readonly remedy?: MessageLink | undefined
@@ -57,16 +59,16 @@ export interface FaultPage {
   readonly tile?: Html | undefined
   readonly icon?: Icon | undefined
   /** The label of the details, which says for whom they are. */
-  readonly readers: string
+  readonly readers: Text
   readonly details: FaultDetails
 }
 
 function detailsOf({ readers, details: { code, message, requestId, at } }: FaultPage): Html {
   return html`<details class="fold"><summary>${readers}</summary>
-<dl><dt>Error</dt><dd><code>${code}</code></dd>
-${message !== undefined && html`<dt>Detail</dt><dd>${message}</dd>`}
-<dt>Request</dt><dd><code>${requestId}</code></dd>
-<dt>Time</dt><dd><code>${new Date(at).toISOString()}</code></dd></dl></details>`
+<dl><dt>${t('Error')}</dt><dd><code>${code}</code></dd>
+${message !== undefined && html`<dt>${t('Detail')}</dt><dd>${message}</dd>`}
+<dt>${t('Request')}</dt><dd><code>${requestId}</code></dd>
+<dt>${t('Time')}</dt><dd><code>${new Date(at).toISOString()}</code></dd></dl></details>`
 }
 
 export function faultPage(fault: FaultPage): Page {
@@ -85,8 +87,8 @@ export interface SignOutPage {
 }
 
 export function signOutPage({ action, hidden }: SignOutPage): Page {
-  const content = html`<h1>Sign out?</h1>
-<p>An app asks to end your session in this browser.</p>
-${form({ action, hidden }, html`<div class="buttons">${button('Sign out', undefined, { name: 'logout', value: 'yes' })}${button('Stay signed in', 'plain')}</div>`)}`
-  return { title: 'Sign out', content }
+  const content = html`<h1>${t('Sign out?')}</h1>
+<p>${t('An app asks to end your session in this browser.')}</p>
+${form({ action, hidden }, html`<div class="buttons">${button(t('Sign out'), undefined, { name: 'logout', value: 'yes' })}${button(t('Stay signed in'), 'plain')}</div>`)}`
+  return { title: t('Sign out'), content }
 }

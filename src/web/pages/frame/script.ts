@@ -69,7 +69,7 @@ for (const button of navigator.clipboard ? document.querySelectorAll('[data-copy
   button.hidden = false
   button.addEventListener('click', async () => {
     await navigator.clipboard.writeText(source.value || source.textContent.trim())
-    button.textContent = 'Copied'
+    button.textContent = button.dataset.copied
     button.setAttribute('aria-live', 'polite')
     setTimeout(() => { button.textContent = label }, 2000)
   })

@@ -1,12 +1,14 @@
-/** The only stylesheet of the pages. */
+/** The only stylesheet of all pages. */
 
 import { grounds, neutral, palettes, type Theme, tileColours } from '../../../base/theme.ts'
-import { base, tiles } from './styles/base.ts'
+import { base } from './styles/base.ts'
 import { consent } from './styles/consent.ts'
 import { forms } from './styles/forms.ts'
 import { frame } from './styles/frame.ts'
-import { own } from './styles/own.ts'
+import { items } from './styles/items.ts'
 import { parts } from './styles/parts.ts'
+import { reading } from './styles/reading.ts'
+import { shell } from './styles/shell.ts'
 
 function variables(values: Readonly<Record<string, string>>): string {
   return Object.entries(values)
@@ -15,7 +17,7 @@ function variables(values: Readonly<Record<string, string>>): string {
 }
 
 /** The colours of a theme as custom properties. On every background, text has a contrast of at least 4.5. */
-export function themeVariables(theme: Theme): string {
+function themeVariables(theme: Theme): string {
   const colours = palettes(theme)
   const of = (mode: 'light' | 'dark') =>
     variables({
@@ -30,11 +32,13 @@ export function themeVariables(theme: Theme): string {
 `
 }
 
-/** The brand and the tiles of apps, on the pages of accounts and in the portal. */
-export const brandRules =
-  tiles + tileColours.map((colour, at) => `.tile.c${at} { --tile: ${colour}; color: #fff }\n`).join('')
+/** What pages need whose content is drawn by another library. */
+export function toolStylesheet(theme: Theme): string {
+  return themeVariables(theme) + shell
+}
 
 /** The stylesheet of a theme. */
 export function stylesheet(theme: Theme): string {
-  return themeVariables(theme) + base + brandRules + frame + forms + parts + consent + own
+  const tileRules = tileColours.map((colour, at) => `.tile.c${at} { --tile: ${colour}; color: #fff }\n`)
+  return [toolStylesheet(theme), ...tileRules, base, frame, forms, parts, consent, items, reading].join('')
 }

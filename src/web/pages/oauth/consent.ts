@@ -1,7 +1,8 @@
 /** The consent page. */
 
-import { type Html, html, named, type Part } from '../../../base/html.ts'
+import { type Html, html, type Message, named, type Part } from '../../../base/html.ts'
 import type { Theme } from '../../../base/theme.ts'
+import { composed, t } from '../../../identity/mail/page-texts.ts'
 import type { ScopeChoice, ScopeGroup, ScopeGroupKind } from '../../../identity/server/consent/choices.ts'
 import type { ReachOfOperations } from '../../../identity/server/consent/scope-title.ts'
 import type { App, Interaction } from '../../../identity/server/server.ts'
@@ -23,45 +24,53 @@ export interface ConsentPage {
   readonly email: string
 }
 
-const titles: Readonly<Record<ScopeGroupKind, string>> = {
-  person: 'About you',
-  data: 'Your data',
-  operations: 'What it can do for you',
-  account: 'Accounts, keys and apps',
+const titles: Readonly<Record<ScopeGroupKind, Message>> = {
+  person: t('About you'),
+  data: t('Your data'),
+  operations: t('What it can do for you'),
+  account: t('Accounts, keys and apps'),
 }
 
-const objects = { all: 'everyone’s', own: 'only your own', some: 'those that you may', none: 'none' } as const
+const objects = {
+  all: t('everyone’s'),
+  own: t('only your own'),
+  some: t('those that you may'),
+  none: t('none'),
+}
 
 /** E.g. `Sees everyone’s; changes and deletes only your own.` An app may never do more than its user. */
-export function reachInWords(reach: ReachOfOperations, writes: boolean): string {
-  const verbs: readonly (readonly [keyof ReachOfOperations, string])[] = writes
+export function reachInWords(reach: ReachOfOperations, writes: boolean): Message {
+  const verbs: readonly (readonly [keyof ReachOfOperations, Message])[] = writes
     ? [
-        ['read', 'sees'],
-        ['update', 'changes'],
-        ['delete', 'deletes'],
+        ['read', t('sees')],
+        ['update', t('changes')],
+        ['delete', t('deletes')],
       ]
-    : [['read', 'sees']]
-  const phrases: { object: string; verbs: string[] }[] = []
+    : [['read', t('sees')]]
+  const phrases: { object: Message; verbs: Message[] }[] = []
   for (const [operation, verb] of verbs) {
     const object = objects[reach[operation]]
     const last = phrases.at(-1)
     if (last?.object === object) last.verbs.push(verb)
     else phrases.push({ object, verbs: [verb] })
   }
-  return `${capitalized(phrases.map(phrase => `${listed(phrase.verbs)} ${phrase.object}`).join('; '))}.`
+  return composed((say, locale) => {
+    const texts = phrases.map(phrase => `${listed(phrase.verbs.map(say), locale)} ${say(phrase.object)}`)
+    return `${capitalized(texts.join('; '))}.`
+  })
 }
 
 const operations = [
-  ['read', 'See'],
-  ['create', 'Create'],
-  ['update', 'Change'],
-  ['delete', 'Delete'],
+  ['read', t('See')],
+  ['create', t('Create')],
+  ['update', t('Change')],
+  ['delete', t('Delete')],
 ] as const
 
-function detail(reach: ReachOfOperations, operation: keyof ReachOfOperations): string {
-  if (reach[operation] === 'none') return 'Nothing: you cannot do this either'
-  if (operation === 'create') return 'In your name'
-  return capitalized(objects[reach[operation]])
+function detail(reach: ReachOfOperations, operation: keyof ReachOfOperations): Message {
+  if (reach[operation] === 'none') return t('Nothing: you cannot do this either')
+  if (operation === 'create') return t('In your name')
+  return composed(say => capitalized(say(objects[reach[operation]])))
 }
 
 function details({ scope, narrower, access }: ScopeChoice): Part {
@@ -70,19 +79,24 @@ function details({ scope, narrower, access }: ScopeChoice): Part {
     .filter(([operation]) => access.writes || operation === 'read')
     .map(([operation, label]) => html`<dt>${label}</dt><dd>${detail(access.reach, operation)}</dd>`)
   const scopes = [scope, ...(narrower ? [narrower.scope] : [])]
-  return html`<details><summary>Details</summary><dl>${rows}<dt>Scope</dt><dd><code>${scopes.join(' ')}</code></dd></dl></details>`
+  return html`<details><summary>${t('Details')}</summary><dl>${rows}<dt>${t('Scope')}</dt><dd><code>${scopes.join(' ')}</code></dd></dl></details>`
 }
 
 function marks({ isNew, access }: ScopeChoice): Part {
   const deletes = access?.writes === true && access.reach.delete !== 'none'
-  return html`${isNew && html` <span class="new">New</span>`}${deletes && html` <span class="state danger">Can delete</span>`}`
+  return html`${isNew && html` <span class="new">${t('New')}</span>`}${deletes && html` <span class="state danger">${t('Can delete')}</span>`}`
 }
 
 /** The narrower scope that remains when a scope is unticked. The style sheet hides it until then. */
 function narrowerChoice({ narrower }: ScopeChoice): Part {
   if (narrower === undefined) return null
   const { scope, sentence } = narrower
-  const label = `Only this: ${sentence.charAt(0).toLowerCase() + sentence.slice(1)}`
+  const label = composed((say, locale) => {
+    const text = say(sentence)
+    // Nouns are capitalized in German.
+    const within = locale.startsWith('en') ? text.charAt(0).toLowerCase() + text.slice(1) : text
+    return say(t('Only this: {sentence}', { sentence: within }))
+  })
   return html`<div class="choice left">${scopeBox(scope, label, true)}</div>`
 }
 
@@ -105,9 +119,21 @@ ${choices.map(permit)}`
 function nextStep({ name, type }: App, destination: string | undefined): Html {
   const where =
     destination === undefined
-      ? html`<p class="going">${icon('arrow')}<span>Your device continues automatically.</span></p>`
-      : html`<p class="going">${icon('arrow')}<span>Next, you go to <strong>${destination}</strong></span></p>`
-  const anyone = html`<p class="note warning">This app runs on a device. Anyone can name an app “${named(name)}”: allow it only if you have just started it${destination !== undefined && ', and if you know the address above'}.</p>`
+      ? html`<p class="going">${icon('arrow')}<span>${t('Your device continues automatically.')}</span></p>`
+      : html`<p class="going">${icon('arrow')}<span>${t('Next, you go to {address}', { address: html`<strong>${destination}</strong>` })}</span></p>`
+  const anyone = html`<p class="note warning">${
+    destination === undefined
+      ? t(
+          'This app runs on a device. Anyone can name an app “{name}”: allow it only if you have just started it.',
+          {
+            name: named(name),
+          },
+        )
+      : t(
+          'This app runs on a device. Anyone can name an app “{name}”: allow it only if you have just started it, and if you know the address above.',
+          { name: named(name) },
+        )
+  }</p>`
   return html`${where}${type === 'public' && anyone}`
 }
 
@@ -115,38 +141,38 @@ function about(app: App): Part {
   const { name, registeredAt } = app
   const links = appLinks(app).filter(link => link !== false)
   if (links.length === 0 && registeredAt === undefined) return null
-  return html`<details><summary>About ${named(name)}</summary><dl>${links}${registeredAt !== undefined && html`<dt>Registered here</dt><dd>${day(registeredAt)}</dd>`}</dl></details>`
+  return html`<details><summary>${t('About {name}', { name: named(name) })}</summary><dl>${links}${registeredAt !== undefined && html`<dt>${t('Registered here')}</dt><dd>${day(registeredAt)}</dd>`}</dl></details>`
 }
 
 function limits(): Html {
-  return html`<ul class="limits"><li>${icon('shield')}<span>It never gets your password, and can never do more than you can.</span></li>
-<li>${icon('leave')}<span>You can revoke this access at any time under <a href="/account/apps">Connected apps</a>.</span></li></ul>`
+  return html`<ul class="limits"><li>${icon('shield')}<span>${t('It never gets your password, and can never do more than you can.')}</span></li>
+<li>${icon('leave')}<span>${t('You can revoke this access at any time under [Connected apps](/account/apps).')}</span></li></ul>`
 }
 
 function previousConsentNote(app: App, groups: readonly ScopeGroup[]): Html {
   const hasNew = groups.some(({ choices }) => choices.some(({ isNew }) => isNew))
   return hasNew
-    ? html`<p class="note">You have allowed ${named(app.name)} access before. New permissions are marked.</p>`
-    : html`<p class="note">You have allowed ${named(app.name)} all of this before.</p>`
+    ? html`<p class="note">${t('You have allowed {name} access before. New permissions are marked.', { name: named(app.name) })}</p>`
+    : html`<p class="note">${t('You have allowed {name} all of this before.', { name: named(app.name) })}</p>`
 }
 
 export function consentPage({ theme, action, csrf, interaction, groups, email }: ConsentPage): Page {
   const { app, allowedBefore, destination } = interaction
   const content = html`<div class="crest">${appTile(app, 'large')}${icon('exchange', 24)}${brandTile(theme, 'large')}</div>
-<h1>${named(app.name)} asks for access to your account</h1>
-<div class="who">${personTile(email, email, 'small')}<p>You are signed in as ${email}.</p>
-${form({ action, csrf, hidden: { answer: 'other-account' } }, button('Use another account', 'quiet'))}</div>
+<h1>${t('{name} asks for access to your account', { name: named(app.name) })}</h1>
+<div class="who">${personTile(email, email, 'small')}<p>${t('You are signed in as {email}.', { email })}</p>
+${form({ action, csrf, hidden: { answer: 'other-account' } }, button(t('Use another account'), 'quiet'))}</div>
 ${allowedBefore.size > 0 && previousConsentNote(app, groups)}
 ${form(
   { action, csrf },
   html`
-<fieldset class="permits"><legend>${named(app.name)} will be able to:</legend>
+<fieldset class="permits"><legend>${t('{name} will be able to:', { name: named(app.name) })}</legend>
 ${groups.map(group)}
 </fieldset>
 ${nextStep(app, destination)}
-<div class="buttons turned">${button('Allow', undefined, { name: 'answer', value: 'allow' })}${button('Cancel', 'plain', { name: 'answer', value: 'deny' })}</div>`,
+<div class="buttons turned">${button(t('Allow'), undefined, { name: 'answer', value: 'allow' })}${button(t('Cancel'), 'plain', { name: 'answer', value: 'deny' })}</div>`,
 )}
 ${limits()}
 ${about(app)}`
-  return { title: `Allow ${app.name}?`, content, broad: true }
+  return { title: t('Allow {name}?', { name: app.name }), content, layout: 'centred broad' }
 }

@@ -1,28 +1,31 @@
 /** The pages that the authorization server itself shows. */
 
-import type { Theme } from '../../../base/theme.ts'
+import { type PageLanguage, t } from '../../../identity/mail/page-texts.ts'
 import type { ProtocolPages } from '../../../identity/server/server.ts'
-import { layout } from '../frame/layout.ts'
+import { type FrameOptions, type Page, renderPage } from '../frame/layout.ts'
 import { messagePage, signOutPage } from '../frame/message.ts'
 import { deviceCodePage, deviceConfirmPage, deviceDonePage } from './device.ts'
 import { protocolFaultPage } from './protocol-fault.ts'
 
-export function createProtocolPages(theme: Theme): ProtocolPages {
+/** `languageOf`: the language for a browser that sends this `Accept-Language`. */
+export function createProtocolPages(
+  frame: FrameOptions,
+  languageOf: (acceptLanguage: string | undefined) => PageLanguage,
+): ProtocolPages {
+  const write = (page: Page, languages: string | undefined) => renderPage(frame, page, languageOf(languages))
   return {
-    error: fault => layout(theme, protocolFaultPage(theme, fault)),
-    deviceCode: page => layout(theme, deviceCodePage(page)),
-    deviceConfirm: page => layout(theme, deviceConfirmPage(page)),
-    deviceDone: page => layout(theme, deviceDonePage(page)),
-    signOut: page => layout(theme, signOutPage(page)),
-    signedOut: () =>
-      layout(
-        theme,
-        messagePage({
-          title: 'You are signed out',
-          paragraphs: ['You can close this page.'],
-          link: { href: '/account/sign-in', label: 'Sign in again' },
-          icon: 'check',
-        }),
-      ),
+    error: (fault, languages) => write(protocolFaultPage(frame.theme, fault), languages),
+    deviceCode: (page, languages) => write(deviceCodePage(page), languages),
+    deviceConfirm: (page, languages) => write(deviceConfirmPage(page), languages),
+    deviceDone: (page, languages) => write(deviceDonePage(page), languages),
+    signOut: (page, languages) => write(signOutPage(page), languages),
+    signedOut: languages => write(signedOutPage, languages),
   }
 }
+
+const signedOutPage = messagePage({
+  title: t('You are signed out'),
+  paragraphs: [t('You can close this page.')],
+  link: { href: '/account/sign-in', label: t('Sign in again') },
+  icon: 'check',
+})

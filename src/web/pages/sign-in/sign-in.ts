@@ -1,6 +1,7 @@
 /** The sign-in page, with a password or a passkey, and the page for a one-time code. */
 
-import { html, named, type Part } from '../../../base/html.ts'
+import { html, named, type Part, type Text } from '../../../base/html.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { maxPasswordCharacters } from '../../../identity/password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { checkbox } from '../components/parts.ts'
@@ -20,7 +21,7 @@ export interface SignInPage {
   readonly next?: string | undefined
   readonly providers?: ProviderButtons
   /** Shown above the form. */
-  readonly note?: string | undefined
+  readonly note?: Text | undefined
   /** The name of the user who is signed in, and proves it again. */
   readonly confirms?: string | undefined
 }
@@ -30,21 +31,25 @@ function passkeyForm({ action, csrf, next }: SignInPage) {
 ${or}
 ${form(
   { action, csrf, hidden: { next, passkey: '' } },
-  html`<div class="buttons">${button('Sign in with a passkey', 'plain', { type: 'button' })}</div>
-<p class="fault" role="alert" hidden>The passkey did not work. Try again, or use your password.</p>`,
+  html`<div class="buttons">${button(t('Sign in with a passkey'), 'plain', { type: 'button' })}</div>
+<p class="fault" role="alert" hidden>${t('The passkey did not work. Try again, or use your password.')}</p>`,
 )}
 </div>`
 }
 
 /** The app to which the user continues. */
 export function continueTo(app: string | undefined): Part {
-  return app !== undefined && html`<p class="lead">to continue to <strong>${named(app)}</strong></p>`
+  return (
+    app !== undefined &&
+    html`<p class="lead">${t('to continue to {name}', { name: html`<strong>${named(app)}</strong>` })}</p>`
+  )
 }
 
 export function signInPage(page: SignInPage): Page {
   const { action, csrf, faults, email, remember, app, signUp, next, note, providers } = page
-  const title = page.confirms === undefined ? 'Sign in' : 'Confirm it’s you'
-  const heading = page.confirms === undefined ? title : html`${title}, ${named(page.confirms)}`
+  const title = page.confirms === undefined ? t('Sign in') : t('Confirm it’s you')
+  const heading =
+    page.confirms === undefined ? title : t('Confirm it’s you, {name}', { name: named(page.confirms) })
   const content = html`<hgroup><h1>${heading}</h1>${continueTo(app)}</hgroup>
 ${summary(faults)}
 ${note !== undefined && html`<p class="note">${note}</p>`}
@@ -52,14 +57,14 @@ ${providerButtons(providers)}
 ${form(
   { action, csrf, hidden: { next } },
   html`
-${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'username webauthn', maxlength: 254 }, faults)}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
-<div class="between"><div class="choice">${checkbox({ id: 'remember', label: 'Stay signed in', checked: remember })}</div>
-<a href="/account/reset">Forgotten your password?</a></div>
-<div class="buttons">${button(page.confirms === undefined ? 'Sign in' : 'Confirm')}</div>`,
+${field({ name: 'email', label: t('E-mail address'), type: 'email', value: email, autocomplete: 'username webauthn', maxlength: 254 }, faults)}
+${field({ name: 'password', label: t('Password'), type: 'password', autocomplete: 'current-password', maxlength: maxPasswordCharacters }, faults)}
+<div class="between"><div class="choice">${checkbox({ id: 'remember', label: t('Stay signed in'), checked: remember })}</div>
+<a href="/account/reset">${t('Forgotten your password?')}</a></div>
+<div class="buttons">${button(page.confirms === undefined ? t('Sign in') : t('Confirm'))}</div>`,
 )}
 ${passkeyForm(page)}
-${signUp !== undefined && html`<p class="foot">No account yet? <a href="${signUp}">Create one</a></p>`}`
+${signUp !== undefined && html`<p class="foot">${t('No account yet?')} <a href="${signUp}">${t('Create one')}</a></p>`}`
   return { title, content, faulty: faults.size > 0, script: true }
 }
 
@@ -72,13 +77,13 @@ export interface SecondFactorPage {
 }
 
 export function secondFactorPage({ action, csrf, faults, token, next }: SecondFactorPage): Page {
-  const content = html`<h1>Your one-time code</h1>
+  const content = html`<h1>${t('Your one-time code')}</h1>
 ${summary(faults)}
 ${form(
   { action, csrf, hidden: { second_factor: token, next } },
   html`
-${field({ name: 'code', label: 'Code', hint: 'The six digits that your authenticator app shows, or one of your recovery codes.', autocomplete: 'one-time-code', maxlength: 32, class: 'code', autofocus: faults.size === 0 }, faults)}
-<div class="buttons">${button('Continue')}</div>`,
+${field({ name: 'code', label: t('Code'), hint: t('The six digits that your authenticator app shows, or one of your recovery codes.'), autocomplete: 'one-time-code', maxlength: 32, class: 'code', autofocus: faults.size === 0 }, faults)}
+<div class="buttons">${button(t('Continue'))}</div>`,
 )}`
-  return { title: 'One-time code', content, faulty: faults.size > 0 }
+  return { title: t('One-time code'), content, faulty: faults.size > 0 }
 }

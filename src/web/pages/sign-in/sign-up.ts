@@ -1,7 +1,8 @@
 /** The sign-up page. */
 
-import { html } from '../../../base/html.ts'
+import { html, type Text } from '../../../base/html.ts'
 import { minPasswordCharacters } from '../../../identity/accounts/sign-in/password-rules.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 import { maxPasswordCharacters } from '../../../identity/password.ts'
 import { button, type FormFaults, field, form, summary } from '../components/form.ts'
 import { fieldOfModel, type ModelField } from '../components/model-field.ts'
@@ -22,13 +23,15 @@ export interface SignUpPage {
   readonly providers?: ProviderButtons
 }
 
-export function newPassword(name: string, label: string, faults: FormFaults) {
+export function newPassword(name: string, label: Text, faults: FormFaults) {
   return field(
     {
       name,
       label,
       type: 'password',
-      hint: `At least ${minPasswordCharacters} characters. A few words in a row are easy to remember and hard to guess.`,
+      hint: t('At least {count} characters. A few words in a row are easy to remember and hard to guess.', {
+        count: minPasswordCharacters,
+      }),
       autocomplete: 'new-password',
       minlength: minPasswordCharacters,
       maxlength: maxPasswordCharacters,
@@ -39,18 +42,18 @@ export function newPassword(name: string, label: string, faults: FormFaults) {
 
 export function signUpPage(page: SignUpPage): Page {
   const { action, csrf, faults, name, email, app, signIn, modelFields, providers } = page
-  const content = html`<hgroup><h1>Create an account</h1>${continueTo(app)}</hgroup>
+  const content = html`<hgroup><h1>${t('Create an account')}</h1>${continueTo(app)}</hgroup>
 ${summary(faults)}
 ${providerButtons(providers)}
 ${form(
   { action, csrf },
   html`
-${field({ name: 'name', label: 'Your name', value: name, autocomplete: 'name', maxlength: 100 }, faults)}
-${field({ name: 'email', label: 'E-mail address', type: 'email', value: email, autocomplete: 'email', maxlength: 254 }, faults)}
+${field({ name: 'name', label: t('Your name'), value: name, autocomplete: 'name', maxlength: 100 }, faults)}
+${field({ name: 'email', label: t('E-mail address'), type: 'email', value: email, autocomplete: 'email', maxlength: 254 }, faults)}
 ${modelFields.map(modelField => fieldOfModel(modelField, faults))}
-${newPassword('password', 'Password', faults)}
-<div class="buttons">${button('Create account')}</div>`,
+${newPassword('password', t('Password'), faults)}
+<div class="buttons">${button(t('Create account'))}</div>`,
 )}
-<p class="foot">Have an account already? <a href="${signIn}">Sign in</a></p>`
-  return { title: 'Create an account', content, faulty: faults.size > 0 }
+<p class="foot">${t('Have an account already?')} <a href="${signIn}">${t('Sign in')}</a></p>`
+  return { title: t('Create an account'), content, faulty: faults.size > 0 }
 }

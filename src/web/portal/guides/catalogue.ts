@@ -1,5 +1,5 @@
 /** The guides of `docs/`, with their titles and audience. */
-import type { Visitor } from '../frame.ts'
+import type { Visitor } from '../../pages/frame/layout.ts'
 
 export type Audience = 'callers' | 'operators'
 

@@ -1,7 +1,7 @@
 /** The guides as pages, read from `docs/` of the package and rendered on the first request. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { packageFolder } from '../../../base/package-files.ts'
-import type { Visitor } from '../frame.ts'
+import type { Visitor } from '../../pages/frame/layout.ts'
 import { type Guide, guidesFor, type ShownGuides } from './catalogue.ts'
 import type { RenderedPage, ResolveLink } from './markdown.ts'
 

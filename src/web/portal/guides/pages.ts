@@ -1,13 +1,15 @@
 /** The pages of the guides: the list, and each guide with its headings and the guides before and after it. */
-import { attributes, type Html, html } from '../../../base/html.ts'
-import type { FramedPage, Visitor } from '../frame.ts'
+
+import { attributes, type Html, html, type Message, type Text } from '../../../base/html.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
+import type { Page, Visitor } from '../../pages/frame/layout.ts'
 import type { Audience, Guide } from './catalogue.ts'
 import { errorsPath, guidesPath } from './guides.ts'
 import type { Heading, RenderedPage } from './markdown.ts'
 
-const groups: readonly (readonly [Audience, string])[] = [
-  ['callers', 'For your programs'],
-  ['operators', 'Building and operating'],
+const groups: readonly (readonly [Audience, Message])[] = [
+  ['callers', t('For your programs')],
+  ['operators', t('Building and operating')],
 ]
 
 const errors = { slug: 'errors', title: 'Errors', description: 'Every error code, and what to do' }
@@ -17,7 +19,7 @@ function hrefOf(slug: string): string {
 }
 
 interface Group {
-  readonly title: string
+  readonly title: Message
   readonly guides: readonly Pick<Guide, 'slug' | 'title' | 'description'>[]
 }
 
@@ -35,12 +37,12 @@ export function guideCards(guides: readonly Guide[]): Html {
   const cards = (group: Group) =>
     group.guides.map(
       ({ slug, title, description }) =>
-        html`<li><a class="card" href="${hrefOf(slug)}"><strong>${title}</strong>${description !== '' && html`<span>${description}</span>`}</a></li>
+        html`<li><a href="${hrefOf(slug)}"><strong>${title}</strong>${description !== '' && html`<span>${description}</span>`}</a></li>
 `,
     )
   return html`${groupByAudience(guides).map(
     group => html`<h2>${group.title}</h2>
-<ul class="cards">${cards(group)}</ul>
+<ul class="cards" lang="en">${cards(group)}</ul>
 `,
   )}`
 }
@@ -50,28 +52,28 @@ export function guideMenu(guides: readonly Guide[], current: string): Html {
   const item = ({ slug, title }: Group['guides'][number]) =>
     html`<li><a${attributes({ href: hrefOf(slug), 'aria-current': slug === current && 'page' })}>${title}</a></li>`
   const lists = groupByAudience(guides).map(
-    group => html`<h2>${group.title}</h2><ul>${group.guides.map(item)}</ul>
+    group => html`<h2>${group.title}</h2><ul lang="en">${group.guides.map(item)}</ul>
 `,
   )
-  return html`<div class="menu"><nav aria-label="Guides"><a class="up" href="${guidesPath}">All guides</a>${lists}</nav></div>`
+  return html`<div class="guides"><nav aria-label="${t('Guides')}"><a class="up" href="${guidesPath}">${t('All guides')}</a>${lists}</nav></div>`
 }
 
 function tableOfContents(headings: readonly Heading[]): Html | false {
   const shown = headings.filter(({ depth }) => depth === 2)
   if (shown.length < 2) return false
-  return html`<aside class="toc"><nav aria-label="On this page"><h2>On this page</h2><ul>${shown.map(
+  return html`<aside class="toc"><nav aria-label="${t('On this page')}"><h2>${t('On this page')}</h2><ul lang="en">${shown.map(
     ({ id, text }) => html`<li><a href="#${id}">${text}</a></li>`,
   )}</ul></nav></aside>`
 }
 
 function neighbours(guides: readonly Guide[], slug: string): Html {
   const index = guides.findIndex(guide => guide.slug === slug)
-  const link = (guide: Guide | undefined, label: string, rel: string) =>
+  const link = (guide: Guide | undefined, label: Text, rel: string) =>
     guide !== undefined &&
-    html`<a class="card" rel="${rel}" href="${hrefOf(guide.slug)}"><span>${label}</span><strong>${guide.title}</strong></a>`
-  return html`<nav class="neighbours" aria-label="Neighbouring guides">${link(guides[index - 1], 'Previous', 'prev')}${link(
+    html`<a rel="${rel}" href="${hrefOf(guide.slug)}"><span>${label}</span><strong lang="en">${guide.title}</strong></a>`
+  return html`<nav class="neighbours" aria-label="${t('Neighbouring guides')}">${link(guides[index - 1], t('Previous'), 'prev')}${link(
     guides[index + 1],
-    'Next',
+    t('Next'),
     'next',
   )}</nav>`
 }
@@ -81,22 +83,22 @@ export function guidePage(
   { body, headings }: RenderedPage,
   guides: readonly Guide[],
   visitor: Visitor,
-): FramedPage {
+): Page {
   const content = html`<div class="columns">
 ${guideMenu(guides, guide.slug)}
 <main id="content" class="prose">
-${body}
+<div lang="en">${body}</div>
 ${neighbours(guides, guide.slug)}
 </main>
 ${tableOfContents(headings)}
 </div>`
-  return { title: guide.title, place: 'guides', content, visitor }
+  return { title: guide.title, layout: 'reading', place: 'guides', content, visitor }
 }
 
-export function guidesPage(guides: readonly Guide[], visitor: Visitor): FramedPage {
+export function guidesPage(guides: readonly Guide[], visitor: Visitor): Page {
   const content = html`<main id="content" class="wide">
-<h1>Guides</h1>
+<h1>${t('Guides')}</h1>
 ${guideCards(guides)}
 </main>`
-  return { title: 'Guides', place: 'guides', content, visitor }
+  return { title: t('Guides'), layout: 'reading', place: 'guides', content, visitor }
 }

@@ -1,6 +1,8 @@
 /** The overview, sessions and connected apps of an account, and error pages. */
+
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { english } from '../../../../src/identity/mail/page-texts.ts'
 import { call } from '../../../server/serve/service.ts'
 import { sqlite } from '../../../setups/sqlite.ts'
 import { authorizationUrl, newTokens, post, redirectUri, sharedFixtures } from '../../conformance/server.ts'
@@ -192,9 +194,10 @@ test('internal errors and rate limits are HTML pages, and do not reveal the caus
   const { errorPageReply } = await import('../../../../src/web/pages/frame/error-reply.ts')
   const { ApiError } = await import('../../../../src/base/errors.ts')
   const theme = { name: 'Example', logo: undefined, colour: '#1f5fbf' }
+  const frame = { theme, explorer: true, guides: true }
   const call = { requestId: 'r-1', path: '/account' }
   const errorText = (error: unknown) => {
-    const { status, body } = errorPageReply(theme, error, call, 0)
+    const { status, body } = errorPageReply(frame, english, error, call, 0)
     return `${status} ${words(String(body))}`
   }
   const internal = errorText(new Error('secret of the database'))

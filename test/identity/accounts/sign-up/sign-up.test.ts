@@ -169,7 +169,7 @@ test('all faults are reported at once, by their fields', async () => {
       const answer = await signUp(base, { ...account, ...args })
       assert.ok(answer.kind === 'faults', JSON.stringify(args))
       assert.deepEqual([...answer.faults.keys()], fields)
-      for (const message of answer.faults.values()) assert.match(message, /^[A-Z].*\.$/)
+      for (const message of answer.faults.values()) assert.match(String(message), /^[A-Z].*\.$/)
     }
   })
 })

@@ -1,5 +1,4 @@
 /** Fields, buttons, and what is said about them. */
-
 export const forms = `main > form { margin: 0 0 1rem }
 .field { margin: 0 0 1.125rem }
 .field label, .field .label { display: block; margin-bottom: .375rem; font-size: .9375rem; font-weight: 600 }
@@ -34,8 +33,7 @@ button:hover, a.button:hover { filter: brightness(.93) }
 :is(button, a.button).danger { color: var(--fault); background: var(--ground); border-color: currentcolor }
 :is(button, a.button):is(.plain, .danger):hover { filter: none; background: var(--hover) }
 button.quiet { min-height: 0; padding: 0; border: 0; font-weight: 400; color: var(--accent); background: none; text-decoration: underline; text-underline-offset: .15em }
-button.quiet:hover, a.quiet:hover { filter: none; color: var(--text) }
-a.quiet { color: var(--faint); text-decoration: none }
+button.quiet:hover { filter: none; color: var(--text) }
 .account main :is(button, a.button):not(.quiet) { min-height: 2.5rem }
 .providers { display: grid; gap: .625rem; margin: 0 }
 .providers form { margin: 0 }

@@ -1,22 +1,15 @@
-/** What stands around the content: the bar, the navigation, and the card in the middle of pages without one. */
+/** What stands around the content of account pages, and the cards. */
 
-export const frame = `/* Pages of an account: a bar, the navigation at the side, the content. */
-.bar { display: flex; align-items: center; gap: 1rem; height: 3.75rem; padding: 0 1.5rem; background: var(--ground); border-bottom: 1px solid var(--line) }
-.bar .brand { flex: 1 }
-.bar .brand > :last-child { max-width: 20rem }
-.bar .quiet { font-size: .9375rem }
-.open { display: none; align-items: center; gap: .5rem; min-height: 2.25rem; padding: 0 .75rem; font-size: .9375rem }
+export const frame = `/* Pages of an account: the menu at the side, the content. */
 .account { display: grid; grid-template-columns: 15rem minmax(0, 44rem); gap: 3rem; justify-content: center; padding: 2.5rem 1.5rem 4rem }
 .menu { position: static; inset: auto; display: block; width: auto; height: auto; max-width: none; margin: 0; padding: 0; border: 0; overflow: visible; color: inherit; background: none }
 .menu ul { margin: 0 0 1.25rem; padding: 0; list-style: none }
 .menu h2 { margin: 0 0 .375rem; padding: 0 .75rem; font-size: .8125rem; font-weight: 600; color: var(--faint) }
-.menu li > a, .menu form button { display: flex; justify-content: flex-start; align-items: center; gap: .625rem; width: 100%; min-height: 2.25rem; padding: .375rem .75rem; border-radius: .5rem; font-size: .9375rem; font-weight: 400; color: var(--text); text-align: left; text-decoration: none; background: none }
+.menu li > a { display: flex; justify-content: flex-start; align-items: center; gap: .625rem; width: 100%; min-height: 2.25rem; padding: .375rem .75rem; border-radius: .5rem; font-size: .9375rem; font-weight: 400; color: var(--text); text-align: left; text-decoration: none; background: none }
 .menu svg { color: var(--faint) }
-.menu li > a:hover, .menu form button:hover { background: var(--hover); filter: none }
+.menu li > a:hover { background: var(--hover); filter: none }
 .menu li > [aria-current] { font-weight: 600; background: var(--tint); box-shadow: inset 3px 0 var(--accent) }
 .menu [aria-current] svg { color: var(--accent) }
-.menu form { margin: 0; padding-top: .75rem; border-top: 1px solid var(--line) }
-.menu form button { color: var(--faint) }
 .chip { display: flex; align-items: center; gap: .75rem; margin: 0 0 1.5rem; padding: 0 .75rem; min-width: 0 }
 .chip > :last-child { min-width: 0; line-height: 1.3 }
 .chip strong, .chip .faint { display: block; overflow: hidden; text-overflow: ellipsis; white-space: nowrap }
@@ -48,21 +41,18 @@ export const frame = `/* Pages of an account: a bar, the navigation at the side,
 .crest.sign { justify-content: flex-start }
 
 @media (max-width: 56rem) {
-  .bar { padding: 0 1rem }
-  .open { display: inline-flex }
   .account { display: block; padding: 1.5rem 1rem 3rem }
   .menu:not(:popover-open) { display: none }
-  .menu:popover-open { position: fixed; inset: 3.75rem 0 auto; width: 100%; max-height: calc(100vh - 3.75rem); max-height: calc(100dvh - 3.75rem); padding: 1.25rem .25rem; overflow: auto; background: var(--ground); border-bottom: 1px solid var(--line); box-shadow: var(--shadow) }
+  .menu:popover-open { position: fixed; inset: var(--bar) 0 auto; width: 100%; max-height: calc(100vh - var(--bar)); max-height: calc(100dvh - var(--bar)); padding: 1.25rem .25rem; overflow: auto; background: var(--ground); border-bottom: 1px solid var(--line); box-shadow: var(--shadow) }
   .menu::backdrop { background: rgb(0 0 0 / .4) }
-  .menu li > a, .menu form button { min-height: 2.75rem }
+  .menu li > a { min-height: 2.75rem }
 }
 /* Browsers without popovers show the navigation above the content. */
 @supports not selector(:popover-open) {
-  .open { display: none }
+  .bar .open { display: none }
   .menu { display: block !important }
 }
 @media (max-width: 30rem) {
-  .bar .quiet { display: none }
   .centred { padding-top: 1.25rem; gap: 1.25rem }
   .centred main { padding: 1.5rem 1.25rem }
   .centred main > .foot { margin: 1.5rem -1.25rem -1.5rem; padding: 1rem 1.25rem }

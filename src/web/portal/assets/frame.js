@@ -1,4 +1,4 @@
-/** Searches the reference, the guides and the errors, entirely in the browser. */
+/** The search of the reference, the guides and the errors, entirely in the browser, and who is signed in. */
 const maxResults = 30
 const snippetLength = 140
 
@@ -102,17 +102,18 @@ async function update() {
     .slice(0, 8)
   if (terms.length === 0) {
     list.replaceChildren()
-    status.textContent = 'Operations, guides and errors.'
+    status.textContent = status.dataset.hint
     return select(undefined)
   }
   try {
     const results = ranked(await entries(), terms)
     if (input.value !== query) return
     list.replaceChildren(...results.map((result, index) => optionOf(result, index, terms)))
-    status.textContent = results.length === 0 ? 'Nothing found.' : `${results.length} found.`
+    status.textContent =
+      results.length === 0 ? status.dataset.none : status.dataset.some.replace('{count}', results.length)
     select(list.firstElementChild)
   } catch {
-    status.textContent = 'The search could not be loaded. Try again.'
+    status.textContent = status.dataset.fault
   }
 }
 
@@ -154,3 +155,26 @@ list.addEventListener('click', ({ target }) => follow(target.closest('[data-href
 dialog.addEventListener('click', event => {
   if (event.target === dialog) dialog.close()
 })
+
+/** Fills in the name on pages that are the same for every user, and lets the user sign out there. */
+async function showSession(session) {
+  const account = new URL('../account', docs)
+  const response = await fetch(account, { headers: { Accept: 'application/json' } })
+  if (!response.ok) return
+  const { user } = await response.json()
+  const link = session.querySelector('a')
+  link.title = user.email
+  link.querySelector('bdi').textContent = user.name
+  link.querySelector('.tile').textContent = [...user.name].find(sign => /[\p{L}\p{N}]/u.test(sign)) ?? '?'
+  const form = session.querySelector('form')
+  form.hidden = false
+  form.addEventListener('submit', async event => {
+    event.preventDefault()
+    const headers = { 'Content-Type': 'application/json' }
+    await fetch(`${account}/sign-out`, { method: 'POST', headers, body: '{}' })
+    location.reload()
+  })
+}
+
+const session = document.querySelector('[data-session]')
+if (session) showSession(session)

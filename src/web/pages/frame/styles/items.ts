@@ -1,6 +1,6 @@
 /** The pages of one’s own keys, apps and providers. */
 
-export const own = `.glyph { flex: none; width: 1.25rem; height: 1.25rem; vertical-align: 0 }
+export const items = `.glyph { flex: none; width: 1.25rem; height: 1.25rem; vertical-align: 0 }
 .glyph.tile { border-radius: .3125rem; font-size: .8125rem }
 .providers button { padding-inline: .75rem }
 .icon svg.glyph { color: var(--text) }

@@ -1,9 +1,11 @@
 /** The destinations of the portal: for the header, for `/` and for its JSON form. */
+import type { Message } from '../../../base/html.ts'
+import { t } from '../../../identity/mail/page-texts.ts'
 
 export interface Destination {
   readonly href: string
-  readonly title: string
-  readonly description: string
+  readonly title: Message
+  readonly description: Message
 }
 
 export type DestinationName = 'home' | 'docs' | 'rest' | 'graphql' | 'guides' | 'account'
@@ -16,28 +18,28 @@ export interface LinkOptions {
 
 const docs: Destination = {
   href: '/docs',
-  title: 'Documentation',
-  description: 'Where to begin: the first request, every resource, every guide.',
+  title: t('Documentation'),
+  description: t('Where to begin: the first request, every resource, every guide.'),
 }
 const rest: Destination = {
   href: '/docs/rest',
-  title: 'REST API',
-  description: 'Every operation, with samples in curl, fetch, Python and the typed client.',
+  title: t('REST API'),
+  description: t('Every operation, with samples in curl, fetch, Python and the typed client.'),
 }
 const graphql: Destination = {
   href: '/graphql',
-  title: 'GraphQL',
-  description: 'The explorer: write queries, mutations and subscriptions, with the schema next to them.',
+  title: t('GraphQL'),
+  description: t('The explorer: write queries, mutations and subscriptions, with the schema next to them.'),
 }
 const guides: Destination = {
   href: '/docs/guides',
-  title: 'Guides',
-  description: 'Credentials, OAuth, events, webhooks, errors and limits, explained.',
+  title: t('Guides'),
+  description: t('Credentials, OAuth, events, webhooks, errors and limits, explained.'),
 }
 const account: Destination = {
   href: '/account',
-  title: 'Account',
-  description: 'Your profile, API keys, apps, webhooks and security.',
+  title: t('Account'),
+  description: t('Your profile, API keys, apps, webhooks and security.'),
 }
 
 /** The destinations of this service, by place. */
