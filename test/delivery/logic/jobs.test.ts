@@ -31,7 +31,8 @@ for (const databaseKind of databaseKinds) {
           const times = due.map(time => (Date.parse(time) - noon) / hourMs)
           assert.ok(times.every(Number.isInteger), String(times))
           const skips = times.filter((time, index) => time !== (times[index - 1] ?? 0) + 1)
-          assert.equal(skips.length, missed.length)
+          // The last one may have been reported just now: the run after it has not begun.
+          assert.ok([0, 1].includes(missed.length - skips.length), `${missed.length} missed, ${String(times)}`)
           assert.ok(times.every((time, index) => time > (times[index - 1] ?? 0)))
         },
         noon,
