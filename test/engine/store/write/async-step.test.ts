@@ -122,7 +122,8 @@ test('a function that was refused a call is not kept in memory', async () => {
 test('a function whose reads and writes fill its time is UNAVAILABLE', async () => {
   const watchdog = createWatchdog()
   const limited = (start: (run: RunStep<GuardedInnerStep>) => Promise<void>) => ({
-    ...asyncStep(start, 1_000_000),
+    ...asyncStep(start, Number.POSITIVE_INFINITY),
+    limitMs: 100,
     turn: (work: () => void) => watchdog.turn('actions.test', work),
   })
   // In a turn of its own: within a microtask, no microtask of the function would run.
