@@ -28,7 +28,7 @@ const transports: readonly Transport[] = [
   ...databaseKinds.map(kind => ({
     where: `REST without HTTP on ${kind.name}`,
     open: (model: Model) => openHarness(model, model => openStore(kind, model)),
-    requests: kind === sqlite ? caseCount(3000, 1200) : caseCount(2000, 800),
+    requests: kind === sqlite ? caseCount(3000, 1800) : caseCount(2000, 1200),
     hasSecrets: false,
   })),
   // The headers that HTTP adds do not depend on the database.
@@ -37,7 +37,7 @@ const transports: readonly Transport[] = [
     .map(kind => ({
       where: `HTTP on ${kind.name}`,
       open: (model: Model) => openHttpHarness(model, kind),
-      requests: caseCount(3000, 1200),
+      requests: caseCount(3000, 1800),
       hasSecrets: true,
     })),
 ]
@@ -256,7 +256,7 @@ for (const [name, declaration, fill] of [
       t.diagnostic(JSON.stringify([...statuses].sort()))
       // The requests are useful only if many succeed and many are refused.
       for (const status of [200, 201, 204, 400, 403, 404])
-        assert.ok((statuses.get(status) ?? 0) > 5, `${status}`)
+        assert.ok((statuses.get(status) ?? 0) > caseCount(5, 2), `${status}`)
     })
   }
 }
