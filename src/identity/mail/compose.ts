@@ -1,6 +1,6 @@
 /** Composes a mail from a template: its subject, plain part and HTML part, in a language. */
 import type { Theme } from '../../base/theme.ts'
-import type { Facts, LayoutTexts, MailTemplates, MailTexts } from './content.ts'
+import type { Facts, LayoutTexts, MailTemplates, TextsOfMails } from './content.ts'
 import { htmlPart } from './layout.ts'
 import { plainPart } from './plain.ts'
 import { quotedValues } from './quoted.ts'
@@ -13,7 +13,7 @@ export interface ComposedMail {
 }
 
 export interface ComposeOptions {
-  readonly texts: MailTexts
+  readonly texts: TextsOfMails
   /** BCP 47. */
   readonly language: string
   readonly theme: Theme

@@ -3,7 +3,7 @@
  * separately diverge.
  */
 import type { Theme } from '../../base/theme.ts'
-import type { PageTexts } from './page-texts.ts'
+import type { PageText } from './page-texts.ts'
 import type { MailName, TemplateValues } from './values.ts'
 
 /** A paragraph, or a paragraph with a link below it. */
@@ -62,12 +62,14 @@ export interface LayoutTexts {
 
 export type MailTemplates = { readonly [Name in MailName]: MailTemplate<Name> }
 
+/** Every text of the mails in a language. */
+export type TextsOfMails = { readonly layout: LayoutTexts } & MailTemplates
+
 /** Every text of a language. */
-export type MailTexts = {
-  readonly layout: LayoutTexts
+export type MailTexts = TextsOfMails & {
   /** The texts of pages, by the English ones. Pages are in the languages that have them. */
-  readonly pages?: PageTexts
-} & MailTemplates
+  readonly pages?: Readonly<Record<PageText, string>>
+}
 
 /** Portico's own texts. The layout creates the parts of their mails. */
 export type OwnTexts = { readonly layout: LayoutTexts } & {

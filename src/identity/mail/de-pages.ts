@@ -259,6 +259,8 @@ export const de = {
   'Is {email} yours?': 'Gehört {email} Ihnen?',
   'Your password': 'Ihr Passwort',
   'This is not your password.': 'Das ist nicht Ihr Passwort.',
+  'Too many attempts. Try again in a minute.':
+    'Zu viele Versuche. Versuchen Sie es in einer Minute noch einmal.',
   'Too many attempts. Try again in {count} minutes.':
     'Zu viele Versuche. Versuchen Sie es in {count} Minuten noch einmal.',
   'You have a password already. Load the page again.':
@@ -603,6 +605,8 @@ export const de = {
   'Turn on one-time codes': 'Einmalcodes einschalten',
   'Signing in with your password asks for a code. You have {count} recovery codes left.':
     'Die Anmeldung mit Passwort verlangt einen Code. Sie haben noch {count} Wiederherstellungscodes.',
+  'Signing in with your password asks for a code. You have 1 recovery code left.':
+    'Die Anmeldung mit Passwort verlangt einen Code. Sie haben noch 1 Wiederherstellungscode.',
   'New recovery codes': 'Neue Wiederherstellungscodes',
   'With an authenticator app, signing in with your password also takes a code that changes every 30 seconds.':
     'Mit einer Authenticator-App verlangt die Anmeldung mit Passwort zusätzlich einen Code, der sich alle 30 Sekunden ändert.',
@@ -645,7 +649,7 @@ export const de = {
   'Sign out everywhere': 'Überall abmelden',
   'Do this if you have lost a device, or if you see a browser that is not yours; then [change your password](/account/security). Connected apps and API keys keep their access: see [Connected apps](/account/apps) and [API keys](/account/keys).':
     'Tun Sie das, wenn Sie ein Gerät verloren haben oder einen fremden Browser sehen; [ändern Sie danach Ihr Passwort](/account/security). Verbundene Apps und API-Schlüssel behalten ihren Zugriff: siehe [Verbundene Apps](/account/apps) und [API-Schlüssel](/account/keys).',
-  'And {count} more, which were used longer ago.': 'Und {count} weitere, die länger nicht benutzt wurden.',
+  'And {count} more, used longer ago.': 'Und {count} weitere, länger nicht benutzt.',
   'And {count} more': 'Und {count} weitere',
   'No app has access to your account.': 'Keine App hat Zugriff auf Ihr Konto.',
   'These apps have access to your account. An app that you disconnect loses its access at once, until you allow it again. API keys that it has made end with it.':

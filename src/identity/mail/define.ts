@@ -1,8 +1,12 @@
 /** Declares a project's own mails. A separate file, because files of a project import it. */
 import type { LayoutTexts, MailTexts } from './content.ts'
+import type { PageTexts } from './page-texts.ts'
 
 /** The texts that a language replaces. */
-export type PartialTexts = { readonly layout?: Partial<LayoutTexts> } & Partial<Omit<MailTexts, 'layout'>>
+export type PartialTexts = {
+  readonly layout?: Partial<LayoutTexts>
+  readonly pages?: PageTexts
+} & Partial<Omit<MailTexts, 'layout' | 'pages'>>
 
 /** Portico's own languages, and their regional variants, which inherit what they omit. */
 type OwnLanguage = 'en' | 'de' | `en-${string}` | `de-${string}`

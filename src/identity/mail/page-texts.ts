@@ -29,12 +29,17 @@ function localeOf({ language }: PageLanguage): string {
 
 const markup = /\{(\w+)\}|`([^`]+)`|\*\*([^*]+)\*\*|\[([^\]]+)\]\((\/[\w/-]*)\)/g
 
+/** Whether a text has markup besides its values. */
+export function hasMarkup(text: string): boolean {
+  return [...text.matchAll(markup)].some(([, name]) => name === undefined)
+}
+
 function write(text: string, values: Readonly<Record<string, Part>>): Part {
   const parts: Part[] = []
   let end = 0
   for (const { 0: all, 1: name, 2: code, 3: bold, 4: label, 5: href, index } of text.matchAll(markup)) {
     parts.push(text.slice(end, index))
-    if (name !== undefined) parts.push(values[name])
+    if (name !== undefined) parts.push(Object.hasOwn(values, name) ? values[name] : undefined)
     else if (code !== undefined) parts.push(html`<code>${write(code, values)}</code>`)
     else if (bold !== undefined) parts.push(html`<strong>${write(bold, values)}</strong>`)
     else parts.push(html`<a href="${href}">${label}</a>`)

@@ -7,6 +7,7 @@ import { de } from './de-pages.ts'
 import { type DeclaredMailTemplates, declaredKind } from './define.ts'
 import { en } from './en.ts'
 import { lookup } from './languages.ts'
+import { hasMarkup } from './page-texts.ts'
 import { type MailName, mailNames, sampleValues } from './values.ts'
 
 export interface TemplateFault {
@@ -39,7 +40,7 @@ function layoutFaults(tag: string, layout: unknown, mustBeComplete: boolean): re
   })
 }
 
-/** The faults of texts of pages. Each is declared by its English text, and keeps its values. */
+/** The faults of texts of pages. Each is declared by its English text, has its values, and markup only where it has some. */
 function pageFaults(tag: string, texts: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
   const place = `${tag}.pages`
   if (!isObject(texts)) return [{ place, message: 'must be an object of texts.' }]
@@ -50,20 +51,30 @@ function pageFaults(tag: string, texts: unknown, mustBeComplete: boolean): reado
   }
   const faults = Object.entries(texts).flatMap(([text, own]): TemplateFault[] => {
     if (!Object.hasOwn(de, text)) return [{ place, message: `\`${text}\` is not a text of a page.` }]
-    const isComplete = typeof own === 'string' && valuesIn(text).every(value => own.includes(value))
-    const expected = ['a text', ...valuesIn(text)].join(', with ')
-    return isComplete ? [] : [{ place, message: `\`${text}\` must be ${expected}.` }]
+    const values = valuesIn(text)
+    if (typeof own !== 'string' || own === '' || String(valuesIn(own)) !== String(values)) {
+      const expected = ['a text', ...(values.length > 0 ? values : ['no value in braces'])].join(', with ')
+      return [{ place, message: `\`${text}\` must be ${expected}.` }]
+    }
+    // Texts without markup are also used where markup would be seen, as in titles.
+    const hasNewMarkup = hasMarkup(own) && !hasMarkup(text)
+    return hasNewMarkup ? [{ place, message: `\`${text}\` must be a text without markup.` }] : []
   })
   return mustBeComplete && missing.length > 0 ? [incomplete, ...faults] : faults
 }
 
-/** E.g. `{name}`. */
+/** E.g. `{name}`, each once, sorted. */
 function valuesIn(text: string): readonly string[] {
-  return text.match(/\{\w+\}/g) ?? []
+  return [...new Set(text.match(/\{\w+\}/g))].sort()
 }
 
 /** The faults of a language's declaration, found without calling a template. */
-function declarationFaults(tag: string, texts: unknown, mustBeComplete: boolean): readonly TemplateFault[] {
+function declarationFaults(
+  tag: string,
+  texts: unknown,
+  mustBeComplete: boolean,
+  inheritsPages: boolean,
+): readonly TemplateFault[] {
   if (!isObject(texts)) return [{ place: tag, message: 'must be an object of mail templates.' }]
   const missing = names.filter(name => texts[name] === undefined)
   const faults: TemplateFault[] = []
@@ -74,7 +85,7 @@ function declarationFaults(tag: string, texts: unknown, mustBeComplete: boolean)
   for (const [name, template] of Object.entries(texts)) {
     const place = `${tag}.${name}`
     if (name === 'layout') faults.push(...layoutFaults(tag, template, mustBeComplete))
-    else if (name === 'pages') faults.push(...pageFaults(tag, template, mustBeComplete))
+    else if (name === 'pages') faults.push(...pageFaults(tag, template, !inheritsPages))
     else if (!names.includes(name))
       faults.push({ place, message: `is not the name of a mail. The mails are ${mailNames.join(', ')}.` })
     else if (typeof template !== 'function')
@@ -169,11 +180,15 @@ export function templateFaults(declared: DeclaredMailTemplates): readonly Templa
   const faults = tags.flatMap((tag): readonly TemplateFault[] => {
     if (canonicalTag(tag) === undefined)
       return [{ place: tag, message: 'is not a language tag such as `fr` or `pt-BR` (BCP 47).' }]
-    const others = ['en', 'de', ...tags.filter(other => other !== tag)]
+    const others = tags.filter(other => other !== tag)
+    const isBasedOn = (languages: readonly string[]) =>
+      languages.includes(tag) || lookup(tag, languages) !== undefined
+    const withPages = others.filter(other => declared.languages[other]?.pages !== undefined)
     return declarationFaults(
       tag,
       declared.languages[tag],
-      lookup(tag, others) === undefined && !others.includes(tag),
+      !isBasedOn(['en', 'de', ...others]),
+      isBasedOn(['en', 'de', ...withPages]),
     )
   })
   if (faults.length > 0) return faults

@@ -4,6 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { AccountBase } from '../../identity/accounts/accounts.ts'
+import { isJsonCall } from '../../identity/accounts/paths.ts'
 import type { Provider, ProviderFault } from '../../identity/accounts/providers/provider.ts'
 import type { OwnItemsParts } from '../../identity/accounts/self-service/own-items.ts'
 import type { ShownOnce } from '../../identity/accounts/self-service/shown-once.ts'
@@ -105,7 +106,7 @@ export async function findViewer(parts: RouteParts, visit: Visit): Promise<Viewe
   const user = session && (await findUser(parts.base.run, session.userId))
   if (!session || !user) return undefined
   visit.userId = user.id
-  await writeFor(parts, visit, user.id)
+  if (!isJsonCall(visit)) await writeFor(parts, visit, user.id)
   await parts.server.noteUse(session, visit.req, visit.address)
   const csrf = parts.csrf.token(visit, visit.res)
   const { name, email } = user

@@ -43,7 +43,8 @@ export interface PortalOptions {
 
 export type Portal = (call: Call) => Awaitable<Reply>
 
-const hourSeconds = 3600
+/** Pages of a new version or theme soon have their new sheet. */
+const assetMaxAgeSeconds = 300
 
 function assetFile(name: string): () => string {
   return () => readFileSync(new URL(`./assets/${name}`, import.meta.url), 'utf8')
@@ -61,7 +62,7 @@ function commonAssets({ frame, document }: PortalOptions): [string, StaticAsset]
     name: string,
     type: StaticAsset['type'],
     read: StaticAsset['read'],
-  ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: hourSeconds }]
+  ): [string, StaticAsset] => [assetsPath + name, { type, read, maxAgeSeconds: assetMaxAgeSeconds }]
   return [
     asset('style.css', 'css', () => stylesheet(frame.theme)),
     asset('tool.css', 'css', () => toolStylesheet(frame.theme)),

@@ -60,6 +60,7 @@ test('a missing or misspelt declaration does not compile', () => {
 const folder = mkdtempSync(join(tmpdir(), 'portico-mails-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const index = resolve(import.meta.dirname, '../../../src/index.ts')
+const english = resolve(import.meta.dirname, '../../../src/identity/mail/en.ts')
 
 const good = "subject: 'x', preview: '', heading: 'x', paragraphs: [], action: { label: 'x', link }"
 
@@ -112,6 +113,26 @@ const faults: readonly (readonly [what: string, languages: string, fault: RegExp
     /de\.pages: `Here since \{day\}` must be a text, with \{day\}/,
   ],
   [
+    'a text of a page with a value that it does not get',
+    "{ de: { pages: { 'Sign in': '{name} einloggen' } } }",
+    /de\.pages: `Sign in` must be a text, with no value in braces/,
+  ],
+  [
+    'a text of a page with markup where it would be seen',
+    "{ de: { pages: { 'Sign in': '**Einloggen**' } } }",
+    /de\.pages: `Sign in` must be a text without markup/,
+  ],
+  [
+    'an empty text of a page',
+    "{ de: { pages: { 'Sign in': '' } } }",
+    /de\.pages: `Sign in` must be a text, with no value in braces/,
+  ],
+  [
+    'pages in a variant of a language that has none',
+    `{ fr: mails, 'fr-CA': { pages: { 'Sign in': 'Connexion' } } }`,
+    /fr-CA\.pages: omits \d+ texts, such as /,
+  ],
+  [
     'an invalid layout',
     "{ de: { layout: { footer: 'Bye' } } }",
     /de\.layout\.footer: must be a function that returns a text/,
@@ -123,7 +144,7 @@ for (const [at, [what, languages, fault]] of faults.entries()) {
     const file = join(folder, `${at}.ts`)
     writeFileSync(
       file,
-      `import { defineMailTemplates } from '${index}'\nexport default defineMailTemplates(\n  ${languages} as never,\n)\n`,
+      `import { defineMailTemplates } from '${index}'; import { en as mails } from '${english}'\nexport default defineMailTemplates(\n  ${languages} as never,\n)\n`,
     )
     await assert.rejects(
       loadMailTemplates(readSettings({ given: { 'mail.templates': file } })),

@@ -95,7 +95,7 @@ test('pages load only their own assets, and each of them is served', async () =>
       const asset = await send({ url: source })
       assert.equal(asset.status, 200, source)
       assert.match(asset.headers['Content-Type'], /^text\/(css|javascript)/)
-      assert.match(asset.headers['Cache-Control'], /^public, max-age=3600$/)
+      assert.match(asset.headers['Cache-Control'], /^public, max-age=300$/)
     }
     assert.doesNotMatch(String(body), /<script(?![^>]* src=)/)
   }

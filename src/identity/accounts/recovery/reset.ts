@@ -141,7 +141,7 @@ export async function changePassword(base: AccountBase, change: PasswordChange):
   if (refused) {
     const refusal =
       refused.kind === 'throttled'
-        ? t('Too many attempts. Try again in {count} minutes.', { count: Math.ceil(refused.seconds / 60) })
+        ? tooManyAttempts(Math.ceil(refused.seconds / 60))
         : 'This is not your password.'
     return { kind: 'fault', field: 'current_password', message: refusal }
   }
@@ -175,4 +175,10 @@ export async function setFirstPassword(
   if (!isStored) return 'You have a password already. Load the page again.'
   notifyOfProtection(base, user, 'password-set', requester)
   return undefined
+}
+
+function tooManyAttempts(minutes: number) {
+  return minutes === 1
+    ? t('Too many attempts. Try again in a minute.')
+    : t('Too many attempts. Try again in {count} minutes.', { count: minutes })
 }

@@ -43,9 +43,9 @@ const titles: ReadonlyMap<string, PageText> = new Map([
   ['oauth_app_secrets', 'Secrets of OAuth apps'],
 ])
 
-/** The name of a collection on pages, e.g. `Blog posts` for `blog_posts`. */
+/** The name of a collection on pages, e.g. `Blog posts` for `blog_posts`. Names of the model are in the words of the model. */
 export function titleOf(name: string): Text {
-  return translated(titles.get(name) ?? readableName(name))
+  return builtIn.has(name) ? translated(titles.get(name) ?? readableName(name)) : readableName(name)
 }
 
 /** Whether an action or query needs the scope. */

@@ -3,8 +3,9 @@ import type { Text } from '../../../base/html.ts'
 import type { AccessClass } from '../../../base/principal.ts'
 import { staticRule } from '../../../engine/plan/guard/guard.ts'
 import { faultsOf } from '../../../identity/accounts/self-service/own-items.ts'
-import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
-import { type PageText, t } from '../../../identity/mail/page-texts.ts'
+import { builtIn, titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
+import { readableName } from '../../../identity/accounts/sign-up/sign-up-fields.ts'
+import { type PageText, t, translated } from '../../../identity/mail/page-texts.ts'
 import { sessionPrincipal } from '../../../identity/session-principal.ts'
 import { webhookTypes } from '../../../model/builtin/webhooks.ts'
 import type { Model } from '../../../model/model.ts'
@@ -25,6 +26,11 @@ const labels: ReadonlyMap<string, PageText> = new Map([
   ['deleted', 'Deleted'],
 ])
 
+/** E.g. `Paused`. Events of the model are in the words of the model. */
+function kindTitle(collection: string, kind: string): Text {
+  return builtIn.has(collection) ? translated(readableName(kind)) : readableName(kind)
+}
+
 /** The events that a user with this access class can see. */
 function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
   const groups = new Map<string, { readonly type: string; readonly label: Text }[]>()
@@ -34,7 +40,7 @@ function eventGroups(model: Model, access: AccessClass): readonly EventGroup[] {
     const types = groups.get(source.name) ?? []
     groups.set(source.name, types)
     const label = labels.get(kind)
-    const entry = { type, label: label === undefined ? titleOf(kind) : t(label) }
+    const entry = { type, label: label === undefined ? kindTitle(source.name, kind) : t(label) }
     if (kind === '*') types.unshift(entry)
     else types.push(entry)
   }

@@ -73,9 +73,15 @@ ${passkeys.length > 0 && html`<ul class="rows">${passkeys.map(passkey => passkey
   )}</div></section>`
 }
 
+function codesLeft(count: number) {
+  return count === 1
+    ? t('Signing in with your password asks for a code. You have 1 recovery code left.')
+    : t('Signing in with your password asks for a code. You have {count} recovery codes left.', { count })
+}
+
 function totpSection({ menu: { csrf }, totp, recoveryCodes }: SecurityPage): Html {
   const content = totp
-    ? html`<p class="faint">${t('Signing in with your password asks for a code. You have {count} recovery codes left.', { count: recoveryCodes })}</p>
+    ? html`<p class="faint">${codesLeft(recoveryCodes)}</p>
 <div class="buttons">${form({ action, csrf, hidden: { change: 'recovery-codes' } }, button(t('New recovery codes'), 'plain'))}
 ${form({ action, csrf, hidden: { change: 'remove-totp' } }, button(t('Turn off'), 'danger'))}</div>`
     : html`<p class="faint">${t('With an authenticator app, signing in with your password also takes a code that changes every 30 seconds.')}</p>

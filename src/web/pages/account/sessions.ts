@@ -64,7 +64,7 @@ export function sessionsPage(page: SessionsPage): Page {
 ${note(page.note)}
 <p>${t('These browsers are signed in to your account. Sign out any that you do not recognise.')}</p>
 <ul class="card rows">${sessions.slice(0, maxShown).map(session => row(session, page))}</ul>
-${rest > 0 && html`<p class="faint">${t('And {count} more, which were used longer ago.', { count: rest })}</p>`}
+${rest > 0 && html`<p class="faint">${t('And {count} more, used longer ago.', { count: rest })}</p>`}
 ${signOutSection(menu)}`
   return { title: t('Sessions'), content, menu }
 }

@@ -159,7 +159,9 @@ dialog.addEventListener('click', event => {
 /** Fills in the name on pages that are the same for every user, and lets the user sign out there. */
 async function showSession(session) {
   const account = new URL('../account', docs)
-  const response = await fetch(account, { headers: { Accept: 'application/json' } })
+  // Without a referrer, the service could not tell a browser without Fetch Metadata from another site.
+  const options = { referrerPolicy: 'same-origin' }
+  const response = await fetch(account, { ...options, headers: { Accept: 'application/json' } })
   if (!response.ok) return
   const { user } = await response.json()
   const link = session.querySelector('a')
@@ -171,8 +173,15 @@ async function showSession(session) {
   form.addEventListener('submit', async event => {
     event.preventDefault()
     const headers = { 'Content-Type': 'application/json' }
-    await fetch(`${account}/sign-out`, { method: 'POST', headers, body: '{}' })
-    location.reload()
+    const request = { ...options, method: 'POST', headers, body: '{}' }
+    const signedOut = await fetch(`${account}/sign-out`, request).catch(() => undefined)
+    if (signedOut?.ok) location.reload()
+    // The account page has a form to sign out.
+    else location.assign(account)
+  })
+  // A page that the browser kept would still show the name after a sign-out.
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) location.reload()
   })
 }
 
