@@ -5,7 +5,8 @@ import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createWatchdog } from '../../src/base/watchdog/watchdog.ts'
+import { owners, Slot, slotCount, slotMemory } from '../../src/base/watchdog/slots.ts'
+import { createWatchdog, startWatchdog } from '../../src/base/watchdog/watchdog.ts'
 
 const watchdog = createWatchdog()
 
@@ -65,10 +66,48 @@ test('slow code is reported', () => {
   assert.deepEqual(reported, [['slow', true]])
 })
 
+test('a slot whose thread has ended within code is not within code', () => {
+  const slot = new Slot(slotMemory(), 0)
+  const isInside = () => slot.entries % 2 !== 0
+  const claim = () => slot.claim(owners.worker)
+  assert.ok(claim())
+  slot.enter(1)
+  const { entries } = slot
+  slot.release()
+  assert.equal(slot.entries, entries + 1)
+  // From one that has entered code after its release.
+  slot.enter(1)
+  assert.ok(claim())
+  assert.ok(!isInside())
+  slot.thread = 5
+  slot.enter(1)
+  slot.releaseFrom(4)
+  assert.ok(isInside() && !claim(), 'another thread has claimed it')
+  slot.releaseFrom(5)
+  assert.ok(!isInside() && claim())
+  assert.equal(slot.thread, 0)
+})
+
+test('the copies of the module in a thread share its slot', async () => {
+  const copy = new URL('../../src/base/watchdog/watchdog.ts?copy', import.meta.url)
+  const { createWatchdog: createOther }: { createWatchdog: typeof createWatchdog } = await import(copy.href)
+  const memory = startWatchdog()
+  const slots = Array.from({ length: slotCount }, (_, index) => new Slot(memory, index))
+  const claimed = () => slots.filter(({ owner }) => owner !== owners.nobody)
+  const before = watchdog.run('a', claimed)
+  assert.deepEqual(
+    watchdog.run('a', () =>
+      createOther().run('b', () => [claimed().length, before.filter(({ place }) => place === 'b').length]),
+    ),
+    [before.length, 1],
+  )
+})
+
 const program = fileURLToPath(new URL('watched-process.ts', import.meta.url))
 
-async function end(kind: string, options: readonly string[] = []) {
-  const child = spawn(process.execPath, [...options, program, kind], { stdio: ['ignore', 'pipe', 'pipe'] })
+async function end(kind: string, options: readonly string[] = [], limitMs = 300) {
+  const args = [...options, program, kind, String(limitMs)]
+  const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'pipe'] })
   const closed = new Promise<{ readonly code: number | null; readonly signal: string | null }>(resolve => {
     child.once('close', (code, signal) => resolve({ code, signal }))
   })
@@ -85,7 +124,9 @@ for (const [kind, hasStack] of [
   ),
   ...['pattern', 'caught rejections', 'after others', 'nested', 'outer'].map(name => [name, true] as const),
   // Only the main thread can be inspected.
-  ...['worker', 'worker of its own'].map(name => [name, false] as const),
+  ...['worker', 'worker of its own', 'a slot of a worker that has exited'].map(
+    name => [name, false] as const,
+  ),
 ] as const) {
   test(`endless code ends the process, with its place: ${kind}`, async () => {
     const { code, stdout, stderr, lines } = await end(kind)
@@ -112,6 +153,20 @@ test('native code, and code where no inspector is permitted, is killed', async (
       [['tasks.check', message]],
     )
   }
+})
+
+test('a worker that is terminated within code, or returns while the process is about to end, ends nothing', async () => {
+  const ended = await Promise.all([end('terminated', [], 1000), end('returned meanwhile')])
+  for (const { code, stdout, stderr, lines } of ended) {
+    assert.deepEqual([code, lines], [0, []], stderr)
+    assert.match(stdout, /^exit 0$/m)
+  }
+})
+
+test('a thread that is not watched, since too many others are, is warned of once', async () => {
+  const { code, stderr } = await end('no slot')
+  assert.equal(code, 0, stderr)
+  assert.equal(stderr.split('64 other threads run such code').length, 2, stderr)
 })
 
 test('code that returns in time, waits, or is debugged does not end the process', async () => {

@@ -1,15 +1,24 @@
 /** A process whose code of the model takes too long, as its first argument says. */
+import { execFileSync } from 'node:child_process'
 import { argv } from 'node:process'
-import { Worker } from 'node:worker_threads'
+import { parentPort, Worker } from 'node:worker_threads'
+import { owners, Slot, slotCount } from '../../src/base/watchdog/slots.ts'
 import { createWatchdog, startWatchdog } from '../../src/base/watchdog/watchdog.ts'
 
-const { run, turn } = createWatchdog({ limitMs: 300 })
+const limitMs = Number(argv[3] ?? 300)
+const { run, turn } = createWatchdog({ limitMs })
 const loop = () => {
   for (;;);
 }
 
 function busy(ms: number): void {
   for (const until = performance.now() + ms; performance.now() < until; );
+}
+
+/** Runs one of the kinds in a worker thread. */
+function inWorker(kind: string): Worker {
+  const worker = new Worker(new URL(import.meta.url), { argv: [kind, String(limitMs)] })
+  return worker.on('error', () => undefined)
 }
 
 const kinds: Readonly<Record<string, () => unknown>> = {
@@ -69,12 +78,44 @@ const kinds: Readonly<Record<string, () => unknown>> = {
   native: () => run('tasks.check', () => (3n ** 40_000_000n) ** 4n),
   worker: () => {
     startWatchdog()
-    new Worker(new URL(import.meta.url), { argv: ['loop'] })
+    inWorker('loop')
     setInterval(() => undefined, 1000)
   },
   'worker of its own': () => {
-    new Worker(new URL(import.meta.url), { argv: ['loop'] })
+    inWorker('loop')
     setInterval(() => undefined, 1000)
+  },
+  exit: () => run('notes.check', () => process.exit()),
+  'a slot of a worker that has exited': () => {
+    startWatchdog()
+    inWorker('exit').once('exit', () => inWorker('loop'))
+    setInterval(() => undefined, 1000)
+  },
+  'loop once told': () =>
+    run('tasks.check', () => {
+      parentPort?.postMessage('runs')
+      loop()
+    }),
+  /** The main thread goes on for longer than the limit. */
+  terminated: () => {
+    const worker = inWorker('loop once told')
+    worker.once('message', () => void worker.terminate())
+    worker.once('exit', () => setTimeout(() => undefined, limitMs + 1000))
+  },
+  'busy once told': () =>
+    run('tasks.check', () => {
+      parentPort?.postMessage('runs')
+      busy(900)
+    }),
+  /** The main thread does not answer before the code of the worker has returned. */
+  'returned meanwhile': () => {
+    inWorker('busy once told').once('message', () => execFileSync('sleep', ['1.2']))
+  },
+  'no slot': () => {
+    const memory = startWatchdog()
+    for (let index = 0; index < slotCount; index++) new Slot(memory, index).claim(owners.worker)
+    run('tasks.check', () => 1)
+    run('tasks.check', () => 1)
   },
   quick: () => {
     for (let count = 0; count < 20; count++) run('tasks.check', () => busy(50))

@@ -1,4 +1,5 @@
 /** The memory that threads share with the watchdog: what each of them runs. */
+import { readlinkSync } from 'node:fs'
 
 /** The `workerData` of the watchdog. */
 export interface WatchdogStart {
@@ -25,6 +26,15 @@ export function slotMemory(): SharedArrayBuffer {
   return new SharedArrayBuffer((headerWords + slotCount * slotWords) * Int32Array.BYTES_PER_ELEMENT)
 }
 
+/** The system's number of the calling thread; 0 where the system has no `/proc`. */
+export function systemThread(): number {
+  try {
+    return Number(readlinkSync('/proc/thread-self').split('/').at(-1))
+  } catch {
+    return 0
+  }
+}
+
 /** One thread's part of the memory. */
 export class Slot {
   readonly #words: Int32Array
@@ -39,11 +49,21 @@ export class Slot {
 
   /** Whether the slot was free, and now has this owner. */
   claim(owner: number): boolean {
-    return Atomics.compareExchange(this.#words, this.#start, owners.nobody, owner) === owners.nobody
+    if (Atomics.compareExchange(this.#words, this.#start, owners.nobody, owner) !== owners.nobody)
+      return false
+    this.#leaveUnfinished()
+    return true
   }
 
   release(): void {
+    this.#leaveUnfinished()
+    this.thread = 0
     Atomics.store(this.#words, this.#start, owners.nobody)
+  }
+
+  /** Releases the slot of a thread that has ended, unless it has released it, and another thread may have claimed it. */
+  releaseFrom(thread: number): void {
+    if (Atomics.compareExchange(this.#words, this.#start + 1, thread, 0) === thread) this.release()
   }
 
   get owner(): number {
@@ -87,5 +107,10 @@ export class Slot {
 
   leave(): void {
     Atomics.add(this.#words, this.#start + 2, 1)
+  }
+
+  /** Leaves the code during which the thread ended: its `finally` has not run. */
+  #leaveUnfinished(): void {
+    if (this.entries % 2 !== 0) this.leave()
   }
 }

@@ -1,9 +1,9 @@
 /** The watchdog: the thread that `watchdog.ts` starts. It ends the process if code of the model does not return. */
-import { readFileSync, writeSync } from 'node:fs'
+import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { type Debugger, Session } from 'node:inspector'
 import { setTimeout as wait } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
-import { asleepIndex, owners, Slot, slotCount, type WatchdogStart } from './slots.ts'
+import { asleepIndex, owners, Slot, slotCount, systemThread, type WatchdogStart } from './slots.ts'
 
 const intervalMs = 250
 /** How long the main thread may take to answer: it cannot within native code. */
@@ -34,7 +34,7 @@ const watched: readonly Watched[] = Array.from({ length: slotCount }, (_, index)
 function processorTime(thread: number): number | undefined {
   if (thread === 0) return undefined
   try {
-    const stat = readFileSync(`/proc/self/task/${thread}/stat`, 'latin1')
+    const stat = readFileSync(`${taskPath(thread)}/stat`, 'latin1')
     // proc_pid_stat(5): the name, in parentheses, is the second field; `utime` and `stime` are the 14th and 15th, in 1/100 s.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) * 10
@@ -43,12 +43,22 @@ function processorTime(thread: number): number | undefined {
   }
 }
 
+const taskPath = (thread: number) => `/proc/self/task/${thread}`
+const ownThread = systemThread()
+
+/** Whether the system tells that the thread has ended. */
+function hasEnded(thread: number): boolean {
+  return thread !== 0 && !existsSync(taskPath(thread)) && existsSync(taskPath(ownThread))
+}
+
 /** Looks at all slots. Returns the first with code that has reached its limit, and whether any code has run since the last look. */
 function look(sinceMs: number): { readonly stuck: Watched | undefined; readonly isActive: boolean } {
   let stuck: Watched | undefined
   let isActive = false
   for (const state of watched) {
     const { slot } = state
+    const { thread } = slot
+    if (hasEnded(thread)) slot.releaseFrom(thread)
     const entries = slot.owner === owners.nobody ? 0 : slot.entries
     const isInside = entries % 2 !== 0
     isActive ||= isInside || entries !== state.entries
@@ -146,15 +156,13 @@ function log({ slot, ...state }: Watched, stack: readonly string[]): void {
   }
 }
 
-/** Ends the process, unless a debugger is attached. */
+/** Ends the process, unless Node can be debugged, or the code has returned meanwhile. */
 async function end(state: Watched): Promise<void> {
   const session = connect()
-  if (session) {
-    const url = await evaluate(session, "process.getBuiltinModule('node:inspector').url()")
-    if (typeof url?.value === 'string') {
-      session.disconnect()
-      return
-    }
+  const url = session && (await evaluate(session, "process.getBuiltinModule('node:inspector').url()"))
+  if (typeof url?.value === 'string' || state.slot.entries !== state.entries) {
+    session?.disconnect()
+    return
   }
   const isMain = state.slot.owner === owners.mainThread
   log(state, session && isMain ? await stackOf(session) : [])
@@ -168,6 +176,6 @@ async function end(state: Watched): Promise<void> {
 for (;;) {
   const stuck = nextStuck()
   await end(stuck)
-  // A debugger is attached: this code is not looked at again before its limit has passed once more.
+  // It goes on: code that still runs is not looked at again before its limit has passed once more.
   stuck.entries = 0
 }

@@ -2,11 +2,10 @@
  * Runs code of the model. Code that takes longer than `slowMs` is reported. Code that does not return would block its
  * thread for ever: the watchdog, a thread of its own, ends the process. See `decisions/watchdog.md`.
  */
-import { readlinkSync } from 'node:fs'
 import { getEnvironmentData, isMainThread, setEnvironmentData, Worker } from 'node:worker_threads'
 import { runMicrotasks } from '../microtasks.ts'
 import { isBuilt } from '../package-files.ts'
-import { owners, Slot, slotCount, slotMemory, type WatchdogStart } from './slots.ts'
+import { owners, Slot, slotCount, slotMemory, systemThread, type WatchdogStart } from './slots.ts'
 
 export interface Watchdog {
   /** Runs synchronous code. `place`: where the model declares it, e.g. `tasks.prepare`, for the log. */
@@ -32,29 +31,36 @@ export interface WatchdogOptions {
 
 const memoryKey = 'portico.watchdog'
 
-/** This thread's slot; null if all are taken. */
-let ownSlot: Slot | null | undefined
-/** The place of the innermost code that runs in this thread. */
-let runningPlace: string | undefined
+interface ThreadState {
+  /** Null: the thread is not watched. */
+  slot: Slot | null | undefined
+  /** The place of the innermost code that runs. */
+  place: string | undefined
+}
+
+const stateKey = Symbol.for(memoryKey)
+/** This thread's, which all copies of this module in it share. */
+const thread: ThreadState = Reflect.get(globalThis, stateKey) ?? { slot: undefined, place: undefined }
+Reflect.set(globalThis, stateKey, thread)
 
 export function createWatchdog(options: WatchdogOptions = {}): Watchdog {
   const { limitMs = 10_000, slowMs = 50, onSlow } = options
   const run = <T>(place: string, work: () => T): T => {
-    if (ownSlot === undefined) ownSlot = claimSlot(startWatchdog())
-    const outerPlace = runningPlace
-    runningPlace = place
-    if (ownSlot) {
-      ownSlot.place = place
-      if (outerPlace === undefined) ownSlot.enter(limitMs)
+    if (thread.slot === undefined) thread.slot = claimSlot(startWatchdog())
+    const { slot, place: outerPlace } = thread
+    thread.place = place
+    if (slot) {
+      slot.place = place
+      if (outerPlace === undefined) slot.enter(limitMs)
     }
     const began = performance.now()
     try {
       return work()
     } finally {
       const durationMs = performance.now() - began
-      runningPlace = outerPlace
-      if (outerPlace === undefined) ownSlot?.leave()
-      else if (ownSlot) ownSlot.place = outerPlace
+      thread.place = outerPlace
+      if (outerPlace === undefined) slot?.leave()
+      else if (slot) slot.place = outerPlace
       if (durationMs > slowMs) onSlow?.(place, durationMs)
     }
   }
@@ -82,19 +88,17 @@ export function startWatchdog(): SharedArrayBuffer {
   const mayInspect = process.permission?.has('inspector') !== false
   const workerData: WatchdogStart = { memory, mayInspect }
   try {
-    const thread = new Worker(program, { workerData, execArgv: [], name: 'watchdog' })
-    thread.on('error', warnUnwatched).unref()
+    const worker = new Worker(program, { workerData, execArgv: [], name: 'watchdog' })
+    worker.on('error', cause => warnUnwatched(`there is no watchdog: ${cause}`)).unref()
   } catch (error) {
-    warnUnwatched(error)
+    warnUnwatched(`there is no watchdog: ${error}`)
   }
   return memory
 }
 
 /** E.g. under Node's permission model without `--allow-worker`. */
-function warnUnwatched(cause: unknown): void {
-  process.emitWarning(
-    `Endless code of the model would block the service, because there is no watchdog: ${cause}`,
-  )
+function warnUnwatched(cause: string): void {
+  process.emitWarning(`Endless code of the model would block the service, because ${cause}`)
 }
 
 function claimSlot(memory: SharedArrayBuffer): Slot | null {
@@ -102,17 +106,14 @@ function claimSlot(memory: SharedArrayBuffer): Slot | null {
     const slot = new Slot(memory, index)
     if (!slot.claim(isMainThread ? owners.mainThread : owners.worker)) continue
     slot.thread = systemThread()
-    if (!isMainThread) process.once('exit', () => slot.release())
+    if (!isMainThread) process.once('exit', () => release(slot))
     return slot
   }
+  warnUnwatched(`${slotCount} other threads run such code: this one is not watched.`)
   return null
 }
 
-/** 0 where the system has no `/proc`. */
-function systemThread(): number {
-  try {
-    return Number(readlinkSync('/proc/thread-self').split('/').at(-1))
-  } catch {
-    return 0
-  }
+function release(slot: Slot): void {
+  thread.slot = null
+  slot.release()
 }
