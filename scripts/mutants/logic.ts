@@ -99,7 +99,7 @@ export const logic: readonly Mutant[] = [
         'the position is stored with the next run, and its schedule restarts from a later present',
       ],
       ['chains have no end', 'if (results.isTooDeep(task)) return results.giveUpChain(task)', ''],
-      ['an operator’s skip is ignored', 'if (state?.requests.isSkipped(task)) {', 'if (false) {'],
+      ['an operator’s skip is ignored', 'if (requests.isSkipped(task)) {', 'if (false) {'],
     ],
   ),
   ...mutantsOf(
@@ -122,7 +122,17 @@ export const logic: readonly Mutant[] = [
     'delivery/runs/suspects',
     ['delivery/logic/process-ends#SQLite'],
     [
-      ['runs after a process has ended start together', "if (this.#current !== undefined) return 'wait'", ''],
+      [
+        'runs after a process has ended start together',
+        'if (this.#current !== undefined || this.#parts.now() < startsAt) return false',
+        '',
+      ],
+      [
+        'others run next to a run that decides',
+        "if (this.#alone !== undefined && this.#alone !== id) return 'wait'",
+        '',
+      ],
+      ['retries use up the places of first starts', 'attempts > 0 ? `${name}/retries` : name', 'name'],
       ['later runs wait for those before the end of the process', '(event ?? 0) > last', 'false'],
     ],
   ),

@@ -98,9 +98,14 @@ const kinds: Readonly<Record<string, () => unknown>> = {
     }),
   /** The main thread goes on for longer than the limit. */
   terminated: () => {
+    startWatchdog()
     const worker = inWorker('loop once told')
     worker.once('message', () => void worker.terminate())
-    worker.once('exit', () => setTimeout(() => undefined, limitMs + 1000))
+    const slots = Array.from({ length: slotCount }, (_, index) => new Slot(startWatchdog(), index))
+    const requireFree = () => {
+      for (const slot of slots) if (slot.owner !== owners.nobody) throw new Error('not released')
+    }
+    worker.once('exit', () => setTimeout(requireFree, limitMs + 1000))
   },
   'busy once told': () =>
     run('tasks.check', () => {
@@ -109,7 +114,10 @@ const kinds: Readonly<Record<string, () => unknown>> = {
     }),
   /** The main thread does not answer before the code of the worker has returned. */
   'returned meanwhile': () => {
-    inWorker('busy once told').once('message', () => execFileSync('sleep', ['1.2']))
+    inWorker('busy once told').once('message', () => {
+      execFileSync('sleep', ['1.2'])
+      setTimeout(() => undefined, 2000)
+    })
   },
   'no slot': () => {
     const memory = startWatchdog()

@@ -65,6 +65,9 @@ export class RunResults {
     const run = storedRun({ ...lastRun, attempts: lastRun.attempts + 1, error, processEnds })
     if (processEnds >= maxProcessEnds)
       return this.#giveUp(run, `${error} (not tried again: it did ${maxProcessEnds} times)`)
+    const { counts, now, onFailed } = this.#parts
+    counts.retried++
+    onFailed(run, error, now())
     if (run.kind === 'reaction') this.#parts.progressOf(run.name)?.postpone(run)
     const { promise: stored, resolve } = Promise.withResolvers<void>()
     this.#parts.push([storeStep(run)], resolve)

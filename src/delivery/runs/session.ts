@@ -82,6 +82,11 @@ export class RunnerSession implements LeasedSession {
     return this.#state?.reactions.reduce((sum, { stored }) => sum + stored, 0) ?? 0
   }
 
+  /** The maximum number of concurrent runs of one reaction or job. */
+  get #share(): number {
+    return Math.ceil(this.#parts.concurrency / 2)
+  }
+
   get inFlight(): number {
     return this.#state?.scheduler.inFlight ?? 0
   }
@@ -153,6 +158,7 @@ export class RunnerSession implements LeasedSession {
       hasMore = (await track.refill(this.#newestEvent, async () => log.bounds())) || hasMore
     }
     await this.#flush(state)
+    if (state.suspects.isOver) this.#hasSuspects = false
     await this.#hold(state)
     return hasMore || this.#pending.length > 0
   }
@@ -183,15 +189,15 @@ export class RunnerSession implements LeasedSession {
     const forget = (name: string) => void this.#forgotten.add(name)
     const parts = { records, clock, add, push, isLoaded, forget }
     const requests = new RunRequests(parts, name => reactions.find(track => track.name === name))
-    // Both lanes of the scheduler.
-    const max = this.#hasSuspects ? 2 * this.#parts.concurrency : 0
-    const suspects = new Suspects({ max, event: last, now: clock.now() })
+    const max = this.#hasSuspects ? this.#share : 0
+    const suspects = new Suspects({ max, event: last, now: clock.now, random: this.#parts.random })
     const state = { position, reactions, planner, jobs: queue, requests, scheduler, suspects, abort }
     const waiting: LogicRun[] = []
     for await (const record of recordsOf(records, waitingKind)) waiting.push(runOf(record))
     // From here on, runs start.
     this.#state = state
-    this.#hasSuspects = false
+    const retries = waiting.filter(({ attempts }) => attempts > 0)
+    for (const retry of retries.toSorted((a, b) => a.dueAt - b.dueAt)) suspects.note(retry)
     this.#restore(waiting, state)
     this.#reportUnknown(Object.keys(positions))
     return state
@@ -199,7 +205,7 @@ export class RunnerSession implements LeasedSession {
 
   #scheduler(abort: AbortController): Scheduler<LogicRun> {
     const { clock, onFault, concurrency } = this.#parts
-    const share = Math.ceil(concurrency / 2)
+    const share = this.#share
     return new Scheduler<LogicRun>({
       clock,
       onFault,
@@ -284,14 +290,16 @@ export class RunnerSession implements LeasedSession {
 
   async #attempt(task: LogicRun, signal: AbortSignal): Promise<Verdict<LogicRun>> {
     const state = this.#state
-    if (state?.requests.isSkipped(task)) {
-      state.suspects.end(task)
-      return this.#results(state).skip(task)
-    }
-    if (state === undefined || !(await this.#canRecord(signal))) return this.#retryLater(task)
+    if (state === undefined) return this.#retryLater(task)
+    const { suspects, requests } = state
     const results = this.#results(state)
+    if (requests.isSkipped(task)) {
+      suspects.end(task)
+      return results.skip(task)
+    }
+    if (!results.isTooDeep(task)) suspects.note(task)
+    if (!(await this.#canRecord(signal))) return this.#retryLater(task)
     if (results.isTooDeep(task)) return results.giveUpChain(task)
-    const { suspects } = state
     const next = suspects.next(task)
     if (next === 'wait') return this.#retryLater(task, suspectDelayMs)
     if (next === 'mark') {

@@ -4,47 +4,90 @@
  */
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { LogicRun } from '../../engine/logic/run.ts'
+import { retryDelayMs } from '../consumer/back-off.ts'
 
 interface SuspectsParts {
-  /** The maximum number of runs that were in progress. */
+  /** How many runs of one reaction or job were in progress at most; 0: no process has ended. */
   readonly max: number
-  /** The last event of the log, and the time, when this session began. */
+  /** The last event of the log when this session began. */
   readonly event: number
-  readonly now: EpochMs
+  readonly now: () => EpochMs
+  readonly random: () => number
+}
+
+interface Suspect {
+  readonly name: string
+  readonly startsAt: EpochMs
 }
 
 export class Suspects {
   readonly #parts: SuspectsParts
-  readonly #waiting = new Set<string>()
-  #count = 0
+  readonly #beganAt: EpochMs
+  /** By the ids of the runs. */
+  readonly #suspects = new Map<string, Suspect>()
+  /** Other runs that were due. They start once no run of their name is a suspect: one of them may have been in progress. */
+  readonly #others = new Set<string>()
+  /** By name; separately for retries, many of which may have become due since. */
+  readonly #counts = new Map<string, number>()
+  readonly #running = new Set<string>()
   /** The run that is marked and has not ended. */
   #current: string | undefined
+  /** A run during which processes have ended twice: its next attempt decides, so it runs alone. */
+  #alone: string | undefined
 
   constructor(parts: SuspectsParts) {
     this.#parts = parts
+    this.#beganAt = parts.now()
+  }
+
+  get isOver(): boolean {
+    return this.#suspects.size === 0
+  }
+
+  /** Called with each run before it may start, in the order in which they started before the process ended. */
+  note({ id, name, event, dueAt, attempts, processEnds = 0 }: LogicRun): void {
+    const { max, event: last, now, random } = this.#parts
+    if (max === 0 || dueAt > this.#beganAt || (event ?? 0) > last) return
+    if (this.#suspects.has(id) || this.#others.has(id)) return
+    const key = attempts > 0 ? `${name}/retries` : name
+    const count = this.#counts.get(key) ?? 0
+    if (processEnds === 0 && count >= max) {
+      this.#others.add(id)
+      return
+    }
+    this.#counts.set(key, count + 1)
+    this.#suspects.set(id, { name, startsAt: now() + retryDelayMs(processEnds + 1, random()) })
   }
 
   /** What to do with a run that is about to start. */
   next(run: LogicRun): 'start' | 'mark' | 'wait' {
-    if (run.id === this.#current || !this.#isSuspect(run)) return 'start'
-    if (this.#current !== undefined) return 'wait'
-    this.#waiting.delete(run.id)
-    this.#current = run.id
-    return 'mark'
+    const { id } = run
+    if (this.#alone !== undefined && this.#alone !== id) return 'wait'
+    const suspect = this.#suspects.get(id)
+    if (suspect && id !== this.#current) return this.#isTurn(run, suspect) ? 'mark' : 'wait'
+    if (this.#isBehindSuspects(run)) return 'wait'
+    this.#running.add(id)
+    return 'start'
   }
 
   /** Called when an attempt has ended. */
   end({ id }: LogicRun): void {
+    this.#running.delete(id)
+    this.#others.delete(id)
+    this.#suspects.delete(id)
     if (id === this.#current) this.#current = undefined
+    if (id === this.#alone) this.#alone = undefined
   }
 
-  /** The runs that start first now are those that started first then. */
-  #isSuspect({ id, event, dueAt }: LogicRun): boolean {
-    if (this.#waiting.has(id)) return true
-    const { max, event: last, now } = this.#parts
-    if (this.#count >= max || dueAt > now || (event ?? 0) > last) return false
-    this.#count++
-    this.#waiting.add(id)
+  #isBehindSuspects({ id, name }: LogicRun): boolean {
+    return this.#others.has(id) && [...this.#suspects.values()].some(suspect => suspect.name === name)
+  }
+
+  #isTurn({ id, processEnds = 0 }: LogicRun, { startsAt }: Suspect): boolean {
+    if (this.#current !== undefined || this.#parts.now() < startsAt) return false
+    if (processEnds > 0) this.#alone = id
+    if (processEnds > 0 && this.#running.size > 0) return false
+    this.#current = id
     return true
   }
 }

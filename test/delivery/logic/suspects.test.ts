@@ -1,0 +1,84 @@
+/** Which runs start after a process has ended, and in which order. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Suspects } from '../../../src/delivery/runs/suspects.ts'
+import { jobRun, type LogicRun } from '../../../src/engine/logic/run.ts'
+
+function suspects(max = 2) {
+  const clock = { now: 1000 }
+  const all = new Suspects({ max, event: 10, now: () => clock.now, random: () => 0.5 })
+  const next = (run: LogicRun) => {
+    all.note(run)
+    return all.next(run)
+  }
+  return { clock, next, all }
+}
+
+const run = (name: string, key: string, given: Partial<LogicRun> = {}): LogicRun => {
+  const made = jobRun({ name, input: {}, dueAt: 0, depth: 0, scheduledFor: undefined }, key)
+  return { ...made, ...given } as LogicRun
+}
+
+test('a suspect starts after the delay of a failed attempt', () => {
+  const { clock, next, all } = suspects()
+  const a = run('job', 'a')
+  assert.equal(next(a), 'wait')
+  clock.now += 4999
+  assert.equal(next(a), 'wait')
+  clock.now += 1
+  assert.deepEqual([next(a), next(a)], ['mark', 'start'])
+  assert.equal(all.isOver, false)
+  all.end(a)
+  assert.equal(all.isOver, true)
+  // The first after 5 s, the second after 20 s.
+  const b = run('job', 'b', { processEnds: 1 })
+  next(b)
+  clock.now += 19_999
+  assert.equal(next(b), 'wait')
+  clock.now += 1
+  assert.equal(next(b), 'mark')
+})
+
+test('a run during which processes have ended twice runs alone', () => {
+  const { clock, next, all } = suspects()
+  const others = [run('job', 'later', { dueAt: 2000 }), run('other', 'later', { dueAt: 2000 })] as const
+  const decisive = run('job', 'a', { attempts: 1, processEnds: 1 })
+  assert.deepEqual([next(decisive), next(others[0])], ['wait', 'start'])
+  clock.now += 20_000
+  assert.equal(next(decisive), 'wait', 'one that has started before it is in progress')
+  assert.equal(next(others[1]), 'wait')
+  all.end(others[0])
+  assert.deepEqual([next(decisive), next(others[1]), next(decisive)], ['mark', 'wait', 'start'])
+  all.end(decisive)
+  assert.equal(next(others[1]), 'start')
+})
+
+test('each reaction and job has suspects of its own, and its retries do not use up the places of first starts', () => {
+  const { clock, next, all } = suspects()
+  const retries = ['1', '2', '3'].map(key => run('job', key, { attempts: 2 }))
+  const firsts = ['a', 'b', 'c'].map(key => run('job', key))
+  const marked = run('job', 'marked', { attempts: 1, processEnds: 1 })
+  const other = run('other', 'a')
+  const runs = [...retries, ...firsts, marked, other]
+  for (const each of runs) assert.equal(next(each), 'wait', each.id)
+  clock.now += 20_000
+  const order: string[] = []
+  for (let round = 0; round < runs.length; round++) {
+    const turn = runs.find(each => !order.includes(each.id) && next(each) === 'mark')
+    if (turn === undefined) break
+    order.push(turn.id)
+    all.end(turn)
+  }
+  assert.deepEqual(order, ['job/1', 'job/2', 'job/a', 'job/b', 'job/marked', 'other/a'])
+  // Those that were not in progress start unmarked, once none of their name is a suspect.
+  for (const each of [retries[2], firsts[2]]) assert.equal(each && next({ ...each, dueAt: 5000 }), 'start')
+})
+
+test('what was not due when the process ended starts at once, and so does everything after an orderly stop', () => {
+  const { next } = suspects()
+  next(run('job', 'a'))
+  assert.equal(next(run('job', 'later', { dueAt: 1001 })), 'start')
+  assert.equal(next(run('job', 'new', { event: 11 } as Partial<LogicRun>)), 'start')
+  const { next: nextAfterStop } = suspects(0)
+  assert.equal(nextAfterStop(run('job', 'a', { attempts: 1, processEnds: 2 })), 'start')
+})
