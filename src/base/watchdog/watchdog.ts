@@ -8,6 +8,8 @@ import { isBuilt } from '../package-files.ts'
 import { owners, Slot, slotCount, slotMemory, systemThread, type WatchdogStart } from './slots.ts'
 
 export interface Watchdog {
+  /** The processor time after which the process is ended. */
+  readonly limitMs: number
   /** Runs synchronous code. `place`: where the model declares it, e.g. `tasks.prepare`, for the log. */
   run<T>(place: string, work: () => T): T
   /**
@@ -65,6 +67,7 @@ export function createWatchdog(options: WatchdogOptions = {}): Watchdog {
     }
   }
   return {
+    limitMs,
     run,
     turn: (place, work) =>
       run(place, () => {

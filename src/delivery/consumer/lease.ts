@@ -8,8 +8,8 @@ import type { RecordKey, Records } from '../../base/records.ts'
 
 /** How often the holder renews the lease, and other nodes check it. */
 export const renewIntervalMs = 1500
-/** An unchanged record is taken over after this. */
-const takeOverMs = 6000
+/** An unchanged record is taken over after this, or after the `takeOverMs` of its nodes. */
+export const minTakeOverMs = 6000
 /** How long the holder may rely on the lease, from the beginning of the last renewal. */
 const validityMs = 4500
 
@@ -22,6 +22,8 @@ export interface LeaseParts {
   readonly holder: string
   /** Monotonic time, in milliseconds. */
   readonly elapsed: () => number
+  /** Default `minTakeOverMs`. */
+  readonly takeOverMs?: number
 }
 
 /** The record's payload. */
@@ -126,7 +128,8 @@ export class Lease {
   }
 
   #isSilent(payload: string): boolean {
-    const now = this.#parts.elapsed()
+    const { elapsed, takeOverMs = minTakeOverMs } = this.#parts
+    const now = elapsed()
     if (this.#lastSeen?.payload !== payload) this.#lastSeen = { payload, since: now }
     return now - this.#lastSeen.since >= takeOverMs
   }

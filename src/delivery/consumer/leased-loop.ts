@@ -32,7 +32,8 @@ export interface Holding {
   readonly isHeld: () => Promise<boolean>
 }
 
-export interface LeasedLoopParts<S extends LeasedSession> extends Pick<LeaseParts, 'records' | 'elapsed'> {
+export interface LeasedLoopParts<S extends LeasedSession>
+  extends Pick<LeaseParts, 'records' | 'elapsed' | 'takeOverMs'> {
   readonly leaseKey: RecordKey
   readonly log: ChangeFeed
   readonly clock: Clock
@@ -70,8 +71,8 @@ export class LeasedLoop<S extends LeasedSession> {
 
   constructor(parts: LeasedLoopParts<S>) {
     this.#parts = parts
-    const { leaseKey, records, elapsed } = parts
-    this.#lease = new Lease({ key: leaseKey, records, elapsed, holder: randomUUID() })
+    const { leaseKey: key } = parts
+    this.#lease = new Lease({ ...parts, key, holder: randomUUID() })
     this.#outage = new Outage(() => parts.log.last(), parts.onFault)
   }
 

@@ -4,6 +4,7 @@ import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { Records } from '../../base/records.ts'
 import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Model } from '../../model/model.ts'
+import { minTakeOverMs } from '../consumer/lease.ts'
 import { LeasedLoop, type LeasedLoopParts } from '../consumer/leased-loop.ts'
 import { leaseKey, positionKey, type RunnerPosition } from './position.ts'
 import type { RunCounts } from './results.ts'
@@ -26,6 +27,9 @@ export interface RunnerParts
   extends Omit<RunnerSessionParts, 'counts' | 'onChange'>,
     Pick<LeasedLoopParts<RunnerSession>, 'elapsed'> {}
 
+/** How long the watchdog may take to end a process after the limit of code: no other takes over before. */
+const watchdogDelayMs = 2000
+
 export class Runner {
   readonly counts: RunCounts = { succeeded: 0, retried: 0, failed: 0, skipped: 0 }
   readonly #parts: RunnerParts
@@ -33,9 +37,10 @@ export class Runner {
 
   constructor(parts: RunnerParts) {
     this.#parts = parts
-    const { records, elapsed, log, clock, onFault } = parts
+    const { records, elapsed, log, clock, onFault, watchdog } = parts
     this.#loop = new LeasedLoop({
       ...{ leaseKey, records, elapsed, log, clock, onFault },
+      takeOverMs: Math.max(minTakeOverMs, watchdog.limitMs + watchdogDelayMs),
       begin: holding =>
         new RunnerSession({ ...parts, counts: this.counts, onChange: () => this.#loop.notify() }, holding),
       isWanted: async () => true,

@@ -17,8 +17,12 @@ export const logicSettings = {
         kind: duration({ from: '1 s', to: '1 h', example: '10 s' }),
         default: '10 s',
         description:
-          'The processor time of any code that waits for nothing. It then counts as endless, and the process ends with code 70, unless a debugger is attached.',
+          'The processor time of any code that waits for nothing. It then counts as endless, and the process ends with code 70, unless Node can be debugged (`--inspect`). It must be longer than `action`: on SQLite, an action with all its reads and writes waits for nothing.',
       }),
     },
+    faultOf: ({ action, code }) =>
+      action < code
+        ? undefined
+        : 'must have an `action` that is shorter than `code`: an action on SQLite that lasts as long as `code` would end the process instead of being rolled back',
   }),
 } as const

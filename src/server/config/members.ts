@@ -24,6 +24,8 @@ interface Row<M> {
   readonly variable: string
   readonly description: string
   readonly members: M
+  /** What is wrong with values that are valid each for itself. */
+  readonly faultOf?: (values: ValuesOf<M>) => string | undefined
 }
 
 /** A setting whose members all have a default. */
@@ -31,11 +33,12 @@ export function membersSetting<const M extends Members>({
   variable,
   description,
   members,
+  faultOf = () => undefined,
 }: Row<M>): Setting<ValuesOf<M>, GivenOf<M>> {
   const rows = Object.entries(members)
   return {
     variable,
-    kind: membersKind(members),
+    kind: membersKind(members, faultOf),
     default: {},
     defaultText: `\`${rows.map(([name, row]) => `${name}=${row.default}`).join(', ')}\``,
     description,
@@ -44,16 +47,24 @@ export function membersSetting<const M extends Members>({
 }
 
 /** Omitted members get their defaults. */
-function membersKind<const M extends Members>(members: M): Kind<ValuesOf<M>, GivenOf<M>> {
+function membersKind<const M extends Members>(
+  members: M,
+  faultOf: (values: ValuesOf<M>) => string | undefined,
+): Kind<ValuesOf<M>, GivenOf<M>> {
   const names = Object.keys(members)
+  const read = (given: Readonly<Record<string, unknown>>, method: 'fromText' | 'fromValue') => {
+    const values = readMembers(members, given, method) as ValuesOf<M>
+    const fault = faultOf(values)
+    if (fault !== undefined) throw new RangeError(fault)
+    return values
+  }
   return {
     expected: `some of ${names.map(name => `\`${name}\``).join(', ')}: \`${names[0]}=…, ${names.at(-1)}=…\` in the variable, an object elsewhere`,
     fromText: text => {
       const given = assignments(text)
-      return given && (readMembers(members, given, 'fromText') as ValuesOf<M>)
+      return given && read(given, 'fromText')
     },
-    fromValue: value =>
-      isObject(value) ? (readMembers(members, value, 'fromValue') as ValuesOf<M>) : undefined,
+    fromValue: value => (isObject(value) ? read(value, 'fromValue') : undefined),
   }
 }
 

@@ -96,7 +96,7 @@ let owned: number
 let vault: number
 before(async () => {
   service = await testService(declaration, {
-    settings: { 'logic.limits': { action: '60 s' }, rateLimit: 1000, logLevel: 'silent' },
+    settings: { 'logic.limits': { action: '60 s', code: '2 min' }, rateLimit: 1000, logLevel: 'silent' },
   })
   root = (await service.users.create({ role: 'admin' })).id
   owned = (await service.users.create({ email: 'hidden@example.com' })).id

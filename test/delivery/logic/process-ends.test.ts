@@ -160,6 +160,39 @@ for (const kind of databaseKinds) {
       )
     }
 
+    it(
+      'no node takes over before endless code would have been ended',
+      within(
+        kind,
+        {
+          reactions: {
+            idle: on(
+              'task.created',
+              handler(() => undefined),
+            ),
+          },
+        },
+        async fixture => {
+          await leaveLease(fixture)
+          let elapsedMs = 0
+          let looks = 0
+          const elapsed = () => {
+            looks++
+            return elapsedMs
+          }
+          const node = fixture.runner({ elapsed })
+          for (const ms of [0, 11_999]) {
+            elapsedMs = ms
+            looks = 0
+            await fixture.until(() => looks >= 6, 'it looks at the lease')
+            assert.equal(node.state.isRunning, false, `after ${ms} ms`)
+          }
+          elapsedMs = 12_000
+          await fixture.until(() => node.state.isRunning, 'it takes over')
+        },
+      ),
+    )
+
     const failing = stuckHandler(({ event, attempt }) => {
       if (attempt === 3) throw new Error('fails')
       return event.data['title']

@@ -190,8 +190,8 @@ const examples: { readonly [N in Name]: Examples } = {
   'logic.limits': membersOf({
     text: [
       ['action=10 ms', { action: 10, code: 10_000 }],
-      ['action=1 min', { action: 60_000, code: 10_000 }],
-      ['code=1 s', { action: 1000, code: 1000 }],
+      ['action=1 min, code=61 s', { action: 60_000, code: 61_000 }],
+      ['action=999 ms, code=1 s', { action: 999, code: 1000 }],
       ['action=2 s, code=1 h', { action: 2000, code: 3_600_000 }],
     ],
     values: [
@@ -204,14 +204,17 @@ const examples: { readonly [N in Name]: Examples } = {
     wrong: [
       '1 s',
       'action=9 ms',
-      'action=61 s',
+      'action=61 s, code=2 min',
+      'action=1 min',
+      'action=10 s',
+      'code=1 s',
       'action=5',
       'code=999 ms',
       'code=2 h',
       'code=1 s,',
       'run=1 s',
     ],
-    wrongValues: [1, '1 s', [], null, { action: 500 }, { code: '2 h' }, { run: '1 s' }],
+    wrongValues: [1, '1 s', [], null, { action: 500 }, { action: '10 s' }, { code: '2 h' }, { run: '1 s' }],
   }),
   'reactions.timeout': durationOf('1 s', 1000, '1 h', 3_600_000),
   'reactions.allowPrivate': flags,

@@ -70,7 +70,7 @@ async function withModel(
           DATABASE_URL: join(folder, 'notes.db'),
           PORTICO_ADMIN_EMAIL: 'admin@example.com',
           PORTICO_ADMIN_API_KEY: adminKey,
-          PORTICO_LOGIC_LIMITS: 'code=1 s',
+          PORTICO_LOGIC_LIMITS: 'action=900 ms, code=1 s',
           PORTICO_WORKERS: String(workers),
         },
       })
