@@ -23,6 +23,6 @@ export const logicSettings = {
     faultOf: ({ action, code }) =>
       action < code
         ? undefined
-        : 'must have an `action` that is shorter than `code`: an action on SQLite that lasts as long as `code` would end the process instead of being rolled back',
+        : '`action` must be shorter than `code`: an action on SQLite that lasts as long as `code` would end the process instead of being rolled back',
   }),
 } as const

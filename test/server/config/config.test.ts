@@ -633,6 +633,12 @@ test('the first source with a setting takes precedence: argument, environment, f
   assert.deepEqual([settings.port, settings.bodyLimit, settings.host, settings.cors], [3, 2, 'f', true])
 })
 
+test('an action may not last as long as code that counts as endless', () => {
+  const [fault] = faultsOf(() => readSettings({ environment: { PORTICO_LOGIC_LIMITS: 'action=30 s' } }))
+  assert.equal(fault?.place, 'PORTICO_LOGIC_LIMITS (environment)')
+  assert.match(fault.message, /^`action` must be shorter than `code`: /)
+})
+
 test('every default is a valid value of its setting', () => {
   const settings = readSettings({})
   for (const [name, row] of Object.entries(settingsTable)) {
