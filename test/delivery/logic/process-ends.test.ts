@@ -50,11 +50,15 @@ async function leaveLease({ store }: Fixture): Promise<void> {
 }
 
 /** Stops the node without its runs, as if its process had ended, and starts the next one. */
-async function endProcess(fixture: Fixture, node: Parameters<Fixture['stop']>[0]) {
+async function endProcess(
+  fixture: Fixture,
+  node: Parameters<Fixture['stop']>[0],
+  parts: Parameters<Fixture['runner']>[0] = {},
+) {
   await fixture.stop(node)
   await leaveLease(fixture)
   let elapsedMs = 0
-  return fixture.runner({ ...patient, elapsed: () => (elapsedMs += 500) })
+  return fixture.runner({ ...patient, elapsed: () => (elapsedMs += 500), ...parts })
 }
 
 /** As many as one target may have in progress. */
@@ -159,6 +163,30 @@ for (const kind of databaseKinds) {
         }),
       )
     }
+
+    const once = stuckHandler(({ event }) => event.data['title'])
+    it(
+      'runs are marked although the first marks cannot be stored',
+      within(kind, { reactions: { stuck: on('task.created', once.run) } }, async fixture => {
+        const { run, task, until, runner } = fixture
+        const node = runner(patient)
+        await task('x')
+        await until(() => once.take().starts.length === 1, 'it starts')
+        let failures = 0
+        const failing: typeof run = Object.create(run, {
+          transaction: {
+            value: (...args: Parameters<typeof run.transaction>) => {
+              if (failures++ < 2) throw new Error('no commit')
+              return run.transaction(...args)
+            },
+          },
+        })
+        await endProcess(fixture, node, { run: failing, onFault: () => undefined })
+        await until(() => once.count > 0, 'it starts again')
+        assert.deepEqual(once.take().starts, [['x', 2]])
+        assert.ok(failures > 2)
+      }),
+    )
 
     it(
       'no node takes over before endless code would have been ended',
