@@ -43,7 +43,7 @@ export interface RunResultsParts {
 export const maxDepth = 8
 
 /** A run that ended the process so often is a dead letter: it would probably end it again. */
-const maxProcessEnds = 3
+export const maxProcessEnds = 3
 
 export class RunResults {
   readonly #parts: RunResultsParts

@@ -5,6 +5,7 @@
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import type { LogicRun } from '../../engine/logic/run.ts'
 import { retryDelayMs } from '../consumer/back-off.ts'
+import { maxProcessEnds } from './results.ts'
 
 interface SuspectsParts {
   /** How many runs of one reaction or job were in progress at most; 0: no process has ended. */
@@ -56,7 +57,9 @@ export class Suspects {
       return
     }
     this.#counts.set(key, count + 1)
-    this.#suspects.set(id, { name, startsAt: now() + retryDelayMs(processEnds + 1, random()) })
+    const isLast = processEnds + 1 >= maxProcessEnds
+    const delayMs = isLast ? 0 : retryDelayMs(processEnds + 1, random())
+    this.#suspects.set(id, { name, startsAt: now() + delayMs })
   }
 
   /** What to do with a run that is about to start. */
@@ -85,8 +88,10 @@ export class Suspects {
 
   #isTurn({ id, processEnds = 0 }: LogicRun, { startsAt }: Suspect): boolean {
     if (this.#current !== undefined || this.#parts.now() < startsAt) return false
-    if (processEnds > 0) this.#alone = id
-    if (processEnds > 0 && this.#running.size > 0) return false
+    // The mark of one more end gives it up.
+    const isDeciding = processEnds === maxProcessEnds - 2
+    if (isDeciding) this.#alone = id
+    if (isDeciding && this.#running.size > 0) return false
     this.#current = id
     return true
   }

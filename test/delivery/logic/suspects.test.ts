@@ -39,6 +39,12 @@ test('a suspect starts after the delay of a failed attempt', () => {
   assert.equal(next(b), 'mark')
 })
 
+test('a run that is about to be given up waits for nothing', () => {
+  const { next } = suspects()
+  next(run('job', 'later', { dueAt: 2000 }))
+  assert.equal(next(run('job', 'a', { attempts: 2, processEnds: 2 })), 'mark')
+})
+
 test('a run during which processes have ended twice runs alone', () => {
   const { clock, next, all } = suspects()
   const others = [run('job', 'later', { dueAt: 2000 }), run('other', 'later', { dueAt: 2000 })] as const

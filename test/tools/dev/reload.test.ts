@@ -419,53 +419,52 @@ export default model({
 })
 `
 
+const limits = { PORTICO_LOGIC_LIMITS: 'action=900 ms, code=1 s' }
+
 test('a crashed process is restarted, with the last valid model if the files have a fault, and a port in use is reported with its owner', () =>
-  withDevelopment(
-    { args: ['--yes'], environment: { PORTICO_LOGIC_LIMITS: 'action=900 ms, code=1 s' } },
-    async dev => {
-      await dev.waitFor(/Try it/)
-      dev.write('model.ts', crashing.replace('PORTICO', library))
-      await dev.waitFor(/Reloaded/)
-      const fault = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'fault' } })
-      assert.equal(fault.status, 500)
-      await dev.waitFor(/notes\.prepare has failed\.: by the model[\s\S]*> +10 \|/)
-      await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'reaction' } })
-      await dev.waitFor(/a reaction has failed reaction=failing[\s\S]*by the reaction[\s\S]*> +18 \|/)
-      await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
-      await dev.waitFor(/has exited \(SIGKILL\)/)
-      assert.equal((await dev.call('/api/v1/notes')).status, 200)
-      await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'loop' } }).catch(() => {})
-      await dev.waitFor(
-        /code of the model does not return: the process ends with code 70 place=notes\.prepare[\s\S]*> +9 \|[\s\S]*has exited \(exit code 70\)/,
+  withDevelopment({ args: ['--yes'], environment: limits }, async dev => {
+    await dev.waitFor(/Try it/)
+    dev.write('model.ts', crashing.replace('PORTICO', library))
+    await dev.waitFor(/Reloaded/)
+    const fault = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'fault' } })
+    assert.equal(fault.status, 500)
+    await dev.waitFor(/notes\.prepare has failed\.: by the model[\s\S]*> +10 \|/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'reaction' } })
+    await dev.waitFor(/a reaction has failed reaction=failing[\s\S]*by the reaction[\s\S]*> +18 \|/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
+    await dev.waitFor(/has exited \(SIGKILL\)/)
+    assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'loop' } }).catch(() => {})
+    await dev.waitFor(
+      /code of the model does not return: the process ends with code 70 place=notes\.prepare[\s\S]*> +9 \|[\s\S]*has exited \(exit code 70\)/,
+    )
+    assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'detach' } }).catch(() => {})
+    const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))
+    for (const { status } of await Promise.all(others)) assert.equal(status, 200)
+    await dev.waitFor(/has exited \(exit code 0\)/)
+    dev.write('parts.ts', 'export const word: string = "detach"\n')
+    dev.write(
+      'model.ts',
+      `import { word } from './parts.ts'\n${dev.read('model.ts').replace("'detach'", 'word')}`,
+    )
+    await dev.waitFor(/Reloaded/)
+    rmSync(join(dev.folder, 'parts.ts'))
+    dev.write('model.ts', 'export default model({')
+    await dev.waitFor(/The last good model keeps serving/)
+    await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
+    await dev.waitFor(/has exited \(SIGKILL\)[\s\S]*The last good model is served again/)
+    assert.equal((await dev.call('/api/v1/notes')).status, 200)
+    dev.write('model.ts', crashing.replace('PORTICO', library))
+    await dev.waitFor(/Reloaded in \d+ ms: model\.ts/)
+    const { port } = new URL(dev.url)
+    const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
+    for (const command of ['dev', 'start']) {
+      const other = await portico([command], { folder: dev.folder, environment })
+      assert.equal(other.code, 1)
+      assert.match(
+        other.err,
+        /EADDRINUSE.*another program listens on this port \(.*process \d+\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
       )
-      assert.equal((await dev.call('/api/v1/notes')).status, 200)
-      await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'detach' } }).catch(() => {})
-      const others = Array.from({ length: 10 }, () => dev.call('/api/v1/notes'))
-      for (const { status } of await Promise.all(others)) assert.equal(status, 200)
-      await dev.waitFor(/has exited \(exit code 0\)/)
-      dev.write('parts.ts', 'export const word: string = "detach"\n')
-      dev.write(
-        'model.ts',
-        `import { word } from './parts.ts'\n${dev.read('model.ts').replace("'detach'", 'word')}`,
-      )
-      await dev.waitFor(/Reloaded/)
-      rmSync(join(dev.folder, 'parts.ts'))
-      dev.write('model.ts', 'export default model({')
-      await dev.waitFor(/The last good model keeps serving/)
-      await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'crash' } }).catch(() => {})
-      await dev.waitFor(/has exited \(SIGKILL\)[\s\S]*The last good model is served again/)
-      assert.equal((await dev.call('/api/v1/notes')).status, 200)
-      dev.write('model.ts', crashing.replace('PORTICO', library))
-      await dev.waitFor(/Reloaded in \d+ ms: model\.ts/)
-      const { port } = new URL(dev.url)
-      const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
-      for (const command of ['dev', 'start']) {
-        const other = await portico([command], { folder: dev.folder, environment })
-        assert.equal(other.code, 1)
-        assert.match(
-          other.err,
-          /EADDRINUSE.*another program listens on this port \(.*process \d+\)\. Set PORT to a free one, e\.g\. PORT=\d+/,
-        )
-      }
-    },
-  ))
+    }
+  }))
