@@ -32,7 +32,10 @@ for (const databaseKind of databaseKinds) {
           assert.ok(times.every(Number.isInteger), String(times))
           const skips = times.filter((time, index) => time !== (times[index - 1] ?? 0) + 1)
           // The last one may have been reported just now: the run after it has not begun.
-          assert.ok([0, 1].includes(missed.length - skips.length), `${missed.length} missed, ${String(times)}`)
+          assert.ok(
+            [0, 1].includes(missed.length - skips.length),
+            `${missed.length} missed, ${String(times)}`,
+          )
           assert.ok(times.every((time, index) => time > (times[index - 1] ?? 0)))
         },
         noon,
