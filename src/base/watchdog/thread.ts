@@ -7,7 +7,7 @@ import { asleepIndex, owners, Slot, slotCount, systemThread, type WatchdogStart 
 
 const intervalMs = 250
 /** How long the main thread may take to answer: it cannot within native code. */
-const answerMs = 1000
+const answerMs = 5000
 const maxFrames = 20
 /** EX_SOFTWARE of sysexits.h. */
 const exitCode = 70

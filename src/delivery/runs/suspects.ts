@@ -57,8 +57,9 @@ export class Suspects {
       return
     }
     this.#counts.set(key, count + 1)
-    const isLast = processEnds + 1 >= maxProcessEnds
-    const delayMs = isLast ? 0 : retryDelayMs(processEnds + 1, random())
+    // A single end of the process, as by a crash of the machine, delays no run.
+    const isFirstOrLast = processEnds === 0 || processEnds + 1 >= maxProcessEnds
+    const delayMs = isFirstOrLast ? 0 : retryDelayMs(processEnds, random())
     this.#suspects.set(id, { name, startsAt: now() + delayMs })
   }
 

@@ -71,7 +71,7 @@ async function withModel(
           PORTICO_ADMIN_EMAIL: 'admin@example.com',
           PORTICO_ADMIN_API_KEY: adminKey,
           PORTICO_LOGIC_LIMITS: 'action=900 ms, code=1 s',
-          PORTICO_WORKERS: String(workers),
+          WORKERS: String(workers),
         },
       })
       started.push(process)
