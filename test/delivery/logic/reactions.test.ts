@@ -173,7 +173,7 @@ for (const kind of databaseKinds) {
         assert.deepEqual(takeover.seen, ['one'])
         await until(() => {
           // Fewer than 10 s pass by this clock, however slow the database is.
-          elapsed = Math.min(elapsed + 100, 9900)
+          elapsed = Math.min(elapsed + 100, 14_900)
           return takeover.seen.length === 2
         }, 'the second node has taken over')
         assert.deepEqual(takeover.seen, ['one', 'two'])
