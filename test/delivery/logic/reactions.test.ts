@@ -172,8 +172,8 @@ for (const kind of databaseKinds) {
         assert.equal(second.state.isRunning, false)
         assert.deepEqual(takeover.seen, ['one'])
         await until(() => {
-          // Fewer than 10 s pass by this clock, however slow the database is.
-          elapsed = Math.min(elapsed + 100, 9900)
+          // Fewer than 15 s pass by this clock, however slow the database is.
+          elapsed = Math.min(elapsed + 100, 14_900)
           return takeover.seen.length === 2
         }, 'the second node has taken over')
         assert.deepEqual(takeover.seen, ['one', 'two'])
