@@ -144,7 +144,10 @@ const clocked = model(
 
 test('actions and queries have the service’s clock and limits in GraphQL too', async () => {
   const now = '2026-05-04T09:00:00.000Z'
-  const service = await testService(clocked, { now, settings: { logic: { limits: { action: '60 s' } } } })
+  const service = await testService(clocked, {
+    now,
+    settings: { logic: { limits: { action: '60 s', code: '2 min' } } },
+  })
   try {
     const as = await service.users.create({ name: 'Ada' })
     const graphql = async (document: string) =>
