@@ -104,8 +104,7 @@ function shareProcesses(files, part) {
       writeShared(folder, `${folders[0].replace('/', '-')}-${index + 1}`, group, part),
     ),
   )
-  // The longest are in test/system: last, each of them would run beside fewer and fewer others.
-  const alone = files.filter(file => groupOf(file) === undefined).toReversed()
+  const alone = files.filter(file => groupOf(file) === undefined)
   return [...shared, ...(part === undefined ? alone : alone.map(file => writePart(folder, file, part)))]
 }
 

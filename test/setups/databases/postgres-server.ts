@@ -24,7 +24,7 @@ export const fastSettings: PostgresSettings = {
 const defaultSettings: PostgresSettings = {
   listen_addresses: '',
   port,
-  max_connections: 200,
+  max_connections: 500,
   shared_buffers: '32MB',
   timezone: 'UTC',
 }
