@@ -9,10 +9,11 @@ import { test } from 'node:test'
 import { Listeners } from '../../../src/server/http/listeners.ts'
 import { failureOf } from '../../../src/tools/cli/error-message.ts'
 import { withFile } from '../../engine/store/blog.ts'
-import { blog, program } from '../../system/processes/command.ts'
+import { blog } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
 import { freePort } from '../../system/processes/port.ts'
 import { startProcess } from '../../system/processes/portico.ts'
+import { program } from '../../system/processes/program.ts'
 
 const rounds = 20
 

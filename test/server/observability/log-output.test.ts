@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises'
 import { type Files, LineOutput } from '../../../src/server/observability/log-output.ts'
-import { blog, program } from '../../system/processes/command.ts'
+import { blog } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
 import { freePort } from '../../system/processes/port.ts'
+import { program } from '../../system/processes/program.ts'
 import { call } from '../serve/service.ts'
 
 /** A file with `freeBytes` bytes of free space; `fault` is its error beyond that. */

@@ -13,8 +13,8 @@ import { SettingsError } from '../../../src/server/config/config.ts'
 import { serve } from '../../../src/server/serve/serve.ts'
 import blog from '../../models/blog.ts'
 import rich from '../../models/rich.ts'
-import { programOfTestModels } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
+import { programOfTestModels } from '../../system/processes/program.ts'
 import { modelFile } from './service.ts'
 
 test('a start with several workers that is impossible reports the reason', async () => {

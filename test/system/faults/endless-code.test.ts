@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { library } from '../processes/command.ts'
 import { type Process, startProcess } from '../processes/portico.ts'
+import { library } from '../processes/program.ts'
 
 const model = `
 import { action, anyone, collection, job, model, on, string } from ${JSON.stringify(library)}

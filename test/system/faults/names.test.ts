@@ -7,7 +7,8 @@ import { test } from 'node:test'
 import { backUp } from '../../../src/engine/store/sqlite/file/backup.ts'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, withFile } from '../../engine/store/blog.ts'
-import { blog as example, program } from '../processes/command.ts'
+import { blog as example } from '../processes/command.ts'
+import { program } from '../processes/program.ts'
 import { parseTrace, type SystemCall, strace } from './trace.ts'
 
 const calls =

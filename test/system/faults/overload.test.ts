@@ -14,8 +14,8 @@ import { fileURLToPath } from 'node:url'
 import type { Second } from '../../../bench/load/flood.ts'
 import { flood, percentile } from '../../../bench/load/overload.ts'
 import { generateKey } from '../../../src/identity/keys/key.ts'
-import { programOfTestModels } from '../processes/command.ts'
 import { inheritedEnvironment } from '../processes/environment.ts'
+import { programOfTestModels } from '../processes/program.ts'
 
 const modelFile = fileURLToPath(new URL('../../models/blog.ts', import.meta.url))
 const postCount = 100

@@ -6,7 +6,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { blog, withFile } from '../../engine/store/blog.ts'
-import { blog as example, program } from '../processes/command.ts'
+import { blog as example } from '../processes/command.ts'
+import { program } from '../processes/program.ts'
 import { strace } from './trace.ts'
 
 /** `portico migrate --apply` to another model, while syncs of the log fail. */

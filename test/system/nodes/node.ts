@@ -3,8 +3,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as wait } from 'node:timers/promises'
-import { programOfTestModels } from '../processes/command.ts'
 import { inheritedEnvironment } from '../processes/environment.ts'
+import { programOfTestModels } from '../processes/program.ts'
 
 const startTimeoutMs = 90_000
 const stopTimeoutMs = 40_000

@@ -4,8 +4,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
-import { blog, type ProcessOptions, program } from './command.ts'
+import { blog, type ProcessOptions } from './command.ts'
 import { inheritedEnvironment } from './environment.ts'
+import { program } from './program.ts'
 
 export interface Process {
   readonly url: string

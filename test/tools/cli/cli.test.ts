@@ -8,13 +8,9 @@ import { configurationPage } from '../../../src/server/config/pages.ts'
 import { expiry } from '../../../src/tools/cli/commands/keys.ts'
 import { table } from '../../../src/tools/cli/table.ts'
 import { call } from '../../server/serve/service.ts'
-import {
-  type CommandResult,
-  portico as command,
-  type Environment,
-  library,
-} from '../../system/processes/command.ts'
+import { type CommandResult, portico as command, type Environment } from '../../system/processes/command.ts'
 import { startProcess } from '../../system/processes/portico.ts'
+import { library } from '../../system/processes/program.ts'
 
 let folder = ''
 

@@ -6,8 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { blog, program } from '../../system/processes/command.ts'
+import { blog } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
+import { program } from '../../system/processes/program.ts'
 
 test('at a terminal, start shows the addresses and a readable log, and Ctrl-C stops it', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-terminal-'))

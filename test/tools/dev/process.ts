@@ -5,8 +5,8 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
-import { library, program } from '../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../system/processes/environment.ts'
+import { library, program } from '../../system/processes/program.ts'
 
 /** The time that a test waits for output: for a busy machine, not an expectation. */
 const timeoutMs = 120_000

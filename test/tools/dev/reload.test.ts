@@ -10,7 +10,8 @@ import { createClient } from 'graphql-ws'
 import WebSocket from 'ws'
 import { until } from '../../api/transports/service.ts'
 import { withPostgres } from '../../setups/databases/postgres.ts'
-import { library, portico } from '../../system/processes/command.ts'
+import { portico } from '../../system/processes/command.ts'
+import { library } from '../../system/processes/program.ts'
 import { type Development, withDevelopment } from './process.ts'
 
 const withField = (name: string) =>

@@ -7,7 +7,8 @@ import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
-import { blog as blogFile, program } from '../../../system/processes/command.ts'
+import { blog as blogFile } from '../../../system/processes/command.ts'
+import { program } from '../../../system/processes/program.ts'
 import { blog, withFile } from '../blog.ts'
 
 /**

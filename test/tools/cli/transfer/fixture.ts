@@ -7,8 +7,9 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { query, withPostgres } from '../../../setups/databases/postgres.ts'
 import { secretKey } from '../../../setups/postgres.ts'
-import { type CommandResult, library, portico, program } from '../../../system/processes/command.ts'
+import { type CommandResult, portico } from '../../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../../system/processes/environment.ts'
+import { library, program } from '../../../system/processes/program.ts'
 
 const modelText = `import { anyone, boolean, choice, collection, datetime, integer, json, model, number, relation, signedIn, string, text } from '${library}'
 export default model({

@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
-import { library, program } from '../../../system/processes/command.ts'
 import { inheritedEnvironment } from '../../../system/processes/environment.ts'
 import { startProcess } from '../../../system/processes/portico.ts'
+import { library, program } from '../../../system/processes/program.ts'
 import { kinds, type Project, withProject } from './fixture.ts'
 
 const things = [
