@@ -1,6 +1,7 @@
 /**
- * How many cases of a long test run. `npm run test:whole` (`PORTICO_MATRIX=whole`) runs all of them, and other random ones
- * each time; other runs take a short count, chosen by a seed (`PORTICO_SEED`), so that they fail only for what a change did.
+ * How many cases of a long test run. `npm run test:whole` (`PORTICO_MATRIX=whole`) runs all of them, and the properties
+ * with new ones each time; other runs take a short count, chosen by a seed (`PORTICO_SEED`), so that they fail only for what a
+ * change did.
  */
 export const isWhole = process.env.PORTICO_MATRIX === 'whole'
 

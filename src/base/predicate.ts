@@ -15,12 +15,12 @@ export interface Folding<Leaf, R> {
   readonly leaf: (leaf: Leaf, negated: boolean) => R
 }
 
-interface Kinded {
+interface Tagged {
   readonly kind: string
 }
 
 /** Interprets a predicate, from its leaves upwards. */
-export function fold<Leaf extends Kinded, R>(
+export function fold<Leaf extends Tagged, R>(
   predicate: Predicate<Leaf>,
   folding: Folding<Leaf, R>,
   negated = false,
@@ -31,18 +31,18 @@ export function fold<Leaf extends Kinded, R>(
   return folding[predicate.kind](parts, negated)
 }
 
-function isLeaf<Leaf extends Kinded>(predicate: Predicate<Leaf>): predicate is Leaf {
+function isLeaf<Leaf extends Tagged>(predicate: Predicate<Leaf>): predicate is Leaf {
   return predicate.kind !== 'and' && predicate.kind !== 'or' && predicate.kind !== 'not'
 }
 
 /** From left to right. */
-export function leavesOf<Leaf extends Kinded>(predicate: Predicate<Leaf>): readonly Leaf[] {
+export function leavesOf<Leaf extends Tagged>(predicate: Predicate<Leaf>): readonly Leaf[] {
   if (isLeaf(predicate)) return [predicate]
   return predicate.kind === 'not' ? leavesOf(predicate.part) : predicate.parts.flatMap(part => leavesOf(part))
 }
 
 /** The predicate with another in place of each leaf. */
-export function mapLeaves<Leaf extends Kinded>(
+export function mapLeaves<Leaf extends Tagged>(
   predicate: Predicate<Leaf>,
   map: (leaf: Leaf) => Predicate<Leaf>,
 ): Predicate<Leaf> {
@@ -52,7 +52,7 @@ export function mapLeaves<Leaf extends Kinded>(
 }
 
 /** Whether everything that fulfils the predicate also fulfils some leaf for which `test` holds. */
-export function implies<Leaf extends Kinded>(
+export function implies<Leaf extends Tagged>(
   predicate: Predicate<Leaf>,
   test: (leaf: Leaf) => boolean,
 ): boolean {
