@@ -19,6 +19,8 @@ import { selectTests } from './selection.mjs'
 
 /** A test that hangs fails after this. */
 const timeoutMs = 600_000
+/** A run that hangs is ended after this, and names the files that were running. `--whole` may take longer. */
+const maxRunMs = 60 * 60_000
 
 /** What the arguments of this program ask for: what to run, and the options of `node --test`. */
 function read(args) {
@@ -161,7 +163,9 @@ const onlyOthers = files.filter(file => inBoth.includes(file))
 const whole = files.filter(file => !inBoth.includes(file))
 const programs = isShared ? [...shareProcesses(onlyOthers, 'rest'), ...shareProcesses(whole)] : []
 const databases = process.platform === 'win32' ? undefined : await serveDatabases(chosenNode())
-const cheaper = pathToFileURL(join(root, 'scripts', 'no-async-hooks.mjs')).href
+const preloaded = ['no-open-handles.mjs', ...(isShared ? ['no-async-hooks.mjs'] : [])].map(
+  name => `--import=${pathToFileURL(join(root, 'scripts', name)).href}`,
+)
 const child = spawn(
   chosenNode(),
   [
@@ -171,7 +175,8 @@ const child = spawn(
     `--test-timeout=${timeoutMs}`,
     ...(options.some(option => option.startsWith('--test-reporter')) ? [] : reporters),
     ...options,
-    ...(isShared ? ['--import', cheaper, ...programs] : files),
+    ...preloaded,
+    ...(isShared ? programs : files),
   ],
   {
     cwd: root,
@@ -195,7 +200,9 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
+const limit = args.includes('--whole') ? undefined : setTimeout(() => child.kill('SIGINT'), maxRunMs)
 child.on('close', async (code, signal) => {
+  clearTimeout(limit)
   if (signal !== null) say(`The test runner was ended by ${signal}: its results are incomplete.`)
   await databases?.stop()
   const hadLeftovers = endGroup(child.pid)

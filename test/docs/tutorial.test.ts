@@ -23,6 +23,9 @@ const parts = pages.filter(page => /^docs\/tutorial-\d/.test(page))
 const address = 'http://localhost:3000'
 const database = 'postgres://user:password@host:5432/portico'
 
+/** The longest wait for a line of output, on a busy machine. */
+const patienceMs = 120_000
+
 type Environment = Readonly<Record<string, string>>
 
 /** A command that serves until it is stopped. */
@@ -55,12 +58,26 @@ class Service {
 
   /** Waits until the output has matched this many times. Returns the last match. */
   async waitFor(pattern: RegExp, times = 1): Promise<string> {
-    for (;;) {
-      const match = [...this.#output.matchAll(pattern)][times - 1]
-      if (match) return match[1] ?? ''
-      if (this.#hasEnded) assert.fail(this.#output)
-      await this.#changed.promise
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      this.#tell()
+    }, patienceMs)
+    try {
+      for (;;) {
+        const match = [...this.#output.matchAll(pattern)][times - 1]
+        if (match) return match[1] ?? ''
+        if (this.#hasEnded || isLate)
+          assert.fail(`never: ${pattern} for the ${times}. time in\n${this.#output}`)
+        await this.#changed.promise
+      }
+    } finally {
+      clearTimeout(timer)
     }
+  }
+
+  get output(): string {
+    return this.#output
   }
 
   count(pattern: RegExp): number {
@@ -74,7 +91,7 @@ class Service {
   }
 }
 
-const reloaded = /Reloaded in \d+ ms: model\.ts/g
+const reloaded = /Reloaded in \d+ ms: .*model\.ts/g
 const listening = /http:\/\/(?:localhost|127\.0\.0\.1):(\d+)/g
 
 /** The reader's tools: an editor and two terminals. */
@@ -134,10 +151,11 @@ class Reader {
     const line = command
       .replaceAll(address, this.#url)
       .replaceAll(database, this.#postgres)
-      .replace(/^curl /, `${findProgram('curl')} -sg `)
-    const shell = { cwd: this.#folder, env: { ...this.#env, NODE_NO_WARNINGS: '1' } }
+      .replace(/^curl /, `${findProgram('curl')} -sg --max-time 120 `)
+    const env = { ...this.#env, NODE_NO_WARNINGS: '1' }
+    const shell = { cwd: this.#folder, env, timeout: 3 * patienceMs }
     const { stdout } = await run('bash', ['-e', '-c', line], shell).catch(failed =>
-      assert.fail(`${command}\n${failed.stdout}\n${failed.stderr}`),
+      assert.fail(`${command}\n${failed}\n${failed.stdout}\n${failed.stderr}\n${this.#service?.output}`),
     )
     this.#compare(command, stdout, next)
   }

@@ -8,11 +8,6 @@ export interface WatchdogStart {
   readonly mayInspect: boolean
 }
 
-/** Words before the slots. */
-const headerWords = 1
-/** Whether the watchdog sleeps until a thread notifies it. */
-export const asleepIndex = 0
-
 const slotWords = 32
 /** A thread that finds no free slot is not watched. */
 export const slotCount = 64
@@ -23,7 +18,7 @@ const maxPlaceBytes = slotWords * 4 - placeOffsetBytes
 export const owners = { nobody: 0, mainThread: 1, worker: 2 } as const
 
 export function slotMemory(): SharedArrayBuffer {
-  return new SharedArrayBuffer((headerWords + slotCount * slotWords) * Int32Array.BYTES_PER_ELEMENT)
+  return new SharedArrayBuffer(slotCount * slotWords * Int32Array.BYTES_PER_ELEMENT)
 }
 
 /** The system's number of the calling thread; 0 where the system has no `/proc`. */
@@ -43,7 +38,7 @@ export class Slot {
 
   constructor(memory: SharedArrayBuffer, index: number) {
     this.#words = new Int32Array(memory)
-    this.#start = headerWords + index * slotWords
+    this.#start = index * slotWords
     this.#text = Buffer.from(memory, this.#start * 4 + placeOffsetBytes, maxPlaceBytes)
   }
 
@@ -99,10 +94,6 @@ export class Slot {
   enter(limitMs: number): void {
     Atomics.store(this.#words, this.#start + 3, limitMs)
     Atomics.add(this.#words, this.#start + 2, 1)
-    // The watchdog first says that it sleeps, then looks at the slots: one of the two sees the other.
-    if (Atomics.load(this.#words, asleepIndex) === 0) return
-    Atomics.store(this.#words, asleepIndex, 0)
-    Atomics.notify(this.#words, asleepIndex)
   }
 
   leave(): void {

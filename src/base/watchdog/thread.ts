@@ -3,9 +3,11 @@ import { existsSync, readFileSync, writeSync } from 'node:fs'
 import { type Debugger, Session } from 'node:inspector'
 import { setTimeout as wait } from 'node:timers/promises'
 import { workerData } from 'node:worker_threads'
-import { asleepIndex, owners, Slot, slotCount, systemThread, type WatchdogStart } from './slots.ts'
+import { owners, Slot, slotCount, systemThread, type WatchdogStart } from './slots.ts'
 
 const intervalMs = 250
+/** While no code of the model runs. */
+const idleIntervalMs = 500
 /** How long the main thread may take to answer: it cannot within native code. */
 const answerMs = 5000
 const maxFrames = 20
@@ -22,7 +24,6 @@ interface Watched {
 }
 
 const { memory, mayInspect }: WatchdogStart = workerData
-const words = new Int32Array(memory)
 const watched: readonly Watched[] = Array.from({ length: slotCount }, (_, index) => ({
   slot: new Slot(memory, index),
   entries: 0,
@@ -75,26 +76,6 @@ function timeOf(state: Watched, sinceMs: number): number {
   state.elapsedMs += Math.min(sinceMs, 2 * intervalMs)
   if (state.startMs === undefined) return state.elapsedMs
   return (processorTime(state.slot.thread) ?? state.startMs) - state.startMs
-}
-
-/** Blocks this thread until code has reached its limit. */
-function nextStuck(): Watched {
-  let lookedAt = performance.now()
-  for (;;) {
-    const now = performance.now()
-    const { stuck, isActive } = look(now - lookedAt)
-    lookedAt = now
-    if (stuck) return stuck
-    if (isActive) Atomics.wait(words, asleepIndex, 0, intervalMs)
-    else sleep()
-  }
-}
-
-/** Sleeps until code of the model runs. */
-function sleep(): void {
-  Atomics.store(words, asleepIndex, 1)
-  if (!look(0).isActive) Atomics.wait(words, asleepIndex, 1)
-  Atomics.store(words, asleepIndex, 0)
 }
 
 function connect(): Session | undefined {
@@ -173,9 +154,16 @@ async function end(state: Watched): Promise<void> {
   process.kill(process.pid, 'SIGKILL')
 }
 
+let lookedAt = performance.now()
 for (;;) {
-  const stuck = nextStuck()
-  await end(stuck)
-  // It goes on: code that still runs is not looked at again before its limit has passed once more.
-  stuck.entries = 0
+  const now = performance.now()
+  const { stuck, isActive } = look(now - lookedAt)
+  lookedAt = now
+  if (stuck) {
+    await end(stuck)
+    // It goes on: code that still runs is not looked at again before its limit has passed once more.
+    stuck.entries = 0
+  }
+  // By a timer: a thread that blocks in `Atomics.wait` now and then keeps Node from ending the process.
+  await wait(isActive ? intervalMs : idleIntervalMs)
 }

@@ -46,7 +46,8 @@ export class Supervisor {
   #standby: ServingProcess | undefined
   /** Aborted when another version has to be started. */
   #attempt = new AbortController()
-  readonly #changed = new Set<string>()
+  /** Since the version that is served. */
+  #changed = new Set<string>()
   /** The files of the version that was loaded last. */
   #loaded: FileHashes = []
   /** The modules of the last version that served, in case the files have a fault. */
@@ -94,6 +95,7 @@ export class Supervisor {
     const changed = [...this.#changed]
     this.#changed.clear()
     const outcome = await this.#startNext(signal, undefined)
+    if (outcome.kind !== 'ready') this.#changed = new Set([...changed, ...this.#changed])
     if (outcome.kind === 'ready') {
       this.#lastGood = sourcesOf(this.#loaded)
       this.#showReady(outcome, changed, Math.round(performance.now() - startedAt))

@@ -131,7 +131,7 @@ function open(model: Model, store: Store, now: number) {
       return failed
     },
     async until(condition, description, stepMs = 100) {
-      const deadline = performance.now() + 60_000
+      const deadline = performance.now() + 180_000
       while (!(await condition())) {
         if (performance.now() > deadline) throw new AggregateError(fixture.faults, `never: ${description}`)
         await (stepMs < 60_000 ? clock.advance(stepMs) : clock.jump(stepMs))

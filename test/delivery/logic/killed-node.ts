@@ -9,7 +9,7 @@ import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import { every, integer, job, on } from '../../../src/index.ts'
 import { logic, nodeParts } from './fixture.ts'
 
-export const timesFaster = 20
+export const timesFaster = 8
 
 export const killedModel = (write: (line: string) => void, chance: number) => {
   const perhapsDie = () => {

@@ -134,7 +134,8 @@ for (const kind of databaseKinds) {
         await Promise.all(Array.from({ length: others }, (_, n) => task(`other ${n}`)))
         await until(() => first.counts.succeeded === others, 'all others are done', 20)
         await until(() => first.state.lagEvents < 200, 'the position is past the slow events')
-        assert.equal(await records(), 2)
+        // One that was in progress when the limit was reached has a record too, until its result is stored.
+        await until(async () => (await records()) === 2, 'the records of those that are done are deleted')
         soon.resolve()
         await until(async () => (await records()) === 1, 'one that ran meanwhile is done')
         await stop(first)

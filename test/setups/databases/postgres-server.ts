@@ -12,7 +12,7 @@ import { newFolder, type Owner, ordinaryUser } from './programs.ts'
 export type PostgresSettings = Readonly<Record<string, string | number>>
 
 const port = 5432
-const startTimeoutMs = 30_000
+const startTimeoutMs = 90_000
 
 /** For tests: committed data survives a crash of the server, but not of the machine. */
 export const fastSettings: PostgresSettings = {

@@ -8,7 +8,7 @@ import { findProgram } from '../../programs.ts'
 import { freePort } from '../../system/processes/port.ts'
 import { newFolder } from './programs.ts'
 
-const startTimeoutMs = 10_000
+const startTimeoutMs = 60_000
 
 /** A server for one test, which can be killed or paused. It ends with this process at the latest. */
 export class RedisServer {

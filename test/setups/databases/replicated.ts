@@ -3,7 +3,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import { query } from './postgres.ts'
 import { fastSettings, PostgresServer, type PostgresSettings } from './postgres-server.ts'
 
-const timeoutMs = 60_000
+const timeoutMs = 120_000
 
 /** Waits up to a minute until the condition holds. */
 export async function until(description: string, condition: () => boolean | Promise<boolean>): Promise<void> {

@@ -63,7 +63,7 @@ function assertIntact(file: string, results: Results): void {
 
 /** Waits for readiness; until then `/readyz` must state the reason. */
 async function untilReady(service: Process): Promise<void> {
-  for (const end = performance.now() + 60_000; ; await wait(100)) {
+  for (const end = performance.now() + 120_000; ; await wait(100)) {
     const { status, text } = await service.call('/readyz')
     if (status === 200) return
     assert.match(text, /Changes cannot be stored: the disk (fails|is full)\./)

@@ -12,7 +12,7 @@ import { secretKey } from '../../setups/postgres.ts'
 import { type NodeCluster, startCluster } from '../nodes/cluster.ts'
 
 const writerCount = 8
-const progressTimeoutMs = 60_000
+const progressTimeoutMs = 120_000
 
 /** A proxy between the nodes and the database, whose connections a test can cut. */
 export class DatabaseProxy {

@@ -49,7 +49,7 @@ async function openReceiver(): Promise<Receiver> {
 }
 
 export async function until(condition: () => boolean | Promise<boolean>, description: string): Promise<void> {
-  const deadline = performance.now() + 60_000
+  const deadline = performance.now() + 120_000
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error(`never: ${description}`)
     await sleep(50)

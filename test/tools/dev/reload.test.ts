@@ -60,7 +60,7 @@ test('edits are served however they are saved, and faults are shown while the la
     dev.write('limits.ts', 'export const longest = 2\nthrow new RangeError("no limits today")\n')
     await dev.waitFor(/RangeError: no limits today[\s\S]*limits\.ts:2:7/)
     dev.write('limits.ts', 'export const longest = 2\n')
-    await dev.waitFor(/Reloaded in \d+ ms: .*limits\.ts/)
+    await dev.waitFor(/Reloaded in \d+ ms: model\.ts, limits\.ts/)
     const long = await dev.call('/api/v1/notes', { method: 'POST', body: { title: 'xyz' } })
     assert.equal(long.status, 400)
 
@@ -74,7 +74,7 @@ test('edits are served however they are saved, and faults are shown while the la
     await dev.waitFor(/Cannot find module '.*parts\/limits\.ts'[\s\S]*model\.ts:2:/)
     mkdirSync(join(dev.folder, 'parts'))
     dev.write('parts/limits.ts', 'export const longest = 4\n')
-    await dev.waitFor(/Reloaded in \d+ ms: parts\/limits\.ts/)
+    await dev.waitFor(/Reloaded in \d+ ms: model\.ts, parts\/limits\.ts/)
 
     for (let round = 0; round < 20; round++)
       dev.write('parts/limits.ts', `export const longest = ${5 + round}\n`)
@@ -457,7 +457,7 @@ test('a crashed process is restarted, with the last valid model if the files hav
     await dev.waitFor(/has exited \(SIGKILL\)[\s\S]*The last good model is served again/)
     assert.equal((await dev.call('/api/v1/notes')).status, 200)
     dev.write('model.ts', crashing.replace('PORTICO', library))
-    await dev.waitFor(/Reloaded in \d+ ms: model\.ts/)
+    await dev.waitFor(/Reloaded in \d+ ms: .*model\.ts/)
     const { port } = new URL(dev.url)
     const environment = { HOST: '127.0.0.1', PORT: port, PORTICO_MODEL: undefined }
     for (const command of ['dev', 'start']) {
