@@ -19,7 +19,7 @@ import { selectTests } from './selection.mjs'
 
 /** A test that hangs fails after this. */
 const timeoutMs = 600_000
-/** A run that hangs is ended after this, and names the files that were running. `--whole` may take longer. */
+/** A whole run that hangs is ended after this, and names the files that were running. `--whole` may take longer. */
 const maxRunMs = 60 * 60_000
 
 /** What the arguments of this program ask for: what to run, and the options of `node --test`. */
@@ -200,7 +200,8 @@ for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     process.exit(1)
   })
 }
-const limit = args.includes('--whole') ? undefined : setTimeout(() => child.kill('SIGINT'), maxRunMs)
+const limit =
+  isShared && !args.includes('--whole') ? setTimeout(() => child.kill('SIGINT'), maxRunMs) : undefined
 child.on('close', async (code, signal) => {
   clearTimeout(limit)
   if (signal !== null) say(`The test runner was ended by ${signal}: its results are incomplete.`)
