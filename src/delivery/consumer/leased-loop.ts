@@ -81,6 +81,10 @@ export class LeasedLoop<S extends LeasedSession> {
     return this.#session
   }
 
+  get isStopping(): boolean {
+    return this.#isStopping
+  }
+
   /** For how long the session has been behind the log. */
   get lagSeconds(): number {
     const since = this.#session && this.#behindSince

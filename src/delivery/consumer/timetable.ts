@@ -17,6 +17,17 @@ export const systemClock: Clock = {
   },
 }
 
+/**
+ * Calls `run` once the delay has passed on the clock or in real time: a clock of tests may stand still. Returns a function that
+ * cancels the call.
+ */
+export function afterAtMost(clock: Clock, delayMs: number, run: () => void): () => void {
+  const cancels = (clock === systemClock ? [clock] : [clock, systemClock]).map(of => of.after(delayMs, run))
+  return () => {
+    for (const cancel of cancels) cancel()
+  }
+}
+
 /** Longer delays are split, so that a change of the clock is noticed. Node's limit is 2^31 ms. */
 const maxTimerMs = 60_000
 

@@ -12,7 +12,7 @@ import type { Run as PlanRun } from '../../engine/plan/run.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { Model } from '../../model/model.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
-import type { Clock } from '../consumer/timetable.ts'
+import { afterAtMost, type Clock } from '../consumer/timetable.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 import { fetchBy, type RunContext } from './context.ts'
 import { logicEventOf } from './reactions/event.ts'
@@ -53,7 +53,7 @@ export async function attemptRun(
   interrupt: AbortSignal,
 ): Promise<RunOutcome> {
   const attempt = new RunAttempt(parts, run)
-  const cancel = parts.clock.after(parts.timeoutMs, () => {
+  const cancel = afterAtMost(parts.clock, parts.timeoutMs, () => {
     attempt.end(new Error(`It took longer than ${parts.timeoutMs / 1000} s (\`reactions.timeout\`).`))
   })
   const onInterrupt = () => attempt.end(new Interrupted('The node stops.'))
@@ -72,15 +72,17 @@ export async function attemptRun(
 
 /** The error, for the operator. */
 function errorText(error: unknown): string {
-  const text = error instanceof Error ? `${error.name}: ${error.message}` : `Thrown: ${describe(error)}`
-  return text.replaceAll('\0', '').slice(0, maxErrorCharacters)
+  return describe(error).replaceAll('\0', '').slice(0, maxErrorCharacters)
 }
 
-function describe(value: unknown): string {
+/** The name, the message or the conversion to text may throw. */
+function describe(thrown: unknown): string {
   try {
-    return JSON.stringify(value) ?? String(value)
+    return thrown instanceof Error
+      ? `${thrown.name}: ${thrown.message}`
+      : `Thrown: ${JSON.stringify(thrown) ?? String(thrown)}`
   } catch {
-    return typeof value
+    return `Thrown: ${typeof thrown}`
   }
 }
 

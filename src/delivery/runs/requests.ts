@@ -87,6 +87,7 @@ export class RunRequests {
   #requeue(dead: LogicRun, remove: PushArguments[0][number]): void {
     const { clock, push } = this.#parts
     const now = clock.now()
+    this.#skipped.delete(dead.id)
     const restart = { attempts: 0, depth: 0, dueAt: now, processEnds: undefined }
     if (dead.kind === 'job') {
       push([remove, storeStep(rescheduled({ ...dead, ...restart }, now))])

@@ -77,6 +77,7 @@ export class Runner {
     this.start()
     if (!hasRuns(this.#parts.model)) return
     for (;;) {
+      if (this.#loop.isStopping) throw new Error('The service is closed: nothing runs any more.')
       this.#loop.notify()
       await new Promise(resolve => setImmediate(resolve))
       if (await this.#loop.session?.isSettled()) return

@@ -6,9 +6,11 @@ import { maxBatchBytes } from '../../engine/log/log-batch.ts'
 import { type LogicRun, runOf, storedRun, storeStep, waitingKind } from '../../engine/logic/run.ts'
 import type { LoggedChange } from '../../engine/plan/change-feed.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
+import { longestBackOffMs } from '../consumer/back-off.ts'
 import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
 import { StoredPosition } from '../consumer/position.ts'
 import { Scheduler, type Verdict } from '../consumer/scheduler.ts'
+import { afterAtMost } from '../consumer/timetable.ts'
 import { attemptRun } from './attempt.ts'
 import { Planner } from './jobs/planner.ts'
 import { JobQueue } from './jobs/queue.ts'
@@ -60,6 +62,8 @@ export class RunnerSession implements LeasedSession {
   readonly #holding: Holding
   /** Whether runs may have been in progress when the process of the former holder ended. */
   #hasSuspects: boolean
+  /** The run whose mark is stored, until it has ended. */
+  #marked: string | undefined
   #state: SessionState | undefined
   #pending: PendingChange[] = []
   #isStoring = false
@@ -110,7 +114,7 @@ export class RunnerSession implements LeasedSession {
   async stop(timeoutMs: number): Promise<void> {
     const state = this.#state
     if (state === undefined) return
-    const cancel = this.#parts.clock.after(timeoutMs, () => state.abort.abort())
+    const cancel = afterAtMost(this.#parts.clock, timeoutMs, () => state.abort.abort())
     await state.scheduler.stop()
     cancel()
     // A run whose result cannot be stored runs again.
@@ -190,13 +194,20 @@ export class RunnerSession implements LeasedSession {
     const parts = { records, clock, add, push, isLoaded, forget }
     const requests = new RunRequests(parts, name => reactions.find(track => track.name === name))
     const max = this.#hasSuspects ? this.#share : 0
-    const suspects = new Suspects({ max, event: last, now: clock.now, random: this.#parts.random })
+    const { random } = this.#parts
+    const suspects = new Suspects({ max, event: last, marked: this.#marked, now: clock.now, random })
     const state = { position, reactions, planner, jobs: queue, requests, scheduler, suspects, abort }
     const waiting: LogicRun[] = []
-    for await (const record of recordsOf(records, waitingKind)) waiting.push(runOf(record))
+    // A retry that is due later was stored while the clock was wrong.
+    const lastDueAt = clock.now() + longestBackOffMs
+    for await (const record of recordsOf(records, waitingKind)) {
+      const run = runOf(record)
+      waiting.push({ ...run, dueAt: Math.min(run.dueAt, lastDueAt) })
+    }
     // From here on, runs start.
     this.#state = state
-    const retries = waiting.filter(({ attempts }) => attempts > 0)
+    const known = waiting.filter(({ name }) => reactions.some(track => track.name === name))
+    const retries = firstOfItems(known).filter(({ attempts }) => attempts > 0)
     for (const retry of retries.toSorted((a, b) => a.dueAt - b.dueAt)) suspects.note(retry)
     this.#restore(waiting, state)
     this.#reportUnknown(Object.keys(positions))
@@ -305,11 +316,15 @@ export class RunnerSession implements LeasedSession {
     if (next === 'mark') {
       const verdict = results.processEnded(task)
       if (verdict.retry === undefined) suspects.end(task)
+      void verdict.stored?.then(() => {
+        this.#marked = task.id
+      })
       return verdict
     }
     const outcome = await attemptRun(this.#parts, task, signal)
     if (outcome.kind === 'interrupted' || this.#state !== state) return this.#retryLater(task)
     suspects.end(task)
+    if (this.#marked === task.id) this.#marked = undefined
     return results.settle(task, outcome)
   }
 
@@ -334,4 +349,15 @@ export class RunnerSession implements LeasedSession {
   #retryLater(task: LogicRun, delayMs = leaseLostDelayMs): Verdict<LogicRun> {
     return { succeeded: false, retry: { ...task, dueAt: this.#parts.clock.now() + delayMs } }
   }
+}
+
+/** The first run of each item: the others wait for it, and were not in progress. */
+function firstOfItems(runs: readonly LogicRun[]): readonly LogicRun[] {
+  const firsts = new Map<string, LogicRun>()
+  for (const run of runs) {
+    const key = JSON.stringify([run.name, run.itemKey])
+    const first = firsts.get(key)
+    if (first === undefined || (run.event ?? 0) < (first.event ?? 0)) firsts.set(key, run)
+  }
+  return [...firsts.values()]
 }

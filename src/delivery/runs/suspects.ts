@@ -12,6 +12,8 @@ interface SuspectsParts {
   readonly max: number
   /** The last event of the log when this session began. */
   readonly event: number
+  /** The run that this session has marked already: an outage of the database, which it may have ended with, ended no process. */
+  readonly marked: string | undefined
   readonly now: () => EpochMs
   readonly random: () => number
 }
@@ -47,7 +49,7 @@ export class Suspects {
 
   /** Called with each run before it may start, in the order in which they started before the process ended. */
   note({ id, name, event, dueAt, attempts, processEnds = 0 }: LogicRun): void {
-    const { max, event: last, now, random } = this.#parts
+    const { max, event: last, marked, now, random } = this.#parts
     if (max === 0 || dueAt > this.#beganAt || (event ?? 0) > last) return
     if (this.#suspects.has(id) || this.#others.has(id)) return
     const key = attempts > 0 ? `${name}/retries` : name
@@ -61,6 +63,9 @@ export class Suspects {
     const isFirstOrLast = processEnds === 0 || processEnds + 1 >= maxProcessEnds
     const delayMs = isFirstOrLast ? 0 : retryDelayMs(processEnds, random())
     this.#suspects.set(id, { name, startsAt: now() + delayMs })
+    if (id !== marked) return
+    this.#current = id
+    if (processEnds + 1 >= maxProcessEnds) this.#alone = id
   }
 
   /** What to do with a run that is about to start. */

@@ -8,7 +8,7 @@ import type { Run } from '../../engine/plan/run.ts'
 import type { Holding, LeasedSession } from '../consumer/leased-loop.ts'
 import { StoredPosition } from '../consumer/position.ts'
 import { Scheduler, type Verdict } from '../consumer/scheduler.ts'
-import type { Clock } from '../consumer/timetable.ts'
+import { afterAtMost, type Clock } from '../consumer/timetable.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 import { createAttempt, type DeliveryOutcome } from './attempt.ts'
 import type { Delivery, Webhook } from './delivery.ts'
@@ -20,6 +20,7 @@ import { positionKey, type SenderPosition } from './position.ts'
 import { takeRequests } from './requests.ts'
 import { type AttemptCounts, DeliveryResults } from './results.ts'
 import { DeliveryRetention } from './retention.ts'
+import { longestDelayMs } from './schedule.ts'
 import { UnscheduledEvents } from './unscheduled.ts'
 
 export interface SenderSessionParts {
@@ -150,7 +151,7 @@ export class SenderSession implements LeasedSession {
 
   /** Waits for attempts in progress, for a bounded time; the next sender repeats those that are aborted. */
   async stop(timeoutMs: number): Promise<void> {
-    const cancel = this.#parts.clock.after(timeoutMs, () => this.#abort.abort())
+    const cancel = afterAtMost(this.#parts.clock, timeoutMs, () => this.#abort.abort())
     await this.#scheduler.stop()
     cancel()
   }
@@ -240,7 +241,9 @@ export class SenderSession implements LeasedSession {
   #queue(delivery: Delivery): void {
     const webhook = this.#directory.get(delivery.webhookId)
     if (this.#maySend(delivery, webhook)) {
-      this.#scheduler.add(delivery, URL.parse(webhook.url)?.host ?? webhook.url)
+      // A later one was stored while the clock was wrong.
+      const dueAt = Math.min(delivery.dueAt, this.#parts.clock.now() + longestDelayMs)
+      this.#scheduler.add({ ...delivery, dueAt }, URL.parse(webhook.url)?.host ?? webhook.url)
     } else this.#unscheduled.add(delivery.webhookId, delivery.event)
   }
 

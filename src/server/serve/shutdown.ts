@@ -53,6 +53,12 @@ async function waitForAll(closing: readonly Promise<void>[]): Promise<void> {
   await Promise.all(closing)
 }
 
+/** Otherwise the process would end in the middle: what a shutdown waits for are timers that keep no process running. */
+async function keepRunning(closing: Promise<void>): Promise<void> {
+  const timer = setInterval(() => {}, 60_000)
+  await closing.finally(() => clearInterval(timer))
+}
+
 /** Returns the function that closes the service. Further calls return the same promise. */
 export function shutdown({
   http,
@@ -88,5 +94,5 @@ export function shutdown({
       () => log.flush(),
     ])
   }
-  return () => (closed ??= close())
+  return () => (closed ??= keepRunning(close()))
 }

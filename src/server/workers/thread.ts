@@ -11,6 +11,8 @@ if (main === null) throw new TypeError('this file runs as a worker thread only')
 
 const stop = Promise.withResolvers<void>()
 const context = openContext(workerData, main, stop.resolve)
+// Also after an error that nothing has caught: its lines say why.
+process.once('exit', () => context.log.flush())
 
 /** Workers with different models would answer the same request differently. */
 function requireSameModel(): void {
@@ -33,5 +35,4 @@ try {
   main.postMessage({ kind: 'failed', error: serializeError(error) })
   process.exitCode = 1
 }
-context.log.flush()
 process.exit()

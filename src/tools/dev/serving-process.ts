@@ -17,6 +17,9 @@ const program = fileURLToPath(new URL(isBuilt ? './serving.js' : './serving.ts',
 /** The time after `stop` at which the process is killed. It is longer than the default of `shutdown.grace`. */
 const stopGraceMs = 15_000
 
+/** How long the last output of an ended process may take to arrive. */
+const outputGraceMs = 500
+
 export interface ProcessListeners {
   readonly onLine: (line: string) => void
   readonly onFiles: (files: FileHashes) => void
@@ -71,6 +74,10 @@ export class ServingProcess {
     // The process could not be started, or a message was sent just after its end: `close` follows.
     this.#child.on('error', () => {})
     this.ended = new Promise(resolve => {
+      // A process that it has started may keep its output open, so that `close` never comes.
+      this.#child.once('exit', (...status) =>
+        setTimeout(() => this.#child.emit('close', ...status), outputGraceMs).unref(),
+      )
       this.#child.once('close', (code, signal) => {
         const exitStatus = signal === null ? `exit code ${code}` : String(signal)
         this.#exitStatus = exitStatus

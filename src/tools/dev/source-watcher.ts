@@ -50,7 +50,9 @@ export class SourceWatcher {
   /** `onChange` is called once for each change. */
   constructor(onChange: (paths: readonly string[]) => void) {
     this.#onChange = onChange
-    this.#poll = setInterval(() => this.#check(), pollMs).unref()
+    this.#poll = setInterval(() => {
+      if (!this.#isSettling) this.#check()
+    }, pollMs).unref()
   }
 
   /** Also watches these files. A different hash counts as a change. */

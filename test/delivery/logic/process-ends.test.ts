@@ -1,7 +1,14 @@
 /** Runs during which the process ended: they start again one at a time, marked, and become dead letters after three times. */
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { jobKind, runOf, waitingKind } from '../../../src/engine/logic/run.ts'
+import {
+  jobKind,
+  reactionRun,
+  runOf,
+  storedRun,
+  storeStep,
+  waitingKind,
+} from '../../../src/engine/logic/run.ts'
 import { job, on, string } from '../../../src/index.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { type Fixture, handler, type LooseContext, patient, within } from './fixture.ts'
@@ -59,6 +66,30 @@ async function endProcess(
   await leaveLease(fixture)
   let elapsedMs = 0
   return fixture.runner({ ...patient, elapsed: () => (elapsedMs += 500), ...parts })
+}
+
+/** The log, and an outage of the database, which lasts until the node has noticed it. */
+function interruptible({ store, until }: Fixture) {
+  let isOut = false
+  let refused = 0
+  const log = new Proxy(store.changes, {
+    get(target, name) {
+      const value = Reflect.get(target, name, target)
+      if (typeof value !== 'function') return value
+      if (name !== 'last' || !isOut) return value.bind(target)
+      return async () => {
+        refused++
+        throw new Error('the database is out')
+      }
+    },
+  })
+  const outage = async () => {
+    refused = 0
+    isOut = true
+    await until(() => refused > 0, 'the node notices the outage')
+    isOut = false
+  }
+  return { log, outage }
 }
 
 /** As many as one target may have in progress. */
@@ -186,6 +217,86 @@ for (const kind of databaseKinds) {
         assert.deepEqual(once.take().starts, [['x', 2]])
         assert.ok(failures > 2)
       }),
+    )
+
+    const long = stuckHandler(({ event }) => event.data['title'])
+    it(
+      'outages of the database count as no ends of the process',
+      within(kind, { reactions: { long: on('task.created', long.run) } }, async fixture => {
+        const { store, task, until, runner, dead } = fixture
+        const node = runner(patient)
+        await task('x')
+        await until(() => long.take().starts.length === 1, 'it starts')
+        const { log, outage } = interruptible(fixture)
+        const next = await endProcess(fixture, node, { log, onFault: () => undefined })
+        const stored = async () => (await store.records.after(waitingKind, '', 50)).map(runOf)
+        for (let outages = 0; outages < 3; outages++) {
+          await until(() => long.count > outages, 'it starts again')
+          await outage()
+        }
+        await until(() => long.count > 3, 'it starts after the last outage')
+        assert.deepEqual(
+          (await stored()).map(({ attempts, processEnds }) => [attempts, processEnds]),
+          [[1, 1]],
+        )
+        assert.deepEqual(await dead(), [])
+        long.release(() => true)
+        await fixture.stop(next)
+      }),
+    )
+
+    const after = stuckHandler(({ event }) => event.data['title'])
+    it(
+      'the retry of a reaction that the model no longer has is no suspect',
+      within(kind, { reactions: { after: on('task.created', after.run) } }, async fixture => {
+        const { store, task, until, runner, failures } = fixture
+        const node = runner(patient)
+        await task('x')
+        await until(() => after.take().starts.length === 1, 'it starts')
+        const [change] = await store.changes.after(0, 1)
+        assert.ok(change)
+        const gone = { ...storedRun(reactionRun('gone', change)), attempts: 1 }
+        const step = storeStep(gone)
+        assert.ok(step.kind === 'put')
+        await store.records.put(step.record)
+        const { log, outage } = interruptible(fixture)
+        await endProcess(fixture, node, { log, onUnknown: () => undefined, onFault: () => undefined })
+        await until(() => after.take().starts.length === 1, 'it starts again')
+        after.release(title => title === 'x')
+        await outage()
+        await until(() => failures.length > 0 && after.hasStarted('x'), 'it is done')
+        await task('new')
+        await until(() => after.hasStarted('new'), 'a new one starts')
+        const marks = failures.length
+        after.take()
+        await outage()
+        await until(() => after.hasStarted('new'), 'it starts again')
+        assert.equal(failures.length, marks, 'the outage has ended no process')
+        after.release(() => true)
+      }),
+    )
+
+    it(
+      'an error that cannot become text is a failure like any other',
+      within(
+        kind,
+        {
+          reactions: {
+            odd: on(
+              'task.created',
+              handler(() => {
+                throw Object.assign(new Error('x'), { name: Symbol('odd') })
+              }),
+            ),
+          },
+        },
+        async ({ task, until, runner, failures }) => {
+          runner()
+          await task('x')
+          await until(() => failures.length > 0, 'it fails')
+          assert.equal(failures[0]?.error, 'Thrown: object')
+        },
+      ),
     )
 
     it(

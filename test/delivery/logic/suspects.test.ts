@@ -4,9 +4,9 @@ import { test } from 'node:test'
 import { Suspects } from '../../../src/delivery/runs/suspects.ts'
 import { jobRun, type LogicRun } from '../../../src/engine/logic/run.ts'
 
-function suspects(max = 2) {
+function suspects(max = 2, marked?: string) {
   const clock = { now: 1000 }
-  const all = new Suspects({ max, event: 10, now: () => clock.now, random: () => 0.5 })
+  const all = new Suspects({ max, event: 10, marked, now: () => clock.now, random: () => 0.5 })
   const next = (run: LogicRun) => {
     all.note(run)
     return all.next(run)
@@ -32,6 +32,21 @@ test('a suspect starts at once, and after a second end of the process after the 
   assert.equal(next(b), 'wait')
   clock.now += 1
   assert.equal(next(b), 'mark')
+})
+
+test('a run that this node has marked before an outage of the database is not marked again', () => {
+  const marked = run('job', 'a', { attempts: 1, processEnds: 1 })
+  const { next, all } = suspects(2, marked.id)
+  const other = run('job', 'b')
+  assert.equal(next(marked), 'start')
+  assert.equal(next(other), 'wait', 'one after the other')
+  all.end(marked)
+  assert.equal(next(other), 'mark')
+  const decisive = run('job', 'c', { attempts: 2, processEnds: 2 })
+  const alone = suspects(2, decisive.id)
+  alone.all.note(decisive)
+  assert.equal(alone.next(run('job', 'later', { dueAt: 2000 })), 'wait')
+  assert.equal(alone.next(decisive), 'start')
 })
 
 test('a run that is about to be given up waits for nothing', () => {

@@ -14,6 +14,9 @@ interface ScheduledJob {
   next: number | undefined
 }
 
+/** A position further ahead was planned while the clock was wrong. */
+const maxAheadMs = 3_600_000
+
 export class Planner {
   readonly #scheduled: readonly ScheduledJob[]
   readonly #onMissed: (job: string, from: number, to: number) => void
@@ -53,7 +56,8 @@ export class Planner {
     const { job, text, schedule } = scheduledJob
     const { timeZone, name } = job
     const position = this.#planned[name]
-    if (position?.schedule !== text || position.timeZone !== timeZone) {
+    const isAhead = position !== undefined && position.until > now + maxAheadMs
+    if (position?.schedule !== text || position.timeZone !== timeZone || isAhead) {
       this.#set(name, { schedule: text, timeZone, until: now })
       scheduledJob.next = schedule.next(now)
       return undefined
