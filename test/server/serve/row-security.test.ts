@@ -3,6 +3,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newKeyText } from '../../../src/identity/encryption/record-cipher.ts'
 import { generateKey } from '../../../src/identity/keys/key.ts'
+import {
+  anyone,
+  collection,
+  model,
+  not,
+  owner,
+  related,
+  relation,
+  string,
+  users,
+} from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { readSettings } from '../../../src/server/config/config.ts'
 import { serve } from '../../../src/server/serve/serve.ts'
@@ -19,6 +30,41 @@ test('row security on SQLite is a settings error', async () => {
   await assert.rejects(serve(blog, { ...given, ...quiet }), /SQLite, which has no row security/)
   await assert.rejects(schemaSqlOf(checkModel(blog), readSettings({ given })), /name a PostgreSQL database/)
 })
+
+const blocked = model({
+  users: users({}),
+  notes: collection({
+    fields: { title: string() },
+    access: { read: not(related('blocks', owner('user_id'))), create: anyone },
+  }),
+  blocks: collection({
+    fields: {
+      note_id: relation('notes', { inverse: 'blocks', onDelete: 'cascade' }),
+      user_id: relation('users', { inverse: 'blocks', onDelete: 'cascade' }),
+    },
+  }),
+})
+
+test('events ask whether a row still exists that no rule of another collection reads', () =>
+  withOrdinaryDatabase(async ({ url: database }) => {
+    const key = generateKey()
+    const settings = { ...quiet, database, rowSecurity: true, autoMigrate: true, secretKeys: [newKeyText()] }
+    const service = await serve(blocked, { ...settings, adminApiKey: key })
+    try {
+      const { data, url } = service
+      for (const title of ['shown', 'hidden']) await data.notes?.create({ title })
+      // The administrator, whose key it is.
+      await data.blocks?.create({ note_id: 2, user_id: 1 })
+      const events = await call(`${url}/api/v1/events?after=0&types=note.created`, { key })
+      assert.equal(events.status, 200, events.text)
+      assert.deepEqual(
+        (events.json['data'] as readonly { readonly item_id: number }[]).map(({ item_id }) => item_id),
+        [1],
+      )
+    } finally {
+      await service.close()
+    }
+  }))
 
 test('a service with row security starts on an empty database, and REST, GraphQL, keys and totals work', async () => {
   await withOrdinaryDatabase(async ({ url: database }) => {

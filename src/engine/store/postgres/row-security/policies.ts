@@ -208,7 +208,8 @@ function columnsRead(model: Model): ReadonlyMap<string, ReadonlySet<string>> {
       return field?.internal || field?.writeOnly
     })
     if (of !== 'row') add(collection, columns)
-    else if (unlogged.length > 0) add(collection, unlogged)
+    // Of a row with related rows, events ask whether it still exists.
+    else if (unlogged.length > 0 || columns.length === 0) add(collection, unlogged)
   }
   for (const [rule, collection] of rulesOf(model))
     readsOf(rule, collection, name => collectionNamed(model, name)).forEach(addRead)
