@@ -1,11 +1,12 @@
-/** The setting `quotas`: what one user, or one client address, may have. */
+/** The setting `quotas`: what one user, or one client address, may have, or do at once. */
+import { maxCascadeItems } from '../../engine/store/write/removal/cascades.ts'
 import { integer } from './kinds.ts'
 import { member, membersSetting } from './members.ts'
 
 export const quotaSetting = membersSetting({
   variable: 'PORTICO_QUOTAS',
   description:
-    'What one user may have, and one client address without a credential. IPv6 addresses count by their /64 network. Connections and subscriptions are counted in each worker, also of each app for each user.',
+    'What one user may have or do at once, and one client address without a credential. IPv6 addresses count by their /64 network. Connections and subscriptions are counted in each worker, also of each app for each user.',
   members: {
     keys: member({
       kind: integer(1, 100_000),
@@ -38,6 +39,12 @@ export const quotaSetting = membersSetting({
       default: 200,
       description:
         'Different requests among the open GraphQL subscriptions, event streams and polls that wait for events, of a user or an address. Each event is rendered once for each of them.',
+    }),
+    cascade: member({
+      kind: integer(0, 10_000_000),
+      default: maxCascadeItems,
+      description:
+        'The other items that one deletion deletes or changes: other writes wait for it. `portico delete` deletes more, in slices.',
     }),
   },
 })

@@ -23,7 +23,7 @@ import type {
 import type { CheckpointListener } from '../../engine/store/sqlite/file/checkpoints.ts'
 import { openSqlite } from '../../engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../engine/store/store.ts'
-import { type Cascade, maxCascadeItems } from '../../engine/store/write/removal/cascades.ts'
+import type { Cascade } from '../../engine/store/write/removal/cascades.ts'
 import { bootstrap } from '../../identity/bootstrap.ts'
 import type { EncryptedRecords } from '../../identity/encryption/encrypted-records.ts'
 import { openRecords } from '../../identity/encryption/open-records.ts'
@@ -58,7 +58,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const { database, databaseConnections: connections, databaseTimeout: timeoutMs } = settings
   const { cacheSize: cacheBytes, autoMigrate, rowSecurity } = settings
   const onSurplus = serving && surplusLog(serving.log)
-  const cascades = { onLarge: serving && cascadeLog(serving.log), maxItems: maxCascadeItems }
+  const cascades = { onLarge: serving && cascadeLog(serving.log), maxItems: settings.quotas.cascade }
   const queries = serving && { onSlow: logSlowList(serving.log.logger), maxScan: settings.maxScan }
   const { age: maxAgeMs, size: maxBytes } = settings['events.retention']
   const retention = { maxAgeMs, maxBytes }

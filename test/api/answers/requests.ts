@@ -52,6 +52,8 @@ class Wide {
       () => this.#write(collection),
       () => this.#mutation(collection),
       () => this.#batch(collection),
+      () => this.#aggregate(collection),
+      () => this.#events(collection),
     ])()
   }
 
@@ -76,11 +78,34 @@ class Wide {
   }
 
   #batch(collection: Collection): WideRequest {
+    const isWriting = this.#pick([true, false])
     const operations = Array.from({ length: this.#pick([2, 20, 100]) }, () => {
       const { method, path } = this.#read(collection)
-      return { method, path: path.slice('/api/v1'.length) }
+      return isWriting && this.#pick([true, false])
+        ? this.#operationOf(collection)
+        : { method, path: path.slice('/api/v1'.length) }
     })
     return { method: 'POST', path: '/api/v1/batch', body: { operations } }
+  }
+
+  /** A write of one item, in a batch. */
+  #operationOf(collection: Collection): WideRequest {
+    const { name } = collection
+    const newItem = this.#newItems[name]
+    const query = `?include=${this.#include(collection)}`
+    return newItem === undefined || this.#pick([true, false])
+      ? { method: 'PATCH', path: `/${name}/1${query}`, body: {} }
+      : { method: 'POST', path: `/${name}${query}`, body: newItem }
+  }
+
+  #aggregate(collection: Collection): WideRequest {
+    const query = `group_by=${longest(collection)}&count`
+    return { method: 'GET', path: `/api/v1/${collection.name}/aggregate?${query}` }
+  }
+
+  #events(collection: Collection): WideRequest {
+    const limit = this.#pick([1, 100, 1000])
+    return { method: 'GET', path: `/api/v1/events?after=0&collections=${collection.name}&limit=${limit}` }
   }
 
   #query(collection: Collection): WideRequest {
@@ -97,8 +122,12 @@ class Wide {
   }
 
   #mutation(collection: Collection): WideRequest {
-    const write = `update${typeName(collection)}(id: 1) { ${this.#selection(collection, 2)} }`
-    return this.#graphql(`mutation ${this.#pick(['', '@atomic'])} { w0: ${write} }`)
+    const count = this.#pick([1, 1, 3, 8])
+    const writes = Array.from(
+      { length: count },
+      (_, index) => `w${index}: update${typeName(collection)}(id: 1) { ${this.#selection(collection, 2)} }`,
+    )
+    return this.#graphql(`mutation ${this.#pick(['', '@atomic'])} { ${writes.join(' ')} }`)
   }
 
   #graphql(query: string): WideRequest {

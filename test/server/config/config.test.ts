@@ -105,7 +105,7 @@ const membersOf = (examples: Required<Examples>): Examples => ({
 
 const quotas = {
   ...{ keys: 100, webhooks: 50, connections: 2000, addressConnections: 50 },
-  ...{ subscriptions: 1000, distinctSubscriptions: 200 },
+  ...{ subscriptions: 1000, distinctSubscriptions: 200, cascade: 10_000 },
 }
 const graphqlLimits = { tokens: 2000, depth: 12, aliases: 30, cost: 5000, listSize: 100 }
 const lifetimes = {

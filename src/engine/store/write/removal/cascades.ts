@@ -6,7 +6,7 @@ import type { CascadeItem } from './cascade-set.ts'
 /** A deletion that deletes more items besides its own, or clears their references, is reported. */
 export const maxUnreportedCascade = 1000
 
-/** A service refuses a deletion that would delete or change more items besides its own: other writes wait for it. */
+/** The default of what a service allows: it refuses a deletion that would delete or change more items besides its own. */
 export const maxCascadeItems = 10_000
 
 /** One deletion. It may still be undone with its transaction. */
