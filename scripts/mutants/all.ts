@@ -11,6 +11,7 @@ import type { Mutant } from './mutant.ts'
 import { oauth } from './oauth.ts'
 import { plan } from './plan.ts'
 import { postgres } from './postgres.ts'
+import { processes } from './processes.ts'
 import { rest } from './rest.ts'
 import { rules } from './rules.ts'
 import { store } from './store.ts'
@@ -34,4 +35,5 @@ export const all: readonly Mutant[] = [
   ...idempotency,
   ...client,
   ...transfer,
+  ...processes,
 ]

@@ -75,7 +75,7 @@ export const logic: readonly Mutant[] = [
       'await this.#flush(state).catch(this.#parts.onFault)',
       '',
     ],
-    ['stored runs are not read after a restart', 'waiting.push(runOf(record))', 'void runOf(record)'],
+    ['stored runs are not read after a restart', 'waiting.push({ ...run, ', 'void ({ ...run, '],
     [
       'a new session begins at the end of the log',
       '?? { position: last, doneAhead: [] }',
@@ -113,8 +113,8 @@ export const logic: readonly Mutant[] = [
       ],
       [
         'runs after a process has ended start one at a time for ever',
-        '    suspects.end(task)\n    return',
-        '    return',
+        '    suspects.end(task)\n    if (this.#marked',
+        '    if (this.#marked',
       ],
     ],
   ),
