@@ -204,6 +204,13 @@ export function databaseFault(cause: unknown, message?: string): ApiError {
   return new ApiError('UNAVAILABLE', message, { isDatabaseFault: true, cause })
 }
 
+/** Whether it failed because the process, or the whole system, cannot open more files and sockets. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, cause }: NodeJS.ErrnoException = error
+  return code === 'EMFILE' || code === 'ENFILE' || isOutOfDescriptors(cause)
+}
+
 export function stoppingRefusal(): ApiError {
   return temporaryRefusal('The service is stopping.')
 }
