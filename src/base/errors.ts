@@ -207,8 +207,10 @@ export function databaseFault(cause: unknown, message?: string): ApiError {
 /** Whether it failed because the process, or the whole system, cannot open more files and sockets. */
 export function isOutOfDescriptors(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const { code, cause }: NodeJS.ErrnoException = error
-  return code === 'EMFILE' || code === 'ENFILE' || isOutOfDescriptors(cause)
+  const { code, message, cause }: NodeJS.ErrnoException = error
+  // Node's loader of modules sets no code.
+  const isLack = code === 'EMFILE' || code === 'ENFILE' || message.endsWith(': too many open files.')
+  return isLack || isOutOfDescriptors(cause)
 }
 
 export function stoppingRefusal(): ApiError {
