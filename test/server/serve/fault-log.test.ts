@@ -59,7 +59,10 @@ for (const [when, state, reason] of [
 }
 
 test('a failure is logged as an error with its stack', () => {
-  for (const error of [new Error('boom'), new ApiError('UNAVAILABLE'), new ApiError('INTERNAL_ERROR')]) {
+  const circular = new Error('its own cause')
+  circular.cause = circular
+  const internal = [new ApiError('UNAVAILABLE'), new ApiError('INTERNAL_ERROR')]
+  for (const error of [new Error('boom'), circular, ...internal]) {
     const [line, ...others] = logLinesOf(error)
     assert.equal(line?.level, 50)
     assert.match(String(line.err?.stack), /fault-log\.test/)
