@@ -76,8 +76,13 @@ export const webhooks: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'delivery/webhooks/attempt',
-    [...catchingUp, 'delivery/webhooks/endpoints'],
+    [...catchingUp, 'delivery/webhooks/endpoints', 'delivery/webhooks/sender#SQLite'],
     [
+      [
+        'a lack of descriptors counts as a failure of the endpoint',
+        'if (!(error instanceof OutgoingError) || isOutOfDescriptors(error)) throw error',
+        'if (!(error instanceof OutgoingError)) throw error',
+      ],
       [
         'attempts are signed with the time of the delivery',
         'return send(parts, { url: webhook.url, id: delivery.messageId, body, secrets, signal })',
@@ -213,6 +218,11 @@ export const webhooks: readonly Mutant[] = [
     'delivery/consumer/scheduler',
     [...scheduler, 'delivery/logic/restart#SQLite'],
     [
+      [
+        'an attempt whose outcome could not be recorded is repeated later than a lease may end',
+        'const minFaultDelayMs = 200',
+        'const minFaultDelayMs = 5000',
+      ],
       ['a webhook in Retry-After is called', 'if (target.heldUntil > this.#parts.clock.now()) return', ''],
       [
         'an attempt whose outcome could not be recorded is not repeated',

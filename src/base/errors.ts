@@ -204,6 +204,22 @@ export function databaseFault(cause: unknown, message?: string): ApiError {
   return new ApiError('UNAVAILABLE', message, { isDatabaseFault: true, cause })
 }
 
+/** How far causes are followed: they may form a circle. */
+const maxCauses = 8
+
+/** Whether it failed because the process, or the whole system, cannot open more files and sockets. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  let cause = error
+  for (let depth = 0; cause instanceof Error && depth < maxCauses; depth++) {
+    const { code, message }: NodeJS.ErrnoException = cause
+    if (code === 'EMFILE' || code === 'ENFILE') return true
+    // Node's loader of modules sets no code.
+    if (String(message).endsWith(': too many open files.')) return true
+    cause = cause.cause
+  }
+  return false
+}
+
 export function stoppingRefusal(): ApiError {
   return temporaryRefusal('The service is stopping.')
 }

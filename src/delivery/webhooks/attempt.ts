@@ -2,6 +2,7 @@
 
 import { Cache, CacheBound } from '../../base/cache.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import { isOutOfDescriptors } from '../../base/errors.ts'
 import type { Principal } from '../../base/principal.ts'
 import type { ChangeFeed, LoggedChange } from '../../engine/plan/change-feed.ts'
 import { OutgoingError } from '../outgoing/errors.ts'
@@ -53,7 +54,7 @@ export interface DeliveryAttemptParts {
 /** In characters of the rows. Changes are cached because one event goes to many webhooks. */
 const maxCachedCharacters = 4_000_000
 
-/** Returns a function that makes an attempt. It rejects only if the database fails. */
+/** Returns a function that makes an attempt. It rejects only if the database or this machine fails. */
 export function createAttempt(
   parts: DeliveryAttemptParts,
 ): (delivery: Delivery, webhook: Webhook, signal: AbortSignal) => Promise<DeliveryOutcome> {
@@ -114,7 +115,8 @@ async function send(
       error: describeFailure(status),
     }
   } catch (error) {
-    if (!(error instanceof OutgoingError)) throw error
+    // A lack of descriptors is no fault of the endpoint.
+    if (!(error instanceof OutgoingError) || isOutOfDescriptors(error)) throw error
     return { kind: 'unanswered', durationMs: elapsedMs(), error: error.message }
   }
 }

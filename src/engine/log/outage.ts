@@ -1,14 +1,14 @@
 /** An outage of the database: events wait, and are delivered once the database answers again. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Awaitable } from '../../base/awaitable.ts'
-import { ApiError } from '../../base/errors.ts'
+import { ApiError, isOutOfDescriptors } from '../../base/errors.ts'
 
 const retryIntervalMs = 200
 const maxRetryIntervalMs = 5000
 
-/** Whether the same query may succeed later. */
+/** Whether the same query or request may succeed later, because what failed is the database or this machine. */
 export function isTemporary(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 'UNAVAILABLE'
+  return (error instanceof ApiError && error.code === 'UNAVAILABLE') || isOutOfDescriptors(error)
 }
 
 export class Outage {

@@ -65,7 +65,7 @@ export function requireRoot({ url = '/', originalUrl, baseUrl }: MountedRequest,
   const isMounted = typeof baseUrl === 'string' && baseUrl !== '' && baseUrl !== basePath
   if (!isMounted && (prefix === '' || prefix === basePath)) return
   throw new TypeError(
-    'The request came to `handler` below a prefix: mount it at the root, after your own routes, or give it a host name of its own.',
+    'The request came to `handler` below a prefix: mount it at the root, after your own routes, or below the path of `baseUrl`.',
   )
 }
 

@@ -6,6 +6,7 @@
 import type { Server } from 'node:http'
 import { createServer, type ListenOptions, type Server as NetServer } from 'node:net'
 import { setTimeout as wait } from 'node:timers/promises'
+import { isOutOfDescriptors } from '../../base/errors.ts'
 
 const listeningSockets = 64
 /** How many connections may wait at each socket to be accepted. */
@@ -155,12 +156,6 @@ export class Listeners {
 
 function codeOf(error: unknown): unknown {
   return error instanceof Error && 'code' in error ? error.code : undefined
-}
-
-/** Whether the process, or the whole system, cannot open more files and sockets. */
-function isOutOfDescriptors(error: unknown): boolean {
-  const code = codeOf(error)
-  return code === 'EMFILE' || code === 'ENFILE'
 }
 
 /** Whether the system does not let several sockets listen on one port. */

@@ -3,6 +3,7 @@
 import { writeSync } from 'node:fs'
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
+import { isOutOfDescriptors } from '../../base/errors.ts'
 import { registerRuns } from '../../delivery/runs/runner.ts'
 import type { ItemAnswer, ListAnswer } from '../../engine/plan/answer.ts'
 import type { AnswerLimits } from '../../engine/plan/answer-bound.ts'
@@ -114,6 +115,8 @@ const maxReaders = 2
 /** The reader processes of a service. Commands have none, because no request waits for their event loop. */
 function readersOf({ workers, databaseTimeout: timeoutMs }: Settings, { logger }: Log) {
   const onLost = (cause: unknown) => {
+    // Its read fails for the same reason, and is reported.
+    if (isOutOfDescriptors(cause)) return
     const error = cause instanceof Error ? cause.message : String(cause)
     logger.error({ error }, 'a reader process has ended unexpectedly: its read is retried once')
   }

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { databaseFault } from '../../../src/base/errors.ts'
+import { OutgoingError } from '../../../src/delivery/outgoing/errors.ts'
+import type { SenderParts } from '../../../src/delivery/webhooks/sender.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { type Fixture, secret, within } from './fixture.ts'
 
@@ -11,6 +14,32 @@ const titles = ({ received }: Fixture) =>
   received.map(({ event }) => (event['data'] as { title?: string } | null)?.title)
 
 const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ status }) => status)
+
+/** The parts of a sender in a process of its own. Once `isOver`, nothing leaves it. */
+function lifeOf({ run, store, clock }: Fixture) {
+  // The outcome of its first attempt cannot be recorded.
+  const life = { isOver: false, refusedWrites: 1 }
+  const mortal = <Part extends object>(part: Part): Part =>
+    new Proxy(part, {
+      get: (target, name) => {
+        const member: unknown = Reflect.get(target, name)
+        if (typeof member !== 'function') return member
+        return (...values: unknown[]) =>
+          life.isOver || (name === 'write' && life.refusedWrites-- > 0)
+            ? Promise.reject(databaseFault(new Error('not connected')))
+            : member.apply(target, values)
+      },
+    })
+  const parts: Partial<SenderParts> = {
+    run: mortal(run),
+    records: mortal(store.records),
+    log: mortal(store.changes),
+    elapsed: clock.now,
+    clock: { now: clock.now, after: (delay, call) => clock.after(delay, () => void (life.isOver || call())) },
+    onFault: () => undefined,
+  }
+  return { life, parts }
+}
 
 for (const kind of databaseKinds) {
   describe(`the sender of webhooks on ${kind.name}`, () => {
@@ -163,6 +192,49 @@ for (const kind of databaseKinds) {
         assert.ok(clock.now() - startedAt > 2 * dayMs)
         await until(() => titles(fixture).includes('good'), 'the next event is sent')
         assert.equal((await deliveries())[0]?.attempt, 13)
+      }),
+    )
+
+    it(
+      'does not count a lack of descriptors of its own machine as a failure of the endpoint',
+      within(kind, async fixture => {
+        const { webhook, post, sender, until, endpoints, deliveries, received, faults, webhookRow } = fixture
+        const id = await webhook()
+        const cause = Object.assign(new Error('connect EMFILE'), { code: 'EMFILE' })
+        const refusal = new OutgoingError('connection_failed', 'one.example cannot be reached.', { cause })
+        endpoints.set('https://one.example/hook', () => (received.length > 3 ? 200 : refusal))
+        sender()
+        await post()
+        await until(async () => (await statuses(fixture)).join() === 'succeeded', 'it is sent')
+        assert.equal((await deliveries())[0]?.attempt, 1)
+        assert.equal((await webhookRow(id))['failing_since'], null)
+        assert.deepEqual(faults.splice(0), [refusal, refusal, refusal])
+      }),
+    )
+
+    it(
+      'makes every attempt although each process that sends is killed two seconds later, earlier than a retry is due',
+      within(kind, async fixture => {
+        const { webhook, post, sender, until, endpoints, deliveries, clock } = fixture
+        await webhook()
+        let lives = 0
+        // Longer than until the third attempt, shorter than until the fourth.
+        endpoints.set('https://one.example/hook', () => (lives < 8 ? 500 : 200))
+        for (const title of ['one', 'two', 'three']) await post(title)
+        const isDone = async () => (await statuses(fixture)).join() === 'succeeded,succeeded,succeeded'
+        while (!(await isDone())) {
+          const { life, parts } = lifeOf(fixture)
+          const process = sender(parts)
+          await until(() => process.state.isSending, 'the next process sends', 500)
+          const end = clock.now() + 2000
+          await until(() => clock.now() >= end, 'two seconds have passed', 200)
+          life.isOver = true
+          assert.ok(++lives < 60, 'no progress')
+        }
+        assert.deepEqual(
+          (await deliveries()).map(({ attempt }) => attempt),
+          [4, 4, 4],
+        )
       }),
     )
 

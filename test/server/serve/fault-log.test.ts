@@ -59,7 +59,10 @@ for (const [when, state, reason] of [
 }
 
 test('a failure is logged as an error with its stack', () => {
-  for (const error of [new Error('boom'), new ApiError('UNAVAILABLE'), new ApiError('INTERNAL_ERROR')]) {
+  const circular = new Error('its own cause')
+  circular.cause = circular
+  const internal = [new ApiError('UNAVAILABLE'), new ApiError('INTERNAL_ERROR')]
+  for (const error of [new Error('boom'), circular, ...internal]) {
     const [line, ...others] = logLinesOf(error)
     assert.equal(line?.level, 50)
     assert.match(String(line.err?.stack), /fault-log\.test/)
@@ -102,6 +105,36 @@ test('a database that fails is told once with its reason, its failures are count
   fail(databaseFault(new Error('database or disk is full')))
   await clock.advance(1)
   assert.equal(lines.at(-1)?.reason, 'database or disk is full', 'the next outage is told again')
+})
+
+test('a lack of descriptors is told once, whatever it was that could not be opened, and its end is told', async () => {
+  const { lines, clock, fail } = openLog()
+  const lack = (code: string, message: string) => Object.assign(new Error(`${code}: ${message}`), { code })
+  const page = lack('EMFILE', 'too many open files, open docs/rest.md')
+  const lost = new Error('A reader process has ended.', {
+    cause: lack('ENFILE', 'file table overflow, spawn'),
+  })
+  const connecting = new ApiError('INTERNAL_ERROR', undefined, { cause: lack('EMFILE', 'connect') })
+  for (let times = 0; times < 100; times++)
+    for (const error of [page, databaseFault(lost), connecting]) fail(error)
+  await clock.advance(1)
+  assert.deepEqual(
+    lines.map(({ level, reason, msg }) => ({ level, reason, msg })),
+    [
+      {
+        level: 50,
+        reason: 'EMFILE: too many open files, open docs/rest.md',
+        msg: 'no more files and connections can be opened: raise `ulimit -n`; further failures are counted until they can',
+      },
+    ],
+  )
+  await clock.advance(500)
+  fail(databaseFault(new Error('connection refused')))
+  await clock.advance(1)
+  assert.equal(lines.at(-1)?.reason, 'connection refused', 'an outage of the database is another one')
+  await clock.advance(5000)
+  const [end] = lines.filter(({ msg }) => msg === 'files and connections can be opened again')
+  assert.deepEqual([end?.level, end?.failures, lines.length], [30, 299, 4])
 })
 
 test('a database that does not answer its check is told too, and nothing more once the service stops', async () => {

@@ -11,7 +11,10 @@ import { describe, test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { WebSocket } from 'ws'
 import type { Service } from '../../../src/server/serve/service.ts'
-import { call, serviceOfFile } from './service.ts'
+import { formWithField, newestLink, open, page } from '../../identity/accounts/mail-fixture.ts'
+import { Browser } from '../../identity/conformance/browser.ts'
+import { withSmtp } from '../../identity/smtp.ts'
+import { call, serviceOfFile, withService } from './service.ts'
 
 type Next = () => void
 type Middleware = (req: Routed, res: ServerResponse, next: Next) => unknown
@@ -276,4 +279,67 @@ describe('behind a framework', () => {
       await close()
     }
   })
+})
+
+describe('behind a framework that has the service below the path of its `baseUrl`', () => {
+  // Express removes the prefix from the URL, Fastify keeps it; a proxy has removed it before the framework.
+  const hosts: Readonly<Record<string, (service: Service) => RequestListener>> = {
+    Express: ({ handler }) => express(['/backend', handler]),
+    Fastify: ({ handler }) => fastify(turn, handler),
+    'a proxy and Koa': service => {
+      const listener = koa(service)
+      return (req, res) => {
+        req.url = req.url?.replace(/^\/backend/, '') || '/'
+        listener(req, res)
+      }
+    },
+  }
+
+  for (const [name, host] of Object.entries(hosts)) {
+    test(`${name}: links, mails, cookies, event streams and WebSockets have the path once`, () =>
+      withSmtp(async (smtp, received) => {
+        const server = createServer()
+        await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+        const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+        const base = `${origin}/backend`
+        const settings = { rateLimit: 'off', 'mail.smtp': smtp } as const
+        await withService({ ...settings, listen: false, baseUrl: base }, async ({ service, key }) => {
+          const cookiesOutside: unknown[] = []
+          server.on('request', ({ url, headers }) => {
+            if (!url?.startsWith('/backend')) cookiesOutside.push(headers.cookie)
+          })
+          server.on('request', host(service)).on('upgrade', service.upgrade)
+          const created = await call(`${base}/api/v1/posts`, { method: 'POST', key, body: { title: 'One' } })
+          const location = created.headers.get('location') ?? ''
+          assert.equal(location, `/backend/api/v1/posts/${created.json['id']}`)
+          assert.equal((await call(origin + location)).json['title'], 'One')
+
+          const create = () => service.data.posts?.create({ title: 'Streamed', author_id: 1 })
+          assert.match(await firstEvent(base, key, create), /"title":"Streamed"/)
+          const subscription = 'subscription { newPost(after: "0") { title } }'
+          for (const url of [base, origin])
+            assert.deepEqual(await overWebSocket(url, key, subscription), { newPost: { title: 'One' } })
+
+          const browser = new Browser(origin)
+          const values = { name: 'Eve', email: 'eve@example.com', password: 'a long enough one' }
+          const signUp = formWithField(await open(browser, `${base}/account/sign-up`), 'password')
+          page(await browser.submit(signUp, values))
+          const anyLink = /https?:\/\/[\w.:]+\/[\w/.?=-]*/g
+          const link = await newestLink(received, anyLink)
+          assert.ok(link.startsWith(`${base}/account/verify?account=`), link)
+          const account = page(
+            await browser.submit(formWithField(await open(browser, link), 'password'), values),
+          )
+          assert.deepEqual([account.status, account.url.pathname], [200, '/backend/account'])
+          for (const links of received.data.replace(/=\n/g, '').match(anyLink) ?? [])
+            assert.match(links.slice(origin.length), /^\/backend\/account\//)
+          await browser.send(new URL('/mine', origin))
+          assert.deepEqual(cookiesOutside, [undefined])
+          browser.close()
+        }).finally(() => {
+          server.closeAllConnections()
+          server.close()
+        })
+      }))
+  }
 })

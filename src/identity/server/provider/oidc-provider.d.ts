@@ -113,6 +113,8 @@ declare module 'oidc-provider' {
     res: ServerResponse
     oidc: OidcContext
     path: string
+    /** The base path: see `pinToIssuer`. */
+    mountPath: string
     method: string
     query: Record<string, string | string[] | undefined>
     url: string

@@ -2,7 +2,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type Provider from 'oidc-provider'
-import type { Session } from 'oidc-provider'
+import type { Context, Session } from 'oidc-provider'
 import type { EpochMs } from '../../../base/epoch-ms.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { Records, StoredRecord } from '../../../base/records.ts'
@@ -53,6 +53,11 @@ function infoOf(
     userAgent: browser?.userAgent ?? '',
     current: uid === currentId,
   }
+}
+
+/** Those of the same cookie when oidc-provider sets it: with another path, the browser would send both. */
+function cookieOptions({ secure, mountPath }: Context) {
+  return { httpOnly: true, sameSite: 'lax', secure, path: mountPath || '/' } as const
 }
 
 /** Per user. Each sign-in without a cookie creates a session. */
@@ -107,11 +112,7 @@ export class Sessions {
   async signOut(provider: Provider, req: IncomingMessage, res: ServerResponse): Promise<void> {
     const ctx = provider.createContext(req, res)
     await this.#endCurrent(await provider.Session.get(ctx))
-    ctx.cookies.set(provider.cookieName('session'), null, {
-      httpOnly: true,
-      sameSite: 'lax',
-      secure: ctx.secure,
-    })
+    ctx.cookies.set(provider.cookieName('session'), null, cookieOptions(ctx))
   }
 
   async all(userId: number, currentId: string | undefined): Promise<readonly SessionInfo[]> {
@@ -202,11 +203,9 @@ export class Sessions {
     session: Session,
     remember: boolean,
   ) {
-    const { cookies, secure } = provider.createContext(req, res)
-    cookies.set(provider.cookieName('session'), session.jti, {
-      httpOnly: true,
-      sameSite: 'lax',
-      secure,
+    const ctx = provider.createContext(req, res)
+    ctx.cookies.set(provider.cookieName('session'), session.jti, {
+      ...cookieOptions(ctx),
       ...(remember ? { expires: new Date(Date.now() + this.#lifeSeconds * 1000) } : undefined),
     })
   }

@@ -1,11 +1,16 @@
-/** Logs failed requests, background work and overload. A failing database is told once, then counted until it works again. */
+/**
+ * Logs failed requests, background work and overload. A failing database, or a lack of descriptors, is told once, then counted
+ * until it is over.
+ */
+import { closeSync, openSync } from 'node:fs'
+import { devNull } from 'node:os'
 import { isHealthCheck } from '../../../base/call.ts'
-import { ApiError } from '../../../base/errors.ts'
+import { ApiError, isOutOfDescriptors } from '../../../base/errors.ts'
 import type { Clock } from '../../../delivery/consumer/timetable.ts'
 import type { HttpParts } from '../../http/http.ts'
 import type { Logger } from '../../observability/log.ts'
 
-/** How often to check whether the database works again. */
+/** How often to check whether the outage is over. */
 const checkIntervalMs = 1000
 /** How often the failures are counted in the log meanwhile. */
 const countIntervalMs = 60_000
@@ -19,7 +24,7 @@ export interface FaultLogParts {
   readonly clock: Clock
 }
 
-interface DatabaseOutage {
+interface Outage {
   readonly since: number
   /** Failures after the first one. */
   failures: number
@@ -28,12 +33,34 @@ interface DatabaseOutage {
   countedAt: number
 }
 
+interface OutageTexts {
+  readonly begins: string
+  readonly lasts: string
+  readonly ends: string
+}
+
+const databaseTexts: OutageTexts = {
+  begins: 'the database fails: further failures are counted until it works again',
+  lasts: 'the database still fails',
+  ends: 'the database works again',
+}
+
+const descriptorTexts: OutageTexts = {
+  begins:
+    'no more files and connections can be opened: raise `ulimit -n`; further failures are counted until they can',
+  lasts: 'still no more files and connections can be opened',
+  ends: 'files and connections can be opened again',
+}
+
 export class FaultLog {
   readonly #parts: FaultLogParts
-  #outage: DatabaseOutage | undefined
+  readonly #database: OutageLog
+  readonly #descriptors: OutageLog
 
   constructor(parts: FaultLogParts) {
     this.#parts = parts
+    this.#database = new OutageLog(parts, databaseTexts)
+    this.#descriptors = new OutageLog({ ...parts, check: openDescriptor }, descriptorTexts)
   }
 
   /** What the HTTP server reports: errors whose details clients do not see, and overload. */
@@ -58,11 +85,24 @@ export class FaultLog {
   report(error: unknown, message: string, fields: object = {}): void {
     const { logger } = this.#parts
     if (isExpected(error)) logger.warn({ reason: error.message, ...fields }, message)
-    else if (isDatabaseFault(error)) void this.#count(error, fields)
+    else if (isOutOfDescriptors(error)) void this.#descriptors.count(error, fields)
+    else if (isDatabaseFault(error)) void this.#database.count(error, fields)
     else logger.error({ err: error, ...fields }, message)
   }
+}
 
-  async #count(error: ApiError, fields: object): Promise<void> {
+/** The failures of one kind: one line when they begin, counts while they last, one line when they end. */
+class OutageLog {
+  readonly #parts: FaultLogParts
+  readonly #texts: OutageTexts
+  #outage: Outage | undefined
+
+  constructor(parts: FaultLogParts, texts: OutageTexts) {
+    this.#parts = parts
+    this.#texts = texts
+  }
+
+  async count(error: unknown, fields: object): Promise<void> {
     if (this.#outage !== undefined) {
       this.#outage.failures++
       this.#outage.hasNew = true
@@ -72,10 +112,7 @@ export class FaultLog {
     const now = clock.now()
     this.#outage = { since: now, failures: 0, hasNew: false, countedAt: now }
     const reason = (await this.#reason()) ?? rootMessage(error)
-    logger.error(
-      { reason, ...fields, err: error },
-      'the database fails: further failures are counted until it works again',
-    )
+    logger.error({ reason, ...fields, err: error }, this.#texts.begins)
     this.#checkLater(this.#outage)
   }
 
@@ -95,11 +132,11 @@ export class FaultLog {
     }
   }
 
-  #checkLater(outage: DatabaseOutage): void {
+  #checkLater(outage: Outage): void {
     this.#parts.clock.after(checkIntervalMs, () => void this.#check(outage))
   }
 
-  async #check(outage: DatabaseOutage): Promise<void> {
+  async #check(outage: Outage): Promise<void> {
     const { check, clock, logger } = this.#parts
     const isQuiet = !outage.hasNew
     outage.hasNew = false
@@ -110,15 +147,19 @@ export class FaultLog {
     const seconds = Math.round((clock.now() - since) / 1000)
     if (failure === undefined) {
       this.#outage = undefined
-      logger.info({ failures, seconds }, 'the database works again')
+      logger.info({ failures, seconds }, this.#texts.ends)
       return
     }
     if (clock.now() - outage.countedAt >= countIntervalMs) {
       outage.countedAt = clock.now()
-      logger.warn({ failures, seconds }, 'the database still fails')
+      logger.warn({ failures, seconds }, this.#texts.lasts)
     }
     this.#checkLater(outage)
   }
+}
+
+async function openDescriptor(): Promise<void> {
+  closeSync(openSync(devNull, 'r'))
 }
 
 function isExpected(error: unknown): error is ApiError {
