@@ -1,5 +1,4 @@
 /** The setting `quotas`: what one user, or one client address, may have, or do at once. */
-import { maxCascadeItems } from '../../engine/store/write/removal/cascades.ts'
 import { integer } from './kinds.ts'
 import { member, membersSetting } from './members.ts'
 
@@ -42,7 +41,7 @@ export const quotaSetting = membersSetting({
     }),
     cascade: member({
       kind: integer(0, 10_000_000),
-      default: maxCascadeItems,
+      default: 10_000,
       description:
         'The other items that one deletion deletes or changes: other writes wait for it. `portico delete` deletes more, in slices.',
     }),

@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
-import { maxCascadeItems } from '../../../src/engine/store/write/removal/cascades.ts'
 import { portico as command } from '../../system/processes/command.ts'
 
 const source = resolve(import.meta.dirname, '../../../src')
@@ -17,11 +16,16 @@ export default model({
 })
 `
 
-const dependents = maxCascadeItems + 50
+const allowed = 1000
+const dependents = allowed + 50
 
 test('an item with more dependent items than one deletion may delete is deleted in slices', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'portico-delete-'))
-  const environment = { PORTICO_MODEL: 'model.ts', DATABASE_URL: 'data.db' }
+  const environment = {
+    PORTICO_MODEL: 'model.ts',
+    DATABASE_URL: 'data.db',
+    PORTICO_QUOTAS: `cascade=${allowed}`,
+  }
   const portico = (...words: string[]) => command(words, { folder, environment })
   try {
     writeFileSync(join(folder, 'model.ts'), model)

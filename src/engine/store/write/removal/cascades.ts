@@ -6,9 +6,6 @@ import type { CascadeItem } from './cascade-set.ts'
 /** A deletion that deletes more items besides its own, or clears their references, is reported. */
 export const maxUnreportedCascade = 1000
 
-/** The default of what a service allows: it refuses a deletion that would delete or change more items besides its own. */
-export const maxCascadeItems = 10_000
-
 /** One deletion. It may still be undone with its transaction. */
 export interface Cascade {
   readonly collection: string
