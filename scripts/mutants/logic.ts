@@ -84,7 +84,7 @@ export const logic: readonly Mutant[] = [
   ]),
   ...mutantsOf(
     'delivery/runs/session',
-    ['delivery/logic/reactions#SQLite', 'delivery/logic/jobs#SQLite'],
+    ['delivery/logic/reactions#SQLite', 'delivery/logic/jobs#SQLite', 'delivery/logic/runs'],
     [
       [
         'a run is tried although the lease is lost',
@@ -120,7 +120,7 @@ export const logic: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'delivery/runs/suspects',
-    ['delivery/logic/process-ends#SQLite'],
+    ['delivery/logic/suspects', 'delivery/logic/process-ends#SQLite'],
     [
       [
         'runs after a process has ended start together',
@@ -248,17 +248,21 @@ export const logic: readonly Mutant[] = [
     ],
     ['a time in the past is kept', 'Math.max(timeOf(dueTime), now)', 'timeOf(dueTime)', 'it is due at once'],
   ]),
-  ...mutantsOf('delivery/runs/jobs/planner', models, [
-    ['a changed time zone is ignored', ' || position.timeZone !== timeZone', ''],
-    ['a changed schedule is ignored', 'position?.schedule !== text || ', 'position === undefined || '],
+  ...mutantsOf(
+    'delivery/runs/jobs/planner',
+    ['delivery/logic/planner', ...models],
     [
-      'a missed due time starts a run for each',
-      'schedule.last(now, position.until) ?? scheduledJob.next',
-      'scheduledJob.next',
+      ['a changed time zone is ignored', ' || position.timeZone !== timeZone', ''],
+      ['a changed schedule is ignored', 'position?.schedule !== text || ', 'position === undefined || '],
+      [
+        'a missed due time starts a run for each',
+        'schedule.last(now, position.until) ?? scheduledJob.next',
+        'scheduledJob.next',
+      ],
+      ['missed due times are not reported', 'if (dueAt > scheduledJob.next) this', 'if (false) this'],
+      ['a due time starts two runs', 'this.#set(name, { ...position, until: dueAt })', ''],
     ],
-    ['missed due times are not reported', 'if (dueAt > scheduledJob.next) this', 'if (false) this'],
-    ['a due time starts two runs', 'this.#set(name, { ...position, until: dueAt })', ''],
-  ]),
+  ),
   ...mutantsOf('delivery/runs/jobs/queue', models, [
     [
       'a run of an unknown job keeps its old record',

@@ -27,6 +27,22 @@ test('a position that was stored while the clock was years ahead does not keep a
   assert.equal(planner.plan(now + hourMs).length, 1)
 })
 
+test('a changed schedule, or time zone, begins anew', () => {
+  const now = Date.parse('2026-06-01T10:30:00Z')
+  const [job] = model.logic.jobs.values()
+  const timeZone = job?.timeZone ?? ''
+  const longAgo = now - 48 * hourMs
+  for (const before of [
+    { schedule: 'day', timeZone },
+    { schedule: 'hour', timeZone: 'Asia/Tokyo' },
+  ]) {
+    const missed: string[] = []
+    const planner = new Planner(model, { tick: { ...before, until: longAgo } }, name => missed.push(name))
+    assert.deepEqual([planner.plan(now), missed], [[], []])
+    assert.deepEqual(planner.planned, { tick: { schedule: 'hour', timeZone, until: now } })
+  }
+})
+
 test('a position of a few minutes ahead, as that of another node, is kept', () => {
   const now = Date.parse('2026-06-01T10:59:00Z')
   const [job] = model.logic.jobs.values()

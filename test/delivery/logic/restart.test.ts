@@ -69,6 +69,21 @@ for (const kind of databaseKinds) {
       })()
     })
 
+    it('a run that ends during an orderly stop is done', async () => {
+      const seen = slowReaction()
+      await within(kind, { reactions: { seen: on('task.created', seen.run) } }, async fixture => {
+        const { task, runner, until, stop } = fixture
+        const first = runner(patient)
+        await task('slow')
+        await until(() => seen.titles.length === 1, 'it has started')
+        const stopping = stop(first)
+        seen.release()
+        await stopping
+        await runner().settled()
+        assert.deepEqual(seen.titles, ['slow'])
+      })()
+    })
+
     it('an item continues only once the result of its previous event is stored', async () => {
       const seen = slowReaction()
       await within(kind, { reactions: { seen: on('task.*', seen.run) } }, async fixture => {
