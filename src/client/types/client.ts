@@ -133,10 +133,9 @@ interface Common<A extends ApiTypes> {
   ): Promise<Results<R>>
 }
 
-/** `in out`: compared by its argument; measuring it, the compiler would create millions of types. */
-type Collections<in out A extends ApiTypes> = { readonly [N in NameOf<A>]: CollectionClient<A, N> }
-
-export type ClientOf<A extends ApiTypes> = Collections<A> & Common<A>
+export type ClientOf<A extends ApiTypes> = {
+  readonly [N in NameOf<A>]: CollectionClient<A, N>
+} & Common<A>
 
 /** A client of a service: `Client<typeof model>`, or with the types that `portico generate client` writes. */
 export type Client<T> = ClientOf<ApiOf<T>>

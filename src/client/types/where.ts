@@ -22,15 +22,13 @@ type Conditions<in out A extends ApiTypes, in out N> = {
     : Conditions<A, Relations<A, N>[K & keyof Relations<A, N>]>
 }
 
-interface Negation<in out A extends ApiTypes, in out N> {
+type Alternative<A extends ApiTypes, N> = Conditions<A, N> & {
   /** Each contains one condition, which must not match: `not: [{ status: 'done' }, { points: { gte: 3 } }]`. */
   readonly not?: Conditions<A, N> | readonly Conditions<A, N>[]
 }
 
-interface Alternatives<in out A extends ApiTypes, in out N> {
-  /** At least one must match. At most 20. */
-  readonly or?: readonly (Conditions<A, N> & Negation<A, N>)[]
-}
-
 /** `{ status: 'open', points: { gte: 3 }, project: { name: 'x' }, not: { urgent: true }, or: [{ … }, { … }] }`. */
-export type Where<A extends ApiTypes, N> = Conditions<A, N> & Negation<A, N> & Alternatives<A, N>
+export type Where<A extends ApiTypes, N> = Alternative<A, N> & {
+  /** At least one must match. At most 20. */
+  readonly or?: readonly Alternative<A, N>[]
+}

@@ -3,7 +3,7 @@ import type { FieldCondition } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'
 
-/** Who reads: the service, or anyone, as a user is, from whom rules may hide fields and related items. */
+/** Who reads. `Reader`: perhaps a user, from whom rules may hide fields and related items. So `SystemDataIn` is a `DataIn`. */
 type Reader = 'user' | 'service'
 type ItemFor<C, N, By extends Reader> = [By] extends ['service'] ? WholeItemIn<C, N> : ItemIn<C, N>
 
@@ -123,12 +123,10 @@ type SystemUpdateIn<C, N> = Flat<Partial<StoredOf<FieldsIn<C, N>>>>
 type SystemCreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>> & Partial<StoredOf<FieldsIn<C, N>>>>
 
 /** The collections by name, as a user. */
-export type DataIn<in out C> = {
-  readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, UpdateIn<C, N>>
-}
+export type DataIn<C> = { readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, UpdateIn<C, N>> }
 
 /** The collections by name, as the service itself, to which no rules apply. */
-export type SystemDataIn<in out C> = {
+export type SystemDataIn<C> = {
   readonly [N in NameIn<C>]: CollectionDataIn<C, N, SystemCreateIn<C, N>, SystemUpdateIn<C, N>, 'service'>
 }
 
