@@ -264,13 +264,11 @@ export default model(
         access: signedIn,
         async run({ input, caller, data }) {
           const organization = await data.asSystem.organizations.create({ name: input.name })
-          if (caller !== null) {
-            await data.asSystem.memberships.create({
-              organization_id: organization.id,
-              user_id: caller.id,
-              role: 'admin',
-            })
-          }
+          await data.asSystem.memberships.create({
+            organization_id: organization.id,
+            user_id: caller.id,
+            role: 'admin',
+          })
           return organization
         },
       }),
@@ -281,7 +279,7 @@ export default model(
         access: field('email').eq(caller('email')),
         async run({ item: { id, organization_id, role }, caller, data }) {
           await data.asSystem.invitations.delete(id)
-          return data.asSystem.memberships.create({ organization_id, user_id: caller?.id ?? 0, role })
+          return data.asSystem.memberships.create({ organization_id, user_id: caller.id, role })
         },
       }),
       archive: action({

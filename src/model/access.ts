@@ -3,6 +3,7 @@ import { type Marker, markerOf, shiftOf } from './fields/marker.ts'
 import type { Comparison, Rule, RuleOperand, Scalar } from './rule/rule.ts'
 import type {
   AccessRule,
+  AnyCaller,
   CallerOperand,
   ClaimOperand,
   Comparable,
@@ -17,7 +18,8 @@ function rulesIn(rules: readonly AccessRule[]): readonly Rule[] {
   return rules.map(rule => rule?.rule)
 }
 
-function chain(rule: Rule): AccessRule {
+// biome-ignore lint/suspicious/noExplicitAny: the functions below say for which rows and callers their rules hold.
+function chain(rule: Rule): AccessRule<any, any> {
   const accessRule: Pick<AccessRule, 'rule' | 'and' | 'or'> = {
     rule: Object.freeze(rule),
     and: (...others: readonly AccessRule[]) => chain({ kind: 'and', parts: [rule, ...rulesIn(others)] }),
@@ -30,10 +32,10 @@ function chain(rule: Rule): AccessRule {
 export const anyone: AccessRule<unknown> = chain({ kind: 'anyone' })
 
 /** No one; not even an administrator. */
-export const nobody: AccessRule<unknown> = chain({ kind: 'nobody' })
+export const nobody: AccessRule<unknown, 'user'> = chain({ kind: 'nobody' })
 
 /** Every signed-in user. */
-export const signedIn: AccessRule<unknown> = chain({ kind: 'signedIn' })
+export const signedIn: AccessRule<unknown, 'user'> = chain({ kind: 'signedIn' })
 
 /**
  * Callers who use no third-party app, but a session, an API key, a token of a trusted issuer, or an app that is
@@ -42,7 +44,7 @@ export const signedIn: AccessRule<unknown> = chain({ kind: 'signedIn' })
 export const firstParty: AccessRule<unknown> = chain({ kind: 'firstParty' })
 
 /** Users with one of these roles. */
-export function role(...roles: readonly string[]): AccessRule<unknown> {
+export function role(...roles: readonly string[]): AccessRule<unknown, 'user'> {
   return chain({ kind: 'role', roles })
 }
 
@@ -54,15 +56,15 @@ export function scope(name: string): AccessRule<unknown> {
 /** The user whose id is in the field. On `users` itself: `owner('id')`. */
 export function owner<const Field extends string>(
   fieldName: Field,
-): AccessRule<CompareNeeds<Field, 'eq', Marker<'currentUser'>>> {
+): AccessRule<CompareNeeds<Field, 'eq', Marker<'currentUser'>>, 'user'> {
   return compare(fieldName, 'eq', { kind: 'userId' })
 }
 
 /** The rule holds for the related row, or for at least one row of a to-many relation. */
-export function related<const Relation extends string, Needs>(
+export function related<const Relation extends string, Needs, Callers extends AnyCaller>(
   relation: Relation,
-  rule: AccessRule<Needs>,
-): AccessRule<RelationNeeds<Relation, Needs>> {
+  rule: AccessRule<Needs, Callers>,
+): AccessRule<RelationNeeds<Relation, Needs>, Callers> {
   return chain({ kind: 'related', relation, rule: rule?.rule })
 }
 
@@ -96,7 +98,7 @@ function operandOf(value: Comparable | readonly Scalar[]): RuleOperand {
   return { kind: 'literal', value: value as Scalar | readonly Scalar[] }
 }
 
-function compare(name: string, comparison: Comparison, operand: RuleOperand): AccessRule {
+function compare(name: string, comparison: Comparison, operand: RuleOperand) {
   return chain({ kind: 'compare', field: name, comparison, operand })
 }
 

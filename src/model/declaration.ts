@@ -22,7 +22,7 @@ import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
 import type { FieldRulesIn, OwnRow } from './types/row.ts'
 import type { AccessRule } from './types/rule.ts'
 import type { JobsOf } from './types/run.ts'
-import type { TypedCheck, TypedPrepare } from './types/write.ts'
+import type { FaultField, TypedCheck, TypedPrepare } from './types/write.ts'
 
 export type { CollectionDeclaration, CollectionOptions, Declaration, IndexDeclaration, ManyToManyDeclaration }
 
@@ -33,7 +33,7 @@ type PlainOptions<F extends FieldDeclarations, U extends boolean> = Omit<
 >
 
 /** Options whose types depend on the collection's own fields. */
-interface TypedOptions<Own, U, R, A, K, L> {
+interface TypedOptions<Own, U, R, A, K, L, N> {
   readonly relations?: R
   /** Operations without a rule are for administrators only. */
   readonly access?: A
@@ -42,14 +42,14 @@ interface TypedOptions<Own, U, R, A, K, L> {
   /** Returns values to set in an item that is about to be written. Pure and synchronous. */
   readonly prepare?: TypedPrepare<Own, U>
   /** Returns the faults of an item that is about to be written. Pure and synchronous. */
-  readonly check?: TypedCheck<Own, U>
+  readonly check?: TypedCheck<Own, U, N>
   /** Cardinality limits. */
   readonly limits?: L
 }
 
-interface DefinedCollection<F extends FieldDeclarations, U extends boolean, S, R, A, K, L>
+interface DefinedCollection<F extends FieldDeclarations, U extends boolean, S, R, A, K, L, N>
   extends PlainOptions<F, U>,
-    TypedOptions<F, U, R, A, K, L> {
+    TypedOptions<F, U, R, A, K, L, N> {
   readonly fields: F
   /** The name of one item. Required only where it cannot be derived from the collection's name. */
   readonly singular?: S
@@ -98,7 +98,10 @@ export function collection<
   const A extends Access<OwnRow<F, U>> = None,
   const K extends Computed<OwnRow<F, U>> = None,
   const L extends Limits<OwnRow<F, U>> = readonly [],
->(options: DefinedCollection<F, U, S, R, A, K, L>): CollectionDeclaration<F, U, TraitsOf<F, S, R, A, K, L>> {
+  const N extends FaultField<F> = never,
+>(
+  options: DefinedCollection<F, U, S, R, A, K, L, N>,
+): CollectionDeclaration<F, U, TraitsOf<F, S, R, A, K, L>> {
   return Object.freeze({
     kind: 'collection',
     extends: undefined,
@@ -124,9 +127,9 @@ type DeclaredUsers<F> = {
 type AllUserFields<F> = Omit<UserFields, keyof F> & DeclaredUsers<F>
 type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, ReferenceTrait<'users'>>
 
-interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L>
+interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L, N>
   extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,
-    TypedOptions<AllUserFields<F>, U, R, A, K, L> {
+    TypedOptions<AllUserFields<F>, U, R, A, K, L, N> {
   /** New fields, and rules and descriptions of built-in ones: `email: { access: { read: owner('id') } }`. */
   readonly fields?: F
 }
@@ -139,8 +142,9 @@ export function users<
   const A extends Access<UsersRow<F, U>> = None,
   const K extends Computed<UsersRow<F, U>> = None,
   const L extends Limits<UsersRow<F, U>> = readonly [],
+  const N extends FaultField<AllUserFields<F>> = never,
 >(
-  options: DefinedUsers<F, U, R, A, K, L> = {},
+  options: DefinedUsers<F, U, R, A, K, L, N> = {},
 ): CollectionDeclaration<DeclaredUsers<F>, U, TraitsOf<DeclaredUsers<F>, 'user', R, A, K, L>> {
   const fields = options.fields ?? {}
   const collectionOptions = { ...options, fields } as unknown as CollectionOptions<DeclaredUsers<F>, U>

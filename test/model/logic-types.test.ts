@@ -3,8 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from '../../src/client.ts'
 import {
+  type AccessRule,
   action,
+  anyone,
   atMost,
+  caller as callersOwn,
   checkModel,
   choice,
   collection,
@@ -14,11 +17,13 @@ import {
   datetime,
   every,
   field,
+  firstParty,
   type Item,
   integer,
   item,
   job,
   model,
+  not,
   now,
   number,
   on,
@@ -28,11 +33,14 @@ import {
   relation,
   role,
   type SystemData,
+  scope,
+  signedIn,
   text,
   type UpdateInput,
   users,
   type Where,
 } from '../../src/index.ts'
+import type { LogicCaller } from '../../src/model/logic/logic.ts'
 import { type Equal, is, same } from './type-equality.ts'
 
 const ownTasks = related('project', owner('owner_id'))
@@ -103,7 +111,7 @@ const declaration = model(
           is<undefined>()(item)
           is<'open' | 'done'>()(input.task.status)
           is<string | null>()(input.note)
-          is<string | undefined>()(caller?.role)
+          is<string>()(caller.role)
           emit('task.moved', input.task, { from: input.task.project_id })
           emit('task.seen', input.task)
           later(now, 'remind', { task_id: input.task.id })
@@ -358,6 +366,77 @@ test('an action rejects a wrong collection, rule, input or output', () => {
     },
   })
   assert.equal(withActions.kind, 'model')
+})
+
+test('the caller of an action or a query is null only where the rule admits those who are not signed in', () => {
+  const known = owner('owner_id')
+  const declared = model(
+    { projects: collection({ fields: { name: text(), owner_id: relation('users') } }) },
+    {
+      actions: {
+        omitted: action({ run: ({ caller }) => is<LogicCaller>()(caller) }),
+        signed_in: action({ access: signedIn, run: ({ caller }) => is<LogicCaller>()(caller) }),
+        has_role: action({ access: role('admin'), run: ({ caller }) => is<LogicCaller>()(caller) }),
+        owns: action({ on: 'projects', access: known, run: ({ caller }) => is<LogicCaller>()(caller) }),
+        equals: action({
+          on: 'projects',
+          access: field('owner_id').eq(currentUser).and(field('name').eq('x')),
+          run: ({ caller }) => is<LogicCaller>()(caller),
+        }),
+        is_named: action({
+          on: 'projects',
+          access: related('owner', field('name').eq(callersOwn('name'))),
+          run: ({ caller }) => is<LogicCaller>()(caller),
+        }),
+        all: action({
+          access: scope('x').and(anyone, signedIn),
+          run: ({ caller }) => is<LogicCaller>()(caller),
+        }),
+        some: action({
+          on: 'projects',
+          access: known.or(role('admin'), signedIn.and(scope('x'))),
+          run: ({ caller }) => is<LogicCaller>()(caller),
+        }),
+        open: action({ access: anyone, run: ({ caller }) => is<LogicCaller | null>()(caller) }),
+        scoped: action({
+          access: scope('x').and(firstParty),
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
+        either: action({
+          access: signedIn.or(anyone),
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
+        one_of: action({
+          on: 'projects',
+          access: known.or(field('name').eq('open')),
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
+        negated: action({ access: not(signedIn), run: ({ caller }) => is<LogicCaller | null>()(caller) }),
+        negated_part: action({
+          access: not(not(signedIn)).and(scope('x')),
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
+        declared_elsewhere: action({
+          access: signedIn as AccessRule,
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
+      },
+      queries: {
+        mine: query({ access: signedIn, run: ({ caller }) => is<LogicCaller>()(caller) }),
+        everyones: query({ access: anyone, run: ({ caller }) => is<LogicCaller | null>()(caller) }),
+      },
+    },
+  )
+  assert.equal(declared.kind, 'model')
+})
+
+test('the input of a job may be called `id`', () => {
+  const { logic } = checkModel(
+    model(collections, {
+      jobs: { remind: job({ input: { id: integer() }, run: ({ input }) => is<number>()(input.id) }) },
+    }),
+  )
+  assert.deepEqual([...(logic.jobs.get('remind')?.input.keys() ?? [])], ['id'])
 })
 
 test('an optional item may be null in the input and the output', () => {

@@ -63,6 +63,61 @@ test('`prepare` returns valid values of fields of the collection', () => {
   compiled(collection({ fields, prepare: async () => ({ title: 'x' }) }))
 })
 
+test('`check` gets the item after `prepare`', () => {
+  compiled(
+    collection({
+      fields,
+      check({ next, previous, caller }) {
+        is<string>()(next.slug)
+        is<string | null>()(next.note)
+        is<number | undefined>()(next.id)
+        is<string | undefined>()(previous?.slug)
+        is<number | undefined>()(caller?.id)
+        return undefined
+      },
+    }),
+  )
+})
+
+test('`check` returns faults that were collected before', () => {
+  compiled(
+    collection({
+      fields,
+      check({ next }) {
+        const faults = next.title === '' ? [{ field: 'title', message: 'Empty.' }] : []
+        return [...faults, ...(next.note === null ? [{ message: 'No note.', code: 'empty' }] : [])]
+      },
+    }),
+  )
+  compiled(
+    collection({
+      fields,
+      check({ next }) {
+        const faults = []
+        if (next.title === '') faults.push({ field: 'title', message: 'Empty.' })
+        if (next.note === null) faults.push({ message: 'No note.' })
+        return faults
+      },
+    }),
+  )
+  compiled(
+    collection({
+      fields,
+      check: ({ next }) => [
+        ...(next.title === '' ? [{ field: 'title', message: 'Empty.' }] : []),
+        { field: 'note', message: 'Never.' },
+      ],
+    }),
+  )
+  users({ fields: {}, check: () => [...[{ field: 'name', message: 'Odd.' }]] })
+  // @ts-expect-error The message is missing.
+  compiled(collection({ fields, check: () => [...[{ field: 'title' }]] }))
+  // @ts-expect-error Unknown field.
+  compiled(collection({ fields, check: () => [{ field: 'titel', message: 'Empty.' }, { message: 'x' }] }))
+  // @ts-expect-error The name of a field is a text.
+  compiled(collection({ fields, check: () => [...[{ field: 3, message: 'Empty.' }]] }))
+})
+
 test('`check` returns faults of known fields', () => {
   compiled(
     collection({

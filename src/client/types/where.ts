@@ -1,5 +1,5 @@
 /** Conditions, as the filters of REST can express them. */
-import type { FieldConditions } from '../../model/types/conditions.ts'
+import type { FieldCondition } from '../../model/types/conditions.ts'
 import type { ApiTypes, At, CollectionOf, Flat } from './api.ts'
 
 /** The relations by name, each with its collection. */
@@ -10,9 +10,16 @@ export type FullItem<A extends ApiTypes, N> = Flat<
   At<CollectionOf<A, N>, 'item'> & At<CollectionOf<A, N>, 'computed'>
 >
 
-/** All of them must match. Those of one relation must match the same related item. */
-type Conditions<A extends ApiTypes, N> = FieldConditions<FullItem<A, N>> & {
-  readonly [K in keyof Relations<A, N>]?: Conditions<A, Relations<A, N>[K]>
+/**
+ * All of them must match. Those of one relation must match the same related item.
+ *
+ * `in out`: the compiler compares the type by its arguments. Otherwise it would find out how they vary by comparing members
+ * for unknown collections, and follow relations without end.
+ */
+type Conditions<in out A extends ApiTypes, in out N> = {
+  readonly [K in keyof FullItem<A, N> | keyof Relations<A, N>]?: K extends keyof FullItem<A, N>
+    ? FieldCondition<FullItem<A, N>, K>
+    : Conditions<A, Relations<A, N>[K & keyof Relations<A, N>]>
 }
 
 type Alternative<A extends ApiTypes, N> = Conditions<A, N> & {

@@ -8,7 +8,7 @@ import type { Field, Job, Reaction } from '../model.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 import { checkedField } from './fields.ts'
-import { checkFieldName, checkPlainName } from './names.ts'
+import { checkPlainName } from './names.ts'
 import { bareOutline, type Outlines } from './outline.ts'
 import type { RuleCheck } from './rules.ts'
 
@@ -118,7 +118,7 @@ function inputOf(place: string, { input = {}, schedule }: JobDeclaration, rules:
       )
       continue
     }
-    checkFieldName(name, `${place}.input.${name}`, faults)
+    checkPlainName(name, `${place}.input.${name}`, faults)
     const field = checkedField(name, declared, outline, rules, faults)
     fields.set(name, field)
     if (schedule === undefined || field.optional || field.default !== undefined) continue

@@ -19,7 +19,7 @@ import type {
   ValuesIn,
 } from '../types/logic.ts'
 import type { NameIn } from '../types/model.ts'
-import type { AccessRule } from '../types/rule.ts'
+import type { AccessRule, AnyCaller } from '../types/rule.ts'
 import type { AnyJobs } from '../types/run.ts'
 import type {
   ActionDeclaration,
@@ -46,7 +46,7 @@ export interface ActionTypes<On, Of, In, Out, E> extends OperationTypes<On, Of, 
   readonly emits: E
 }
 
-interface TypedOptions<C, On, Of, In, Out>
+interface TypedOptions<C, On, Of, In, Out, Callers extends AnyCaller>
   extends Omit<QueryOptions, 'on' | 'of' | 'input' | 'output' | 'access' | 'run'> {
   /** The collection of the item that it applies to. */
   readonly on?: On
@@ -56,17 +56,19 @@ interface TypedOptions<C, On, Of, In, Out>
   /** Omitted: it has no result. */
   readonly output?: Out
   /** With `on`, a rule over the item. Omitted: administrators only. */
-  readonly access?: AccessRule<OperationRow<C, On>>
+  readonly access?: AccessRule<OperationRow<C, On>, Callers>
 }
 
-interface TypedQuery<C, On, Of, In, Out> extends TypedOptions<C, On, Of, In, Out> {
-  run(context: QueryContext<C, On, In>): Awaitable<ResultIn<C, Out>>
+interface TypedQuery<C, On, Of, In, Out, Callers extends AnyCaller>
+  extends TypedOptions<C, On, Of, In, Out, Callers> {
+  run(context: QueryContext<C, On, In, Callers>): Awaitable<ResultIn<C, Out>>
 }
 
-interface TypedAction<C, J, On, Of, In, Out, E> extends TypedOptions<C, On, Of, In, Out> {
+interface TypedAction<C, J, On, Of, In, Out, E, Callers extends AnyCaller>
+  extends TypedOptions<C, On, Of, In, Out, Callers> {
   /** By type, e.g. `project.archived`. */
   readonly emits?: E
-  run(context: ActionContext<C, On, In, E, J>): Awaitable<ResultIn<C, Out>>
+  run(context: ActionContext<C, On, In, E, J, Callers>): Awaitable<ResultIn<C, Out>>
 }
 
 /** A named operation over several items, in one serialisable transaction. */
@@ -78,7 +80,10 @@ export function action<
   const In extends ValuesIn<C> = None,
   const Out extends Output<C> = undefined,
   const E extends EventDeclarations = None,
->(options: TypedAction<C, J, On, Of, In, Out, E>): ActionDeclaration<ActionTypes<On, Of, In, Out, E>, C, J> {
+  Callers extends AnyCaller = 'user',
+>(
+  options: TypedAction<C, J, On, Of, In, Out, E, Callers>,
+): ActionDeclaration<ActionTypes<On, Of, In, Out, E>, C, J> {
   return Object.freeze({ kind: 'action', options: options as unknown as ActionOptions })
 }
 
@@ -89,7 +94,8 @@ export function query<
   const Of extends NameIn<C> = never,
   const In extends ValuesIn<C> = None,
   const Out extends Output<C> = undefined,
->(options: TypedQuery<C, On, Of, In, Out>): QueryDeclaration<OperationTypes<On, Of, In, Out>, C> {
+  Callers extends AnyCaller = 'user',
+>(options: TypedQuery<C, On, Of, In, Out, Callers>): QueryDeclaration<OperationTypes<On, Of, In, Out>, C> {
   return Object.freeze({ kind: 'query', options: options as unknown as QueryOptions })
 }
 

@@ -32,4 +32,4 @@ type OperatorsFor<Value> = [Value] extends [boolean]
 
 type Condition<Value> = Value | null | readonly Value[] | OperatorsFor<Value>
 
-export type FieldConditions<Item> = { readonly [K in keyof Item]?: Condition<NonNullable<Item[K]>> }
+export type FieldCondition<Item, K extends keyof Item> = Condition<NonNullable<Item[K]>>

@@ -1,13 +1,11 @@
 /** The types of `data`, which `engine/logic/data/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
-import type { FieldConditions } from './conditions.ts'
+import type { FieldCondition } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'
 
-/** Who reads: a user, from whom rules may hide fields and related items, or the service. */
+/** Who reads. `Reader`: perhaps a user, from whom rules may hide fields and related items. So `SystemDataIn` is a `DataIn`. */
 type Reader = 'user' | 'service'
-type ItemFor<C, N, By extends Reader> = By extends 'service' ? WholeItemIn<C, N> : ItemIn<C, N>
-
-type RelationConditions<C, Relations> = { readonly [K in keyof Relations]?: WhereIn<C, Relations[K]> }
+type ItemFor<C, N, By extends Reader> = [By] extends ['service'] ? WholeItemIn<C, N> : ItemIn<C, N>
 
 interface Combined<C, N> {
   readonly and?: readonly WhereIn<C, N>[]
@@ -15,10 +13,22 @@ interface Combined<C, N> {
   readonly not?: WhereIn<C, N>
 }
 
-/** A filter: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`. */
-export type WhereIn<C, N> = FieldConditions<ItemIn<C, N>> &
-  RelationConditions<C, RelationsIn<C, N>> &
-  Combined<C, N>
+/**
+ * A filter: `{ status: 'open' }`, `{ points: { gte: 3 }, or: [{ status: 'a' }, { author: { name: 'x' } }] }`.
+ *
+ * `in out`, here and below: the compiler compares the type by its arguments. Otherwise it would find out how they vary by
+ * comparing members for unknown collections, and follow relations without end.
+ */
+export type WhereIn<in out C, in out N> = {
+  readonly [K in
+    | keyof ItemIn<C, N>
+    | keyof RelationsIn<C, N>
+    | keyof Combined<C, N>]?: K extends keyof ItemIn<C, N>
+    ? FieldCondition<ItemIn<C, N>, K>
+    : K extends keyof RelationsIn<C, N>
+      ? WhereIn<C, RelationsIn<C, N>[K]>
+      : Combined<C, N>[K & keyof Combined<C, N>]
+}
 
 type FieldName<C, N> = keyof ItemIn<C, N> & string
 /** `*`: every stored field that the principal may read. */
@@ -31,7 +41,7 @@ type Head<Path> = Path extends `${infer First}.${string}` ? First : Path
 type Tail<Path, First> = Path extends `${First & string}.${infer Rest}` ? Rest : never
 
 /** Null where the relation leads nowhere, or to an item that the reader may not read. */
-type NoRelated<C, N, Name, By extends Reader> = By extends 'service'
+type NoRelated<C, N, Name, By extends Reader> = [By] extends ['service']
   ? Name extends OptionalToOneIn<C, N>
     ? null
     : never
@@ -80,7 +90,7 @@ interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
 }
 
 /** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
-export interface CollectionDataIn<C, N, Create, Update, By extends Reader = 'user'> {
+export interface CollectionDataIn<in out C, in out N, in Create, in Update, out By extends Reader = Reader> {
   /** Null if the item does not exist, or the principal may not read it. */
   get<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     id: number,

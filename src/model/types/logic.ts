@@ -43,12 +43,12 @@ export type OutputIn<C, Output> = [Output] extends [undefined]
 /** The row to which the rule in `access` applies. */
 export type OperationRow<C, On> = [On] extends [never] ? NoRow<C> : RowIn<C, On>
 
-export interface QueryContext<C, On, Input> {
+export interface QueryContext<C, On, Input, Callers> {
   /** The item that the operation applies to, if it has `on`. */
   readonly item: [On] extends [never] ? undefined : ItemIn<C, On>
   readonly input: Flat<ReceivedIn<C, Input>>
-  /** Null: nobody is signed in. */
-  readonly caller: LogicCaller | null
+  /** Null: nobody is signed in, which the rule in `access` may exclude. */
+  readonly caller: LogicCaller | ('anonymous' extends Callers ? null : never)
   readonly data: ActionDataIn<C>
   /** ISO 8601 UTC. */
   readonly now: string
@@ -63,7 +63,8 @@ type Emit<Events> = <const T extends keyof Events & string>(
   ...values: EmittedValues<Events[T]>
 ) => void
 
-export interface ActionContext<C, On, Input, Events, Jobs> extends QueryContext<C, On, Input> {
+export interface ActionContext<C, On, Input, Events, Jobs, Callers>
+  extends QueryContext<C, On, Input, Callers> {
   readonly emit: Emit<Events>
   readonly later: Later<Jobs>
 }

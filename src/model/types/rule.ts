@@ -7,25 +7,35 @@ import type { Marker, ShiftedNow } from '../fields/marker.ts'
 import type { Rule, Scalar } from '../rule/rule.ts'
 
 declare const needsType: unique symbol
+declare const callersType: unique symbol
+
+/** Those for whom a rule may hold: users who are signed in, and everyone else. */
+export type AnyCaller = 'user' | 'anonymous'
 
 /**
  * A rule that can be chained: `owner('author_id').or(role('admin'))`. `Needs`: the fields and relations that the row must
- * have; the compiler refuses the rule for other rows.
+ * have; the compiler refuses the rule for other rows. `Callers`: those for whom it may hold.
  */
 // biome-ignore lint/suspicious/noExplicitAny: a rule without known needs fits everywhere.
-export interface AccessRule<in Needs = any> {
+export interface AccessRule<in Needs = any, out Callers extends AnyCaller = AnyCaller> {
   readonly rule: Rule
-  /** Exists only for the compiler. */
+  /** Exist only for the compiler. */
   readonly [needsType]: (row: Needs) => void
+  readonly [callersType]: Callers
   /** This rule and all the others must hold. */
   and<const Others extends readonly AccessRule[]>(
     ...others: Others
-  ): AccessRule<Needs & NeedsOf<Others[number]>>
+  ): AccessRule<Needs & NeedsOf<Others[number]>, Callers & CommonCallers<Others[number]>>
   /** This rule or one of the others must hold. */
   or<const Others extends readonly AccessRule[]>(
     ...others: Others
-  ): AccessRule<Needs & NeedsOf<Others[number]>>
+  ): AccessRule<Needs & NeedsOf<Others[number]>, Callers | CallersOf<Others[number]>>
 }
+
+type CallersOf<R> = R extends AccessRule<never, infer Callers> ? Callers : never
+
+/** Those for whom all rules of a union may hold. */
+type CommonCallers<R> = true extends (R extends AccessRule<never, 'user'> ? true : false) ? 'user' : AnyCaller
 
 /** A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. */
 export interface CallerOperand<Field extends string = string> {
@@ -60,7 +70,10 @@ export interface FieldRules<out Path extends string = string> {
 
 type Equation<Path extends string> = <const Value extends Comparable>(
   value: Value,
-) => AccessRule<CompareNeeds<Path, 'eq', Value>>
+) => AccessRule<CompareNeeds<Path, 'eq', Value>, ComparedCallers<Value>>
+
+/** A comparison with the caller is false for those who are not signed in. */
+type ComparedCallers<Value> = [Value] extends [Marker<'currentUser'> | CallerOperand] ? 'user' : AnyCaller
 
 type Inequality<Path extends string> = <const Value extends Ordered>(
   value: Value,

@@ -9,13 +9,13 @@ export type StoredRow<Fields, UpdatedAt> = string extends keyof Fields
   : Flat<{ readonly id: number } & StoredOf<Fields> & TimesOf<UpdatedAt>>
 
 /** The item as it is about to be written. A create does not have an `id` yet. */
-type NextItem<Fields, UpdatedAt> = string extends keyof Fields
+type NextItem<Fields, UpdatedAt, Values> = string extends keyof Fields
   ? Readonly<Record<string, JsonValue>>
-  : Flat<UnpreparedOf<Fields> & { readonly id?: number } & Partial<TimesOf<UpdatedAt>>>
+  : Flat<Values & { readonly id?: number } & Partial<TimesOf<UpdatedAt>>>
 
-/** The argument of `prepare` and `check`, typed by the fields of their collection. Deeply frozen. */
-export interface TypedWriteContext<Fields, UpdatedAt> {
-  readonly next: NextItem<Fields, UpdatedAt>
+/** The argument of `prepare` and `check`, typed by the fields of their collection. `Values`: of `next`. Deeply frozen. */
+interface TypedWriteContext<Fields, UpdatedAt, Values> {
+  readonly next: NextItem<Fields, UpdatedAt, Values>
   /** The stored row, which is locked; undefined for a create. */
   readonly previous: StoredRow<Fields, UpdatedAt> | undefined
   readonly caller: LogicCaller | null
@@ -30,16 +30,22 @@ type Prepared<Fields> = string extends keyof Fields
 
 /** Returns values to set in the item that is about to be written; nothing or `{}` for none. */
 export type TypedPrepare<Fields, UpdatedAt> = (
-  context: TypedWriteContext<Fields, UpdatedAt>,
+  context: TypedWriteContext<Fields, UpdatedAt, UnpreparedOf<Fields>>,
 ) => Prepared<Fields> | undefined
 
-interface TypedFault<Name> extends WriteFault {
-  readonly field?: Name & string
+/** The name is known only at run time: the compiler forgets it in lists that are built before they are returned. */
+type RuntimeName = string & {}
+
+/** The fields that faults may name, for inference. */
+export type FaultField<Fields> = (keyof Fields & string) | RuntimeName
+
+type KnownName<Fields, Name> = string extends Name | keyof Fields ? Name : Name & keyof Fields
+
+interface TypedFault<Fields, Name> extends Omit<WriteFault, 'field'> {
+  readonly field?: (Name & NoInfer<KnownName<Fields, Name>>) | undefined
 }
 
-type FieldName<Fields> = string extends keyof Fields ? string : keyof Fields & string
-
-/** Returns the faults of an item that is about to be written. */
-export type TypedCheck<Fields, UpdatedAt> = (
-  context: TypedWriteContext<Fields, UpdatedAt>,
-) => readonly TypedFault<FieldName<Fields>>[] | undefined
+/** Returns the faults of an item that is about to be written. `Name`: the fields that they name. */
+export type TypedCheck<Fields, UpdatedAt, Name> = (
+  context: TypedWriteContext<Fields, UpdatedAt, StoredOf<Fields>>,
+) => readonly TypedFault<Fields, Name>[] | undefined

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test'
 import { positionKey, type RunnerPosition } from '../../../src/delivery/runs/position.ts'
 import { requestRecord } from '../../../src/delivery/runs/requests.ts'
 import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
-import { every, job, string } from '../../../src/index.ts'
+import { every, integer, job, on, string } from '../../../src/index.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { patient, within } from './fixture.ts'
 
@@ -39,6 +39,28 @@ for (const databaseKind of databaseKinds) {
           assert.ok(times.every((time, index) => time > (times[index - 1] ?? 0)))
         },
         noon,
+      ),
+    )
+
+    const ids: number[] = []
+    it(
+      'get an input that is called `id`',
+      within(
+        databaseKind,
+        {
+          reactions: {
+            enqueuing: on('task.created', ({ event, later, now }) =>
+              later(now, 'remind', { id: event.item_id + 1000 }),
+            ),
+          },
+          jobs: { remind: job({ input: { id: integer() }, run: ({ input }) => void ids.push(input.id) }) },
+        },
+        async ({ task, runner, until }) => {
+          runner()
+          const id = await task('x')
+          await until(() => ids.length > 0, 'the job has run', 1000)
+          assert.deepEqual(ids, [id + 1000])
+        },
       ),
     )
 
