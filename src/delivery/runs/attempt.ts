@@ -3,10 +3,12 @@
 import type { Awaitable } from '../../base/awaitable.ts'
 import { service } from '../../base/principal.ts'
 import type { Watchdog } from '../../base/watchdog/watchdog.ts'
-import type { DataParts } from '../../engine/logic/data/create-data.ts'
-import { createData, executeBy } from '../../engine/logic/data/create-data.ts'
+import { createData, type DataParts, executeBy } from '../../engine/logic/data/create-data.ts'
+import type { ActionData, DataOf, TransactionCode } from '../../engine/logic/data/data.ts'
+import type { OperationLimits } from '../../engine/logic/operations/call.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
 import { TrackedCalls } from '../../engine/logic/operations/tracked-calls.ts'
+import { runTransaction } from '../../engine/logic/operations/transaction.ts'
 import { idempotencyKeyOf, type LogicRun } from '../../engine/logic/run.ts'
 import type { Run as PlanRun } from '../../engine/plan/run.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
@@ -28,6 +30,8 @@ export interface RunAttemptParts {
   readonly logOf: (run: LogicRun) => LogicLog
   readonly clock: Clock
   readonly watchdog: Watchdog
+  /** Of one transaction. */
+  readonly limits: OperationLimits
   /** The maximum duration of an attempt. */
   readonly timeoutMs: number
 }
@@ -94,6 +98,7 @@ class RunAttempt {
   readonly #startedJobs: RecordChange[] = []
   readonly #calls = new TrackedCalls()
   #isOver = false
+  #isInTransaction = false
   #endReason: Error | undefined
 
   constructor(parts: RunAttemptParts, run: LogicRun) {
@@ -174,7 +179,7 @@ class RunAttempt {
     const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
     const fetch_ = fetchBy(outgoing, signal)
     return {
-      data: withSystem(data),
+      data: withTransactions(data, code => track(this.#transaction(code))),
       mail: Object.freeze({ send: (message: never) => track(this.#outsideTurn(() => mail.send(message))) }),
       fetch: (url, options) => track(this.#outsideTurn(() => fetch_(url, options))),
       log: logOf(this.#run),
@@ -184,6 +189,28 @@ class RunAttempt {
       later: (at, name, input) => this.#enqueue(at, name, input),
       now: isoOf(clock),
     }
+  }
+
+  async #transaction<T>(code: TransactionCode<T>): Promise<T> {
+    const { model, run, hooks, refresh, watchdog, limits, clock } = this.#parts
+    const call = {
+      place: this.#place,
+      principal: { ...service, depth: this.#run.depth + 1 },
+      code,
+      requireRunning: () => {
+        if (this.#isOver) throw endedError()
+      },
+    }
+    const transaction = this.#outsideTurn(async () => {
+      await refresh()
+      try {
+        return await runTransaction({ model, hooks, watchdog, limits, now: clock.now }, run, call)
+      } finally {
+        this.#isInTransaction = false
+      }
+    })
+    this.#isInTransaction = true
+    return transaction
   }
 
   #enqueue(at: string | Date, name: string, input: object | undefined): void {
@@ -196,9 +223,13 @@ class RunAttempt {
     )
   }
 
+  /** The tools of the run do not take part in its transaction, and what waits for them within it would wait for ever. */
   #requireRunning(): void {
-    if (this.#isOver)
-      throw new Error('The run has ended: its `data`, `mail`, `fetch` and `later` no longer work.')
+    if (this.#isOver) throw endedError()
+    if (this.#isInTransaction)
+      throw new Error(
+        'A `data.transaction` is open: until it has ended, use the `data`, `emit` and `later` that it passes to its code.',
+      )
   }
 
   /** Does the work outside the turn of the model's code, which then continues in a new turn: the watchdog counts none of it. */
@@ -217,20 +248,29 @@ class RunAttempt {
 
   /** Runs the model's code until it waits for something. */
   #turn(work: () => void): void {
-    const { name, kind } = this.#run
     setImmediate(() => {
-      if (!this.#isOver)
-        this.#parts.watchdog.turn(`${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`, work)
+      if (!this.#isOver) this.#parts.watchdog.turn(this.#place, work)
     })
   }
+
+  get #place(): string {
+    const { name, kind } = this.#run
+    return `${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`
+  }
+}
+
+function endedError(): Error {
+  return new Error('The run has ended: its `data`, `mail`, `fetch` and `later` no longer work.')
 }
 
 function isoOf(clock: Clock): string {
   return new Date(clock.now()).toISOString()
 }
 
-function withSystem(data: RunContext['data'] | ReturnType<typeof createData>): RunContext['data'] {
+/** Runs act as the service: `asSystem` is the same. */
+function withTransactions(data: DataOf, transaction: ActionData['transaction']): ActionData {
+  const own = { asSystem: data, transaction }
   return new Proxy(data, {
-    get: (target, name) => (name === 'asSystem' ? data : Reflect.get(target, name)),
-  }) as RunContext['data']
+    get: (target, name) => Reflect.get(Object.hasOwn(own, name) ? own : target, name),
+  }) as ActionData
 }

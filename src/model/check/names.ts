@@ -20,6 +20,7 @@ const reservedCollections: Reasons = {
   ),
   ...reserve('the API uses this path itself', 'openapi docs me events batch actions queries uploads explain'),
   ...reserve('the database has a function of this name', 'json_each pragma_table_info'),
+  ...reserve('`data.transaction` is a transaction', 'transaction'),
   ...reserve('JavaScript would treat the client, which has the collections as members, as a promise', 'then'),
 }
 

@@ -1,7 +1,9 @@
 /** The types of `data`, which `engine/logic/data/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
+import type { Awaitable } from '../../base/awaitable.ts'
 import type { FieldCondition } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'
+import type { AnyJobs, Later } from './run.ts'
 
 /** Who reads. `Reader`: perhaps a user, from whom rules may hide fields and related items. So `SystemDataIn` is a `DataIn`. */
 type Reader = 'user' | 'service'
@@ -130,8 +132,35 @@ export type SystemDataIn<C> = {
   readonly [N in NameIn<C>]: CollectionDataIn<C, N, SystemCreateIn<C, N>, SystemUpdateIn<C, N>, 'service'>
 }
 
-/** `data` of actions and queries. */
-export type ActionDataIn<C> = DataIn<C> & { readonly asSystem: SystemDataIn<C> }
+/** What takes effect with a transaction. */
+export interface TransactionEffectsIn<Jobs> {
+  /** Emits an event of a type that an action declares. */
+  emit(type: string, item: { readonly id: number }, values?: object): void
+  readonly later: Later<Jobs>
+}
+
+/** `data` of actions and queries: as the caller, or with `asSystem` as the service. */
+export type ActionDataIn<C> = DataIn<C> & { readonly asSystem: SystemDataIn<C> } & ActionTransactionsIn<C>
+
+export interface ActionTransactionsIn<in out C> {
+  /**
+   * Runs the code as one serialisable transaction, with the guarantees and limits of an action. Within another one, it is a
+   * part of that. The code awaits nothing but its `data`, and may run again. Resolves with what it returns once that is
+   * committed; if it throws, nothing is changed, and the call rejects with what it threw.
+   */
+  transaction<T>(
+    code: (data: ActionDataIn<C>, effects: TransactionEffectsIn<AnyJobs>) => Awaitable<T>,
+  ): Promise<T>
+}
 
 /** `data` of reactions and jobs, which run as the service itself. */
-export type RunDataIn<C> = SystemDataIn<C> & { readonly asSystem: SystemDataIn<C> }
+export type RunDataIn<C, Jobs = AnyJobs> = SystemDataIn<C> & {
+  readonly asSystem: SystemDataIn<C>
+} & RunTransactionsIn<C, Jobs>
+
+export interface RunTransactionsIn<in out C, in out Jobs> {
+  /** As in an action. */
+  transaction<T>(
+    code: (data: RunDataIn<C, Jobs>, effects: TransactionEffectsIn<Jobs>) => Awaitable<T>,
+  ): Promise<T>
+}

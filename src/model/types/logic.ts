@@ -157,12 +157,12 @@ type EventOf<C, Pattern> = Pattern extends `${infer Singular}.${infer Kind}`
 
 export interface ReactionContext<C, Pattern, Jobs> extends RunTools<Jobs> {
   readonly event: EventOf<C, Pattern>
-  readonly data: RunDataIn<C>
+  readonly data: RunDataIn<C, Jobs>
 }
 
 export interface JobContext<C, Input, Jobs> extends RunTools<Jobs> {
   readonly input: Flat<ReceivedIn<C, Input>>
   /** The due time of the schedule, ISO 8601 UTC; undefined: `later` has started the job. */
   readonly scheduledFor: string | undefined
-  readonly data: RunDataIn<C>
+  readonly data: RunDataIn<C, Jobs>
 }

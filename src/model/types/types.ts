@@ -1,8 +1,18 @@
 /** The TypeScript types of items, bodies, `data` and clients, inferred from a declaration. */
 
 import type { AnyCollections, Declaration } from '../declared-model.ts'
-import type { CollectionDataIn, CreateIn, DataIn, SystemDataIn, UpdateIn, WhereIn } from './data.ts'
+import type {
+  ActionTransactionsIn,
+  CollectionDataIn,
+  CreateIn,
+  DataIn,
+  RunTransactionsIn,
+  SystemDataIn,
+  UpdateIn,
+  WhereIn,
+} from './data.ts'
 import type { ItemIn, NameIn } from './model.ts'
+import type { AnyJobs } from './run.ts'
 
 type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never
 
@@ -34,3 +44,10 @@ export type Data<M extends Declaration> = DataIn<CollectionsOf<M>>
 
 /** The collections by name, as the service itself, to which no rules apply: `data.asSystem`. */
 export type SystemData<M extends Declaration> = SystemDataIn<CollectionsOf<M>>
+
+/** `data` of a program, as a user. */
+export type ProgramData<M extends Declaration> = Data<M> & ActionTransactionsIn<CollectionsOf<M>>
+
+/** `data` of a program, as the service itself. */
+export type SystemProgramData<M extends Declaration> = SystemData<M> &
+  RunTransactionsIn<CollectionsOf<M>, AnyJobs>

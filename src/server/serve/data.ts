@@ -4,20 +4,25 @@ import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
 import { type Principal, service, user } from '../../base/principal.ts'
 import { createData, type DataParts, executeBy } from '../../engine/logic/data/create-data.ts'
-import type { CollectionData, DataOf } from '../../engine/logic/data/data.ts'
+import type { CollectionData, DataOf, Transactional } from '../../engine/logic/data/data.ts'
+import type { OperationParts } from '../../engine/logic/operations/call.ts'
+import { runTransaction } from '../../engine/logic/operations/transaction.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { findUser } from '../../identity/accounts/users.ts'
 import type { Model } from '../../model/model.ts'
 import type { Transports } from './transports/transports.ts'
 import type { UserReference } from './typed.ts'
 
+/** The `data` of one principal. */
+export type PrincipalData = DataOf & Transactional
+
 /** The items as the service itself, to which no rule applies. */
-export type ServiceData = DataOf & {
+export type ServiceData = PrincipalData & {
   /**
    * The items as a user, with every scope and the role that the user has at the time of each call. Calls reject with
    * NOT_FOUND if the user does not exist, and with FORBIDDEN while the account is disabled.
    */
-  as(user: UserReference): DataOf
+  as(user: UserReference): PrincipalData
 }
 
 /**
@@ -44,19 +49,29 @@ export function dataParts(
   return { model, hooks, execute: (plan, principal) => then(refresh(), () => execute(plan, principal)) }
 }
 
-export function serviceData(parts: DataParts, run: Run): ServiceData {
+export function serviceData(parts: DataParts, logic: OperationParts, run: Run): ServiceData {
+  const transactional = (principal: Principal): PrincipalData => {
+    const data = createData(parts, principal)
+    const transaction: Transactional['transaction'] = code =>
+      runTransaction(logic, run, { place: 'service.data', principal, code })
+    return new Proxy(data, {
+      get: (_, name) => (name === 'transaction' ? transaction : data[String(name)]),
+    }) as PrincipalData
+  }
   const as = (reference: UserReference) =>
-    dataAs(parts.model, async () => createData(parts, await presentUser(run, reference)))
-  const own = createData(parts, service)
+    dataAs(parts.model, async () => transactional(await presentUser(run, reference)))
+  const own = transactional(service)
   return new Proxy(own, {
     get: (_, name) => (name === 'as' ? as : own[String(name)]),
   }) as unknown as ServiceData
 }
 
 /** The collections by name. Each call uses the `data` that `open` returns at that time. */
-export function dataAs(model: Model, open: () => Promise<DataOf>): DataOf {
+export function dataAs(model: Model, open: () => Promise<PrincipalData>): PrincipalData {
   const names = [...model.collections.keys()]
-  return Object.freeze(Object.fromEntries(names.map(name => [name, openedAtCall(name, open)])))
+  const collections = Object.fromEntries(names.map(name => [name, openedAtCall(name, open)]))
+  const transaction: Transactional['transaction'] = async code => (await open()).transaction(code)
+  return Object.freeze({ ...collections, transaction }) as PrincipalData
 }
 
 function openedAtCall(name: string, open: () => Promise<DataOf>): CollectionData {

@@ -250,7 +250,14 @@ function openedService(parts: ServiceParts, handling: Handling, started: Started
   })
   const data = dataParts(model, transports, () => store.refresh())
   const { handler, upgrade } = http
-  const service = { url, firstAdministrator, data: serviceData(data, run), handler, upgrade, close }
+  const service = {
+    url,
+    firstAdministrator,
+    data: serviceData(data, transports.logic, run),
+    handler,
+    upgrade,
+    close,
+  }
   const opened = { service, run, http, data, rest, explain, reactions, endStreams }
   return { ...opened, records: credentials.records, feed: store.changes }
 }

@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../../identity/first-administrator.ts'
 import type { Declaration } from '../../model/declaration.ts'
-import type { Data, SystemData } from '../../model/types/types.ts'
+import type { ProgramData, SystemProgramData } from '../../model/types/types.ts'
 import type { GivenSettings } from '../config/config.ts'
 
 /** A user, by id or by item. */
@@ -50,5 +50,5 @@ export interface Service<M extends Declaration = Declaration> extends ServiceCon
    * The items, read and written as the service itself, to which no rule applies. `as(user)` reads and writes as a user, given
    * by id or item, with every scope and the user's role at the time of each call. Calls reject with the API's `ApiError`.
    */
-  readonly data: SystemData<M> & { as(user: UserReference): Data<M> }
+  readonly data: SystemProgramData<M> & { as(user: UserReference): ProgramData<M> }
 }

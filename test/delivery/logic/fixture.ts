@@ -6,6 +6,7 @@ import { createWatchdog } from '../../../src/base/watchdog/watchdog.ts'
 import type { RunContext } from '../../../src/delivery/runs/context.ts'
 import type { LogicEvent } from '../../../src/delivery/runs/reactions/event.ts'
 import { Runner, type RunnerParts, registerRuns } from '../../../src/delivery/runs/runner.ts'
+import { defaultOperationLimits } from '../../../src/engine/logic/operations/call.ts'
 import { deadKind, runOf } from '../../../src/engine/logic/run.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { Run } from '../../../src/engine/plan/run.ts'
@@ -163,6 +164,7 @@ export function nodeParts(model: Model, store: Store): Omit<RunnerParts, 'clock'
     run: createRun(createGuard(model), store),
     hooks: new Map(),
     watchdog: createWatchdog(),
+    limits: defaultOperationLimits,
     refresh: () => store.refresh(),
     mail: { send: async () => undefined },
     outgoing: { request: async () => ({ status: 200, headers: {}, body: Buffer.from('fine') }) },

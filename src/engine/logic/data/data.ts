@@ -4,6 +4,7 @@
  *
  * These are the types for any model; `model/types/types.ts` infers the types for authors of a model.
  */
+import type { Awaitable } from '../../../base/awaitable.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
 
@@ -54,5 +55,24 @@ export interface CollectionData {
 /** The collections by name, as one principal. */
 export type DataOf = Readonly<Record<string, CollectionData>>
 
-/** The `data` of actions and queries: as the caller, or with `asSystem` as the service itself, to which no rule applies. */
-export type ActionData = DataOf & { readonly asSystem: DataOf }
+/** What takes effect with the transaction. */
+export interface TransactionEffects {
+  /** Emits an event of a type that an action declares. */
+  emit(type: string, item: unknown, values?: unknown): Promise<void>
+  /** Schedules a job. */
+  later(at: string | Date, name: string, input?: unknown): Promise<void>
+}
+
+/** The code of a transaction. It awaits nothing but `data`; if a conflict makes it be tried again, it runs again. */
+export type TransactionCode<T = unknown> = (data: ActionData, effects: TransactionEffects) => Awaitable<T>
+
+export interface Transactional {
+  /**
+   * Runs the code as one serialisable transaction, with the guarantees and limits of an action. Within another one, it is a
+   * part of that. Resolves with what the code returns once that is committed; if the code throws, nothing is changed.
+   */
+  transaction<T>(code: TransactionCode<T>): Promise<T>
+}
+
+/** The `data` of logic: as its principal, or with `asSystem` as the service itself, to which no rule applies. */
+export type ActionData = DataOf & { readonly asSystem: DataOf } & Transactional

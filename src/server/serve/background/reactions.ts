@@ -4,6 +4,7 @@ import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import { Outgoing } from '../../../delivery/outgoing/outgoing.ts'
 import { Runner, type RunnerParts } from '../../../delivery/runs/runner.ts'
 import type { DataParts } from '../../../engine/logic/data/create-data.ts'
+import type { OperationLimits } from '../../../engine/logic/operations/call.ts'
 import type { LogicRun } from '../../../engine/logic/run.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import type { Store } from '../../../engine/store/store.ts'
@@ -25,6 +26,8 @@ export interface ReactionParts {
   readonly logger: Logger
   readonly faults: Pick<FaultLog, 'report'>
   readonly watchdog: Watchdog
+  /** Of one transaction. */
+  readonly limits: OperationLimits
   readonly clock: RunnerParts['clock']
 }
 
@@ -55,9 +58,9 @@ export function openReactions(parts: ReactionParts): RunningReactions {
 }
 
 function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
-  const { model, store, run, hooks, mail, settings, logger, faults, watchdog, clock } = parts
+  const { model, store, run, hooks, mail, settings, logger, faults, watchdog, limits, clock } = parts
   return {
-    ...{ model, run, hooks, clock, watchdog },
+    ...{ model, run, hooks, clock, watchdog, limits },
     mail: checkedMail(mail),
     records: store.records,
     log: store.changes,

@@ -79,6 +79,8 @@ export interface Transports {
   /** Runs plans of clients, with the rules of the built-in collections. */
   readonly run: Run
   readonly hooks: CreateHooks
+  /** For `data.transaction` of programs that embed Portico. */
+  readonly logic: OperationParts
   readonly rest: Rest
   readonly explain: Explainer
   readonly graphql: LazyGraphql
@@ -139,9 +141,10 @@ export function openTransports(parts: TransportParts): Transports {
   const { faults } = parts
   const reactions = openReactions({
     ...{ model, store, run, hooks, mail, settings, logger, faults, clock, watchdog },
+    limits: logic.limits,
   })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
-  return { run, hooks, rest, explain, graphql, oauth, events, reactions, webhooks }
+  return { run, hooks, logic, rest, explain, graphql, oauth, events, reactions, webhooks }
 }
 
 /** The mails that notify users of what an administrator has done to their account. */

@@ -1,0 +1,120 @@
+/** What the model's code may use within a transaction: all of it is undone with the transaction. */
+import { inspect } from 'node:util'
+import { ApiError } from '../../../base/errors.ts'
+import { type Principal, service, withoutScopes } from '../../../base/principal.ts'
+import type { Collection, EmittedEvent } from '../../../model/model.ts'
+import { bodyValidator } from '../../../model/validate.ts'
+import type { ReadAnswer } from '../../plan/answer.ts'
+import { namesFor } from '../../plan/guard/guard.ts'
+import type { ItemShape } from '../../plan/plan.ts'
+import { selected } from '../../plan/system-plans.ts'
+import {
+  type InnerStep,
+  type PlanAs,
+  type ProgramPlan,
+  planAs,
+  type RunStep,
+} from '../../plan/transaction.ts'
+import { createData, type DataParts } from '../data/create-data.ts'
+import type { ActionData, TransactionCode, TransactionEffects } from '../data/data.ts'
+import { interned } from '../data/plans.ts'
+import type { OperationParts } from './call.ts'
+import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
+import { enqueueJob } from './later.ts'
+import type { TrackedCalls } from './tracked-calls.ts'
+
+/** A step that the code causes. */
+export type OperationStep = InnerStep<ProgramPlan | PlanAs>
+
+export interface ToolsOptions {
+  /** Where the code is declared, e.g. `actions.archive`, for messages. */
+  readonly place: string
+  /** Whose reads, writes and events these are. */
+  readonly principal: Principal
+  /** The events that may be emitted, by type. */
+  readonly emits: ReadonlyMap<string, EmittedEvent>
+  /** ISO 8601 UTC. */
+  readonly nowIso: string
+  readonly calls: TrackedCalls
+  readonly run: RunStep<OperationStep>
+}
+
+/** For one try of the transaction. */
+export class TransactionTools {
+  readonly #parts: OperationParts
+  readonly #options: ToolsOptions
+  readonly data: ActionData
+  readonly effects: TransactionEffects
+
+  constructor(parts: OperationParts, options: ToolsOptions) {
+    this.#parts = parts
+    this.#options = options
+    const { track } = options.calls
+    this.effects = Object.freeze({
+      emit: (type, item, values) => track(this.#emit(type, item, values)),
+      later: (at, name, input) => track(this.#later(at, name, input)),
+    } satisfies TransactionEffects)
+    this.data = this.#createData()
+  }
+
+  #createData(): ActionData {
+    const { model, hooks } = this.#parts
+    const { principal, calls, run } = this.#options
+    const parts: DataParts = {
+      model,
+      hooks,
+      execute: (plan, as) => run(planAs(as, plan)),
+      track: calls.track,
+    }
+    const asCaller = createData(parts, withoutScopes(principal))
+    const { depth } = principal
+    const asSystem = createData(parts, depth === undefined ? service : { ...service, depth })
+    const own = {
+      asSystem,
+      // A part of the transaction that is open.
+      transaction: <T>(code: TransactionCode<T>) =>
+        calls.track((async () => code(this.data, this.effects))()),
+    }
+    return new Proxy(asCaller, {
+      get: (target, name) => Reflect.get(Object.hasOwn(own, name) ? own : target, name),
+    }) as ActionData
+  }
+
+  async #later(at: string | Date, name: string, input: unknown): Promise<void> {
+    const { model, now } = this.#parts
+    const { principal, run } = this.#options
+    await run(enqueueJob(at, name, input, { model, now: now(), depth: principal.depth ?? 0 }))
+  }
+
+  async #emit(type: string, item: unknown, values: unknown): Promise<void> {
+    const { place, emits, nowIso, principal, run } = this.#options
+    const event = emits.get(type)
+    if (event === undefined) throw new Error(`${place} does not declare the event \`${type}\` in \`emits\`.`)
+    const collection = this.#parts.model.collections.get(event.collection)
+    const id = itemId(item)
+    if (collection === undefined || !Number.isSafeInteger(id)) {
+      throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
+    }
+    const eventValues = checkedValues(event, values, nowIso, principal.userId)
+    const { text } = (await run(this.#row(collection, Number(id)))) as ReadAnswer
+    if (text === null)
+      throw new ApiError('NOT_FOUND', `The event ${type} is about an item that does not exist.`)
+    await run({
+      ...{ kind: 'emission', emit: type, collection: event.collection, itemId: Number(id), row: text },
+      ...{ values: eventValues, by: principal },
+    })
+  }
+
+  /** The step that reads all fields of an event's item. */
+  #row(collection: Collection, id: number): OperationStep {
+    const { model } = this.#parts
+    const select = selected([...namesFor(model, collection, service.access).fields.keys()])
+    const shape = interned<ItemShape>({ kind: 'item', collection: collection.name, id: 0, select })
+    return planAs(service, { shape, args: [id] })
+  }
+}
+
+function checkedValues(event: EmittedEvent, values: unknown, at: string, userId: number | null): InputValues {
+  const shape = emittedShape(event)
+  return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, userId)
+}

@@ -1,0 +1,117 @@
+/** `data.transaction`: code of jobs, reactions and programs as one transaction, with the guarantees and limits of an action. */
+import { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
+import type { EmittedEvent, Model } from '../../../model/model.ts'
+import type { Run } from '../../plan/run.ts'
+import type { ProgramSteps, RunStep } from '../../plan/transaction.ts'
+import type { TransactionCode } from '../data/data.ts'
+import type { OperationParts } from './call.ts'
+import { type OperationStep, TransactionTools } from './tools.ts'
+import { TrackedCalls } from './tracked-calls.ts'
+
+export interface TransactionCall<T> {
+  /** Where the code is declared, e.g. `jobs.nightly`: for messages, and to predict the tables that it will use. */
+  readonly place: string
+  readonly principal: Principal
+  readonly code: TransactionCode<T>
+  /** Throws once the code may have no further effects. */
+  readonly requireRunning?: () => void
+}
+
+/**
+ * Rejects with what the code threw, with CONFLICT if other transactions kept getting in its way, with UNAVAILABLE if it took too
+ * long, and with BAD_REQUEST if it read and wrote too often.
+ */
+export async function runTransaction<T>(
+  parts: OperationParts,
+  run: Pick<Run, 'transaction'>,
+  call: TransactionCall<T>,
+): Promise<T> {
+  const { limits } = parts
+  const { place, principal } = call
+  const attempts = new Attempts(parts, call)
+  try {
+    return await run.transaction({
+      principal,
+      serial: {},
+      asyncSteps: { places: [place], tries: limits.tries, limitMs: limits.timeMs },
+      steps: () => attempts.steps(),
+    })
+  } catch (error) {
+    throw attempts.causeOf(error)
+  }
+}
+
+class Attempts<T> {
+  readonly #parts: OperationParts
+  readonly #call: TransactionCall<T>
+  /** What the code threw in the last attempt. */
+  #thrown: { readonly value: unknown } | undefined
+
+  constructor(parts: OperationParts, call: TransactionCall<T>) {
+    this.#parts = parts
+    this.#call = call
+  }
+
+  *steps(): ProgramSteps<T> {
+    const { limits, watchdog } = this.#parts
+    const { place } = this.#call
+    let outcome: { readonly value: T } | undefined
+    yield {
+      kind: 'asyncStep',
+      place,
+      limitMs: limits.timeMs,
+      maxSteps: limits.operations,
+      turn: work => watchdog.turn(place, work),
+      start: async run => {
+        outcome = { value: await this.#run(run) }
+      },
+    }
+    if (outcome === undefined) throw new ApiError('INTERNAL_ERROR')
+    return outcome.value
+  }
+
+  /** The store wraps what the code threw, as it does for actions, whose callers may not see it. */
+  causeOf(error: unknown): unknown {
+    if (!(error instanceof ApiError && error.code === 'INTERNAL_ERROR')) return error
+    return this.#thrown ? this.#thrown.value : (error.cause ?? error)
+  }
+
+  async #run(run: RunStep<OperationStep>): Promise<T> {
+    const { place, principal, code, requireRunning } = this.#call
+    const { model, now } = this.#parts
+    this.#thrown = undefined
+    const calls = new TrackedCalls()
+    const runStep: RunStep<OperationStep> = step => {
+      requireRunning?.()
+      return run(step)
+    }
+    const nowIso = new Date(now()).toISOString()
+    const { data, effects } = new TransactionTools(this.#parts, {
+      ...{ place, principal, nowIso, calls },
+      emits: emittedBy(model),
+      run: runStep,
+    })
+    try {
+      requireRunning?.()
+      const value = await code(data, effects)
+      await calls.requireAwaited()
+      requireRunning?.()
+      return value
+    } catch (error) {
+      this.#thrown = { value: error }
+      throw error
+    }
+  }
+}
+
+const emittedEvents = new WeakMap<Model, ReadonlyMap<string, EmittedEvent>>()
+
+/** The events that some action declares, by type. */
+function emittedBy(model: Model): ReadonlyMap<string, EmittedEvent> {
+  const cached = emittedEvents.get(model)
+  if (cached !== undefined) return cached
+  const events = new Map([...model.logic.actions.values()].flatMap(({ emits }) => [...emits]))
+  emittedEvents.set(model, events)
+  return events
+}
