@@ -1,0 +1,217 @@
+/** `data.transaction` in reactions, jobs and programs: all of it takes effect, once and in a serial order, or none of it. */
+import assert from 'node:assert/strict'
+import { describe, it, test } from 'node:test'
+import { registerRuns } from '../../../src/delivery/runs/runner.ts'
+import { anyone, collection, integer, job, model, on, owner, relation, string, users } from '../../../src/index.ts'
+import { type TestService, testService } from '../../../src/testing.ts'
+import { chosen } from '../../chosen.ts'
+import { databaseKinds } from '../../engine/store/databases.ts'
+import { handler, within } from './fixture.ts'
+
+for (const kind of chosen(databaseKinds)) {
+  describe(`transactions on ${kind.name}`, () => {
+    it('concurrent ones that read a number and write the next one count exactly', async () => {
+      const counted = on(
+        'task.created',
+        handler(async ({ data }) => {
+          await data.transaction(async inner => {
+            const note = await inner['notes']?.first()
+            const next = Number(note?.['body']) + 1
+            await inner['notes']?.update(Number(note?.id), { body: String(next) })
+          })
+        }),
+      )
+      await within(kind, { reactions: { counted } }, async ({ task, runner, client, store }) => {
+        await client.create('notes', { body: '0' })
+        for (let n = 0; n < 20; n++) await task(`task ${n}`)
+        await runner().settled()
+        const [note] = await client.list('notes')
+        assert.equal(note?.['body'], '20')
+        assert.ok(store)
+      })()
+    })
+
+    it('code that throws changes nothing, and starts no job', async () => {
+      const attempts: number[] = []
+      const started: unknown[] = []
+      const failing = on(
+        'task.created',
+        handler(async ({ data, attempt, now }) => {
+          attempts.push(attempt)
+          const failure = new Error('on purpose')
+          const call = data.transaction(async (inner, { later }) => {
+            await inner['notes']?.create({ body: `attempt ${attempt}` })
+            await later(now, 'echo', {})
+            if (attempt === 1) throw failure
+            return 'returned'
+          })
+          if (attempt === 1) {
+            await assert.rejects(call, error => error === failure)
+            throw failure
+          }
+          assert.equal(await call, 'returned')
+        }),
+      )
+      const echo = job({ run: handler(() => started.push(attempts.length)) })
+      await within(kind, { reactions: { failing }, jobs: { echo } }, async ({ task, runner, client, until }) => {
+        await task('first')
+        runner()
+        await until(() => started.length > 0, 'the job of the second attempt has run', 1000)
+        assert.deepEqual(
+          (await client.list('notes')).map(({ body }) => body),
+          ['attempt 2'],
+        )
+        assert.deepEqual(started, [2])
+      })()
+    })
+
+    it('after the time limit of its run, a transaction has no effect', async () => {
+      const outcome = Promise.withResolvers<void>()
+      const slow = on(
+        'task.created',
+        handler(async ({ data, attempt }) => {
+          if (attempt > 1) return outcome.resolve()
+          await data.transaction(async inner => {
+            await inner['notes']?.create({ body: 'late' })
+            // The time of the run passes meanwhile.
+            await advance(61_000)
+          })
+        }),
+      )
+      let advance: (ms: number) => Promise<void> | void = () => undefined
+      await within(kind, { reactions: { slow } }, async ({ task, runner, client, clock, until }) => {
+        advance = ms => void clock.jump(ms)
+        await task('first')
+        runner()
+        let isOver = false
+        void outcome.promise.then(() => {
+          isOver = true
+        })
+        await until(() => isOver, 'the next attempt has run', 1000)
+        assert.deepEqual(await client.list('notes'), [])
+      })()
+    })
+  })
+}
+
+const declared = model(
+  {
+    users: users({}),
+    accounts: collection({
+      fields: {
+        name: string(),
+        cents: integer({ default: 0 }),
+        owner_id: relation('users', { inverse: 'accounts' }),
+      },
+      access: { read: anyone, create: anyone, update: owner('owner_id') },
+      check: ({ next }) => (next.cents < 0 ? [{ field: 'cents', message: 'There is too little.' }] : []),
+    }),
+  },
+  {
+    actions: {},
+    jobs: {
+      pay: job({
+        input: { from: integer(), to: integer(), cents: integer() },
+        run: async ({ input, data, later, now }) => {
+          await data.transaction(async inner => {
+            const from = await inner.accounts.get(input.from)
+            const to = await inner.accounts.get(input.to)
+            if (!from || !to) throw new Error('There is no such account.')
+            await inner.accounts.update(to.id, { cents: to.cents + input.cents })
+            await inner.accounts.update(from.id, { cents: from.cents - input.cents })
+            assert.throws(() => data.accounts.list(), /`data.transaction` is open/)
+            assert.throws(() => later(now, 'pay', input), /`data.transaction` is open/)
+          })
+          assert.equal((await data.accounts.list()).length, 2, 'afterwards, they work again')
+        },
+      }),
+    },
+  },
+)
+
+async function withAccounts(use: (service: TestService<typeof declared>, ids: number[]) => Promise<void>) {
+  const service = await testService(declared)
+  try {
+    const ada = await service.users.create({ name: 'Ada' })
+    const ids: number[] = []
+    for (const name of ['a', 'b'])
+      ids.push((await service.asSystem.accounts.create({ name, cents: 100, owner_id: ada.id })).id)
+    await use(service, [...ids, ada.id])
+  } finally {
+    await service.close()
+  }
+}
+
+const balances = async ({ asSystem }: TestService<typeof declared>) =>
+  (await asSystem.accounts.list({ sort: ['id'] })).map(({ cents }) => cents)
+
+test('a fault of the second write undoes the first, and reaches the code', () =>
+  withAccounts(async (service, [a = 0, b = 0]) => {
+    const { asSystem } = service
+    const pay = (cents: number) =>
+      asSystem.transaction(async data => {
+        await data.accounts.update(b, { cents: 100 + cents })
+        await data.accounts.update(a, { cents: 100 - cents })
+        return cents
+      })
+    await assert.rejects(pay(101), { code: 'VALIDATION_FAILED' })
+    assert.deepEqual(await balances(service), [100, 100])
+    assert.equal(await pay(30), 30)
+    assert.deepEqual(await balances(service), [70, 130])
+  }))
+
+test('code may catch the fault of a call, and go on', () =>
+  withAccounts(async (service, [a = 0, b = 0]) => {
+    await service.asSystem.transaction(async data => {
+      await data.accounts.update(b, { cents: 1 })
+      await assert.rejects(data.accounts.update(a, { cents: -1 }), { code: 'VALIDATION_FAILED' })
+    })
+    assert.deepEqual(await balances(service), [100, 1])
+  }))
+
+test('the tools of a job refuse to work while its transaction is open', () =>
+  withAccounts(async (service, [a = 0, b = 0]) => {
+    await service.asSystem.transaction((_, { later }) =>
+      later(service.clock.now(), 'pay', { from: a, to: b, cents: 10 }),
+    )
+    await service.settled()
+    assert.deepEqual(await balances(service), [90, 110])
+  }))
+
+test('a transaction within another is a part of it', () =>
+  withAccounts(async (service, [a = 0, b = 0]) => {
+    const { asSystem } = service
+    const outer = asSystem.transaction(async data => {
+      const nested = data as typeof data & Pick<typeof asSystem, 'transaction'>
+      await nested.transaction(inner => inner.accounts.update(b, { cents: 150 }))
+      assert.equal((await data.accounts.get(b))?.cents, 150)
+      throw new Error('all of it')
+    })
+    await assert.rejects(outer, { message: 'all of it' })
+    assert.deepEqual(await balances(service), [100, 100])
+    assert.equal((await asSystem.accounts.get(a))?.cents, 100)
+  }))
+
+test('code that waits for something else is undone, with an error that says so', () =>
+  withAccounts(async (service, [a = 0]) => {
+    const waiting = service.asSystem.transaction(async data => {
+      await data.accounts.update(a, { cents: 1 })
+      await new Promise(resolve => setTimeout(resolve, 1))
+    })
+    await assert.rejects(waiting, /service\.data waits for something other than `data`/)
+    assert.deepEqual(await balances(service), [100, 100])
+  }))
+
+test('an event that no action declares is refused', () =>
+  withAccounts(async (service, [a = 0]) => {
+    const emitting = service.asSystem.transaction((_, { emit }) => emit('account.closed', { id: a }))
+    await assert.rejects(emitting, /account\.closed/)
+  }))
+
+test('a collection may not be called transaction', () => {
+  assert.throws(
+    () => model({ transaction: collection({ fields: { name: string() } }) }),
+    /`data\.transaction` is a transaction/,
+  )
+  assert.ok(registerRuns)
+})
