@@ -1,12 +1,30 @@
 /** `data.transaction` in reactions, jobs and programs: all of it takes effect, once and in a serial order, or none of it. */
 import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
-import { registerRuns } from '../../../src/delivery/runs/runner.ts'
-import { anyone, collection, integer, job, model, on, owner, relation, string, users } from '../../../src/index.ts'
+import { service as system } from '../../../src/base/principal.ts'
+import { createData, executeBy } from '../../../src/engine/logic/data/create-data.ts'
+import {
+  anyone,
+  collection,
+  integer,
+  job,
+  model,
+  on,
+  owner,
+  relation,
+  string,
+  users,
+} from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
 import { chosen } from '../../chosen.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
-import { handler, within } from './fixture.ts'
+import { type Fixture, handler, within } from './fixture.ts'
+
+async function bodies({ model: checked, run }: Fixture): Promise<readonly unknown[]> {
+  const data = createData({ model: checked, hooks: new Map(), execute: executeBy(run) }, system)
+  return ((await data['notes']?.list()) ?? []).map(({ body }) => body)
+}
 
 for (const kind of chosen(databaseKinds)) {
   describe(`transactions on ${kind.name}`, () => {
@@ -21,13 +39,12 @@ for (const kind of chosen(databaseKinds)) {
           })
         }),
       )
-      await within(kind, { reactions: { counted } }, async ({ task, runner, client, store }) => {
+      await within(kind, { reactions: { counted } }, async fixture => {
+        const { task, runner, client } = fixture
         await client.create('notes', { body: '0' })
         for (let n = 0; n < 20; n++) await task(`task ${n}`)
         await runner().settled()
-        const [note] = await client.list('notes')
-        assert.equal(note?.['body'], '20')
-        assert.ok(store)
+        assert.deepEqual(await bodies(fixture), ['20'])
       })()
     })
 
@@ -53,14 +70,12 @@ for (const kind of chosen(databaseKinds)) {
         }),
       )
       const echo = job({ run: handler(() => started.push(attempts.length)) })
-      await within(kind, { reactions: { failing }, jobs: { echo } }, async ({ task, runner, client, until }) => {
+      await within(kind, { reactions: { failing }, jobs: { echo } }, async fixture => {
+        const { task, runner, until } = fixture
         await task('first')
         runner()
         await until(() => started.length > 0, 'the job of the second attempt has run', 1000)
-        assert.deepEqual(
-          (await client.list('notes')).map(({ body }) => body),
-          ['attempt 2'],
-        )
+        assert.deepEqual(await bodies(fixture), ['attempt 2'])
         assert.deepEqual(started, [2])
       })()
     })
@@ -79,7 +94,8 @@ for (const kind of chosen(databaseKinds)) {
         }),
       )
       let advance: (ms: number) => Promise<void> | void = () => undefined
-      await within(kind, { reactions: { slow } }, async ({ task, runner, client, clock, until }) => {
+      await within(kind, { reactions: { slow } }, async fixture => {
+        const { task, runner, clock, until } = fixture
         advance = ms => void clock.jump(ms)
         await task('first')
         runner()
@@ -88,7 +104,7 @@ for (const kind of chosen(databaseKinds)) {
           isOver = true
         })
         await until(() => isOver, 'the next attempt has run', 1000)
-        assert.deepEqual(await client.list('notes'), [])
+        assert.deepEqual(await bodies(fixture), [])
       })()
     })
   })
@@ -119,7 +135,7 @@ const declared = model(
             if (!from || !to) throw new Error('There is no such account.')
             await inner.accounts.update(to.id, { cents: to.cents + input.cents })
             await inner.accounts.update(from.id, { cents: from.cents - input.cents })
-            assert.throws(() => data.accounts.list(), /`data.transaction` is open/)
+            await assert.rejects(data.accounts.list(), /`data.transaction` is open/)
             assert.throws(() => later(now, 'pay', input), /`data.transaction` is open/)
           })
           assert.equal((await data.accounts.list()).length, 2, 'afterwards, they work again')
@@ -182,8 +198,7 @@ test('a transaction within another is a part of it', () =>
   withAccounts(async (service, [a = 0, b = 0]) => {
     const { asSystem } = service
     const outer = asSystem.transaction(async data => {
-      const nested = data as typeof data & Pick<typeof asSystem, 'transaction'>
-      await nested.transaction(inner => inner.accounts.update(b, { cents: 150 }))
+      await data.transaction(inner => inner.accounts.update(b, { cents: 150 }))
       assert.equal((await data.accounts.get(b))?.cents, 150)
       throw new Error('all of it')
     })
@@ -210,8 +225,7 @@ test('an event that no action declares is refused', () =>
 
 test('a collection may not be called transaction', () => {
   assert.throws(
-    () => model({ transaction: collection({ fields: { name: string() } }) }),
+    () => checkModel(model({ transaction: collection({ fields: { name: string() } }) })),
     /`data\.transaction` is a transaction/,
   )
-  assert.ok(registerRuns)
 })
