@@ -113,8 +113,8 @@ export const logic: readonly Mutant[] = [
       ],
       [
         'runs after a process has ended start one at a time for ever',
-        '    suspects.end(task)\n    if (this.#marked',
-        '    if (this.#marked',
+        '    suspects.end(task)\n    const verdict = results.settle',
+        '    const verdict = results.settle',
       ],
     ],
   ),

@@ -411,6 +411,15 @@ test('the caller of an action or a query is null only where the rule admits thos
           access: known.or(field('name').eq('open')),
           run: ({ caller }) => is<LogicCaller | null>()(caller),
         }),
+        perhaps: action({
+          on: 'projects',
+          access: anyone.and(Math.random() < 0.5 ? owner('owner_id') : field('name').eq('open')),
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
+        listed: action({
+          access: anyone.and(...([] as (typeof signedIn)[])),
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
         negated: action({ access: not(signedIn), run: ({ caller }) => is<LogicCaller | null>()(caller) }),
         negated_part: action({
           access: not(not(signedIn)).and(scope('x')),

@@ -195,6 +195,7 @@ class RunAttempt {
     const { model, run, hooks, refresh, watchdog, limits, clock } = this.#parts
     const call = {
       place: this.#place,
+      isDeclared: true,
       principal: { ...service, depth: this.#run.depth + 1 },
       code,
       requireRunning: () => {
@@ -202,8 +203,8 @@ class RunAttempt {
       },
     }
     const transaction = this.#outsideTurn(async () => {
-      await refresh()
       try {
+        await refresh()
         return await runTransaction({ model, hooks, watchdog, limits, now: clock.now }, run, call)
       } finally {
         this.#isInTransaction = false

@@ -324,8 +324,11 @@ export class RunnerSession implements LeasedSession {
     const outcome = await attemptRun(this.#parts, task, signal)
     if (outcome.kind === 'interrupted' || this.#state !== state) return this.#retryLater(task)
     suspects.end(task)
-    if (this.#marked === task.id) this.#marked = undefined
-    return results.settle(task, outcome)
+    const verdict = results.settle(task, outcome)
+    void verdict.stored?.then(() => {
+      if (this.#marked === task.id) this.#marked = undefined
+    })
+    return verdict
   }
 
   #results({ reactions, planner, jobs }: SessionState): RunResults {

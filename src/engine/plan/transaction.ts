@@ -71,6 +71,7 @@ export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | readonly W
 
 /** The `AsyncStep`s of a transaction. */
 export interface AsyncSteps {
+  /** Which tables they need is remembered by place. Empty: code of a program, which may be different each time. */
   readonly places: readonly string[]
   /** The maximum number of attempts when the transaction conflicts with others; then it fails with CONFLICT. */
   readonly tries: number

@@ -145,7 +145,7 @@ export type ActionDataIn<C> = DataIn<C> & { readonly asSystem: SystemDataIn<C> }
 export interface ActionTransactionsIn<in out C> {
   /**
    * Runs the code as one serialisable transaction, with the guarantees and limits of an action. Within another one, it is a
-   * part of that. The code awaits nothing but its `data`, and may run again. Resolves with what it returns once that is
+   * part of that, which fails with it. The code awaits nothing but its `data`, and may run again. Resolves with what it returns once that is
    * committed; if it throws, nothing is changed, and the call rejects with what it threw.
    */
   transaction<T>(

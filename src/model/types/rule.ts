@@ -25,7 +25,7 @@ export interface AccessRule<in Needs = any, out Callers extends AnyCaller = AnyC
   /** This rule and all the others must hold. */
   and<const Others extends readonly AccessRule[]>(
     ...others: Others
-  ): AccessRule<Needs & NeedsOf<Others[number]>, Callers & CommonCallers<Others[number]>>
+  ): AccessRule<Needs & NeedsOf<Others[number]>, Callers & CommonCallers<Others>>
   /** This rule or one of the others must hold. */
   or<const Others extends readonly AccessRule[]>(
     ...others: Others
@@ -34,8 +34,12 @@ export interface AccessRule<in Needs = any, out Callers extends AnyCaller = AnyC
 
 type CallersOf<R> = R extends AccessRule<never, infer Callers> ? Callers : never
 
-/** Those for whom all rules of a union may hold. */
-type CommonCallers<R> = true extends (R extends AccessRule<never, 'user'> ? true : false) ? 'user' : AnyCaller
+/** Those for whom all rules of a tuple may hold. One rule that is certainly for users is enough; a list may have none. */
+type CommonCallers<Rules> = Rules extends readonly [infer First, ...infer Others]
+  ? [First] extends [AccessRule<never, 'user'>]
+    ? 'user'
+    : CommonCallers<Others>
+  : AnyCaller
 
 /** A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. */
 export interface CallerOperand<Field extends string = string> {
@@ -73,7 +77,11 @@ type Equation<Path extends string> = <const Value extends Comparable>(
 ) => AccessRule<CompareNeeds<Path, 'eq', Value>, ComparedCallers<Value>>
 
 /** A comparison with the caller is false for those who are not signed in. */
-type ComparedCallers<Value> = [Value] extends [Marker<'currentUser'> | CallerOperand] ? 'user' : AnyCaller
+type ComparedCallers<Value> = [unknown] extends [Value]
+  ? AnyCaller
+  : [Value] extends [Marker<'currentUser'> | CallerOperand]
+    ? 'user'
+    : AnyCaller
 
 type Inequality<Path extends string> = <const Value extends Ordered>(
   value: Value,

@@ -50,16 +50,41 @@ export function dataParts(
 }
 
 export function serviceData(parts: DataParts, logic: OperationParts, run: Run): ServiceData {
+  let isWithin = false
+  const within = (work: () => void) => {
+    isWithin = true
+    try {
+      work()
+    } finally {
+      isWithin = false
+    }
+  }
+  /** It would not take part in the transaction whose code runs, which would wait for it in vain. */
+  const requireOutside = () => {
+    if (isWithin)
+      throw new Error(
+        'A `data.transaction` is open: its code uses the `data`, `emit` and `later` that it is given.',
+      )
+  }
+  const execute: DataParts['execute'] = (plan, as) => {
+    requireOutside()
+    return parts.execute(plan, as)
+  }
   const transactional = (principal: Principal): PrincipalData => {
-    const data = createData(parts, principal)
-    const transaction: Transactional['transaction'] = code =>
-      runTransaction(logic, run, { place: 'service.data', principal, code })
+    const data = createData({ ...parts, execute }, principal)
+    const transaction: Transactional['transaction'] = async code => {
+      requireOutside()
+      return runTransaction(logic, run, { place: 'service.data', isDeclared: false, principal, code, within })
+    }
     return new Proxy(data, {
       get: (_, name) => (name === 'transaction' ? transaction : data[String(name)]),
     }) as PrincipalData
   }
   const as = (reference: UserReference) =>
-    dataAs(parts.model, async () => transactional(await presentUser(run, reference)))
+    dataAs(parts.model, async () => {
+      requireOutside()
+      return transactional(await presentUser(run, reference))
+    })
   const own = transactional(service)
   return new Proxy(own, {
     get: (_, name) => (name === 'as' ? as : own[String(name)]),

@@ -164,7 +164,7 @@ export function nodeParts(model: Model, store: Store): Omit<RunnerParts, 'clock'
     run: createRun(createGuard(model), store),
     hooks: new Map(),
     watchdog: createWatchdog(),
-    limits: defaultOperationLimits,
+    limits: { ...defaultOperationLimits, timeMs: 60_000 },
     refresh: () => store.refresh(),
     mail: { send: async () => undefined },
     outgoing: { request: async () => ({ status: 200, headers: {}, body: Buffer.from('fine') }) },

@@ -4,6 +4,7 @@ import { describe, it, test } from 'node:test'
 import { service as system } from '../../../src/base/principal.ts'
 import { createData, executeBy } from '../../../src/engine/logic/data/create-data.ts'
 import {
+  action,
   anyone,
   collection,
   integer,
@@ -110,6 +111,11 @@ for (const kind of chosen(databaseKinds)) {
   })
 }
 
+/** Uses the `data` of an action that has ended. */
+let leaked: () => Promise<unknown> = async () => undefined
+/** What the job has read after its transaction. */
+let lengthAfterwards = 0
+
 const declared = model(
   {
     users: users({}),
@@ -124,7 +130,21 @@ const declared = model(
     }),
   },
   {
-    actions: {},
+    actions: {
+      close: action({
+        on: 'accounts',
+        access: anyone,
+        emits: { 'account.closed': { fields: {} } },
+        async run({ item, data }) {
+          leaked = () => data.accounts.get(item.id)
+          const failing = data.transaction(async inner => {
+            await inner.asSystem.accounts.update(item.id, { cents: 0 })
+            throw new Error('not today')
+          })
+          await failing.catch(() => undefined)
+        },
+      }),
+    },
     jobs: {
       pay: job({
         input: { from: integer(), to: integer(), cents: integer() },
@@ -138,7 +158,7 @@ const declared = model(
             await assert.rejects(data.accounts.list(), /`data.transaction` is open/)
             assert.throws(() => later(now, 'pay', input), /`data.transaction` is open/)
           })
-          assert.equal((await data.accounts.list()).length, 2, 'afterwards, they work again')
+          lengthAfterwards = (await data.accounts.list()).length
         },
       }),
     },
@@ -192,6 +212,7 @@ test('the tools of a job refuse to work while its transaction is open', () =>
     )
     await service.settled()
     assert.deepEqual(await balances(service), [90, 110])
+    assert.equal(lengthAfterwards, 2, 'afterwards, they work again')
   }))
 
 test('a transaction within another is a part of it', () =>
@@ -207,6 +228,72 @@ test('a transaction within another is a part of it', () =>
     assert.equal((await asSystem.accounts.get(a))?.cents, 100)
   }))
 
+test('a part that fails undoes all of it, although the code around it catches that', () =>
+  withAccounts(async (service, [a = 0, b = 0]) => {
+    const { asSystem } = service
+    const outer = asSystem.transaction(async data => {
+      const part = data.transaction(async inner => {
+        await inner.accounts.update(b, { cents: 150 })
+        throw new Error('the part')
+      })
+      await part.catch(() => undefined)
+      await data.accounts.update(a, { cents: 50 })
+    })
+    await assert.rejects(outer, { message: 'the part' })
+    const { status } = await service.request(`POST /api/v1/accounts/${a}/close`)
+    assert.equal(status, 500)
+    assert.deepEqual(await balances(service), [100, 100])
+  }))
+
+test('what leaks out of a transaction refuses to work', () =>
+  withAccounts(async (service, [a = 0]) => {
+    const { asSystem } = service
+    const rows = await asSystem.transaction(data => data.accounts.all())
+    const read = async () => {
+      for await (const row of rows) assert.fail(`it reads ${row.id}`)
+    }
+    await assert.rejects(read(), /The transaction of service\.data has ended/)
+    const later = await asSystem.transaction((_, effects) => effects.later)
+    await assert.rejects(
+      async () => later(service.clock.now(), 'pay', { from: a, to: a, cents: 1 }),
+      /has ended/,
+    )
+    await service.request(`POST /api/v1/accounts/${a}/close`)
+    await assert.rejects(leaked(), /The transaction of actions\.close has ended/)
+  }))
+
+test('the data of the program refuses to work within its transaction', () =>
+  withAccounts(async (service, [a = 0, b = 0]) => {
+    const { asSystem } = service
+    await asSystem.transaction(async data => {
+      await data.accounts.update(a, { cents: 1 })
+      await assert.rejects(asSystem.accounts.update(b, { cents: 2 }), /`data\.transaction` is open/)
+      await assert.rejects(
+        asSystem.transaction(() => undefined),
+        /`data\.transaction` is open/,
+      )
+      await data.accounts.update(b, { cents: 3 })
+    })
+    assert.deepEqual(await balances(service), [1, 3])
+  }))
+
+test('an event of a declared type is logged with the transaction', () =>
+  withAccounts(async (service, [a = 0]) => {
+    const { asSystem } = service
+    const failing = asSystem.transaction((_, { emit }) => {
+      emit('account.closed', { id: a })
+      throw new Error('undone')
+    })
+    await assert.rejects(failing, { message: 'undone' })
+    await asSystem.transaction((_, { emit }) => emit('account.closed', { id: a }))
+    const { text } = await service.request('GET /api/v1/events?after=0&types=account.closed', { as: 1 })
+    const events = JSON.parse(text).data as readonly { readonly item_id: number }[]
+    assert.deepEqual(
+      events.map(({ item_id }) => item_id),
+      [a],
+    )
+  }))
+
 test('code that waits for something else is undone, with an error that says so', () =>
   withAccounts(async (service, [a = 0]) => {
     const waiting = service.asSystem.transaction(async data => {
@@ -219,8 +306,8 @@ test('code that waits for something else is undone, with an error that says so',
 
 test('an event that no action declares is refused', () =>
   withAccounts(async (service, [a = 0]) => {
-    const emitting = service.asSystem.transaction((_, { emit }) => emit('account.closed', { id: a }))
-    await assert.rejects(emitting, /account\.closed/)
+    const emitting = service.asSystem.transaction((_, { emit }) => emit('account.opened', { id: a }))
+    await assert.rejects(emitting, /account\.opened/)
   }))
 
 test('a collection may not be called transaction', () => {

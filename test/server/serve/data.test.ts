@@ -26,6 +26,27 @@ test('a program reads and writes as the service, and as a user with their curren
   })
 })
 
+test('a transaction as a user has their rules, and is none for a disabled account', async () => {
+  await withService({}, async ({ service: { data } }) => {
+    const ada = await data.users?.create({ name: 'Ada', email: 'ada@example.com' })
+    const id = Number(ada?.id)
+    const foreign = await data.posts?.create({ title: 'By the service', author_id: 1 })
+    const both = data.as(id).transaction(async own => {
+      await own.posts?.create({ title: 'Mine' })
+      await own.posts?.update(Number(foreign?.id), { title: 'Taken' })
+    })
+    await assert.rejects(both, { code: 'FORBIDDEN' })
+    assert.equal(await data.posts?.count(), 1)
+    const mine = await data.as(id).transaction(async own => own.posts?.create({ title: 'Mine' }))
+    assert.equal(mine?.author_id, id)
+    await data.users?.update(id, { disabled: true })
+    await assert.rejects(
+      data.as(id).transaction(() => undefined),
+      { code: 'FORBIDDEN' },
+    )
+  })
+})
+
 test('an unknown user is NOT_FOUND, whatever value is passed', async () => {
   await withService({}, async ({ service: { data } }) => {
     for (const id of [99, 0, -1, 1.5, Number.NaN, '1', null, undefined])

@@ -22,7 +22,6 @@ export class OperationContext {
   readonly #parts: OperationParts
   readonly #call: OperationCall
   readonly #values: ContextValues
-  readonly #calls = new TrackedCalls()
 
   constructor(parts: OperationParts, call: OperationCall, values: ContextValues) {
     this.#parts = parts
@@ -34,29 +33,32 @@ export class OperationContext {
   async run(run: RunStep<OperationStep>): Promise<unknown> {
     const { operation } = this.#call
     const code = operation.run as (context: object) => unknown
-    let returned: unknown
+    const tools = this.#tools(step => this.#runAllowed(step, run))
     try {
-      returned = await code(this.#context(step => this.#runAllowed(step, run)))
+      const returned = await code(this.#context(tools))
+      await tools.end()
+      return returned
     } catch (error) {
       throw error instanceof Error
         ? errorForCaller(error)
         : new Error(`It threw ${inspect(error)}, which is not an error.`)
+    } finally {
+      tools.close()
     }
-    await this.#calls.requireAwaited().catch(error => {
-      throw errorForCaller(error)
-    })
-    return returned
   }
 
-  #context(run: RunStep<OperationStep>): object {
+  #tools(run: RunStep<OperationStep>): TransactionTools {
     const { operation, principal } = this.#call
-    const { nowIso, item, input } = this.#values
+    const { nowIso } = this.#values
     const emits = isAction(operation) ? operation.emits : noEvents
     const place = qualifiedName(operation)
-    const tools = new TransactionTools(this.#parts, {
-      ...{ place, principal, emits, nowIso, run },
-      calls: this.#calls,
-    })
+    const calls = new TrackedCalls()
+    return new TransactionTools(this.#parts, { place, principal, emits, nowIso, run, calls })
+  }
+
+  #context(tools: TransactionTools): object {
+    const { operation, principal } = this.#call
+    const { nowIso, item, input } = this.#values
     return Object.freeze({
       ...(item && { item }),
       input,

@@ -45,16 +45,48 @@ export class TransactionTools {
   readonly #options: ToolsOptions
   readonly data: ActionData
   readonly effects: TransactionEffects
+  #isOver = false
+  /** Of the first transaction within this one that has failed. */
+  #failure: { readonly error: unknown } | undefined
 
   constructor(parts: OperationParts, options: ToolsOptions) {
     this.#parts = parts
-    this.#options = options
+    this.#options = { ...options, run: step => this.#run(step, options) }
     const { track } = options.calls
     this.effects = Object.freeze({
       emit: (type, item, values) => track(this.#emit(type, item, values)),
       later: (at, name, input) => track(this.#later(at, name, input)),
     } satisfies TransactionEffects)
     this.data = this.#createData()
+  }
+
+  /** Waits for all calls. Rejects if one that was not awaited failed, or a transaction within this one did. */
+  async end(): Promise<void> {
+    await this.#options.calls.requireAwaited()
+    if (this.#failure) throw this.#failure.error
+  }
+
+  /** From now on, what has leaked refuses to work. */
+  close(): void {
+    this.#isOver = true
+  }
+
+  #run(step: OperationStep, { place, run }: ToolsOptions) {
+    if (this.#isOver)
+      throw new Error(
+        `The transaction of ${place} has ended: its \`data\`, \`emit\` and \`later\` no longer work.`,
+      )
+    return run(step)
+  }
+
+  /** A part of this transaction: what it has done cannot be undone alone. */
+  async #nested<T>(code: TransactionCode<T>): Promise<T> {
+    try {
+      return await code(this.data, this.effects)
+    } catch (error) {
+      this.#failure ??= { error }
+      throw error
+    }
   }
 
   #createData(): ActionData {
@@ -71,9 +103,7 @@ export class TransactionTools {
     const asSystem = createData(parts, depth === undefined ? service : { ...service, depth })
     const own = {
       asSystem,
-      // A part of the transaction that is open.
-      transaction: <T>(code: TransactionCode<T>) =>
-        calls.track((async () => code(this.data, this.effects))()),
+      transaction: <T>(code: TransactionCode<T>) => calls.track(this.#nested(code)),
     }
     return new Proxy(asCaller, {
       get: (target, name) => Reflect.get(Object.hasOwn(own, name) ? own : target, name),

@@ -10,12 +10,16 @@ import { type OperationStep, TransactionTools } from './tools.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
 export interface TransactionCall<T> {
-  /** Where the code is declared, e.g. `jobs.nightly`: for messages, and to predict the tables that it will use. */
+  /** For messages, e.g. `jobs.nightly`. */
   readonly place: string
+  /** Whether the model declares the code there, so that the tables that it uses can be predicted. */
+  readonly isDeclared: boolean
   readonly principal: Principal
   readonly code: TransactionCode<T>
   /** Throws once the code may have no further effects. */
   readonly requireRunning?: () => void
+  /** Runs each turn of the code. */
+  readonly within?: (work: () => void) => void
 }
 
 /**
@@ -28,19 +32,21 @@ export async function runTransaction<T>(
   call: TransactionCall<T>,
 ): Promise<T> {
   const { limits } = parts
-  const { place, principal } = call
+  const { place, isDeclared, principal } = call
   const attempts = new Attempts(parts, call)
   try {
     return await run.transaction({
       principal,
       serial: {},
-      asyncSteps: { places: [place], tries: limits.tries, limitMs: limits.timeMs },
+      asyncSteps: { places: isDeclared ? [place] : [], tries: limits.tries, limitMs: limits.timeMs },
       steps: () => attempts.steps(),
     })
   } catch (error) {
     throw attempts.causeOf(error)
   }
 }
+
+const runNow = (work: () => void): void => work()
 
 class Attempts<T> {
   readonly #parts: OperationParts
@@ -55,14 +61,14 @@ class Attempts<T> {
 
   *steps(): ProgramSteps<T> {
     const { limits, watchdog } = this.#parts
-    const { place } = this.#call
+    const { place, within = runNow } = this.#call
     let outcome: { readonly value: T } | undefined
     yield {
       kind: 'asyncStep',
       place,
       limitMs: limits.timeMs,
       maxSteps: limits.operations,
-      turn: work => watchdog.turn(place, work),
+      turn: work => within(() => watchdog.turn(place, work)),
       start: async run => {
         outcome = { value: await this.#run(run) }
       },
@@ -87,20 +93,22 @@ class Attempts<T> {
       return run(step)
     }
     const nowIso = new Date(now()).toISOString()
-    const { data, effects } = new TransactionTools(this.#parts, {
+    const tools = new TransactionTools(this.#parts, {
       ...{ place, principal, nowIso, calls },
       emits: emittedBy(model),
       run: runStep,
     })
     try {
       requireRunning?.()
-      const value = await code(data, effects)
-      await calls.requireAwaited()
+      const value = await code(tools.data, tools.effects)
+      await tools.end()
       requireRunning?.()
       return value
     } catch (error) {
       this.#thrown = { value: error }
       throw error
+    } finally {
+      tools.close()
     }
   }
 }

@@ -158,8 +158,13 @@ class OutageLog {
   }
 }
 
+/** Rejects while there is a lack of descriptors. */
 async function openDescriptor(): Promise<void> {
-  closeSync(openSync(devNull, 'r'))
+  try {
+    closeSync(openSync(devNull, 'r'))
+  } catch (error) {
+    if (isOutOfDescriptors(error)) throw error
+  }
 }
 
 function isExpected(error: unknown): error is ApiError {

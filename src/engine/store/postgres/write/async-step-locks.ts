@@ -14,25 +14,36 @@ export class AsyncStepLocks {
   readonly #locks: TableLocks
   /** The locks that each asynchronous step has needed, by its place. */
   readonly #needed = new Map<string, Map<string, Mode>>()
+  /** The same of transactions without a place, during their tries. */
+  readonly #neededNow = new WeakMap<AsyncSteps, Map<string, Mode>>()
 
   constructor(locks: TableLocks) {
     this.#locks = locks
   }
 
   /** The locks of one try. `serial`: the collections that are known beforehand. */
-  begin({ places }: AsyncSteps, serial: CollectionUses): HeldLocks {
+  begin(asyncSteps: AsyncSteps, serial: CollectionUses): HeldLocks {
     const modes = new Map(this.#locks.modesOf(serial))
-    for (const place of places) addAll(modes, this.#needed.get(place) ?? new Map())
+    const needed = this.#neededOf(asyncSteps)
+    for (const known of needed) addAll(modes, known)
     return new HeldLocks(modes, this.#locks, newModes => {
-      for (const place of places) this.#learn(place, newModes)
+      for (const known of needed) addAll(known, newModes)
     })
   }
 
-  #learn(place: string, newModes: Modes): void {
-    const modes = this.#needed.get(place) ?? new Map<string, Mode>()
-    addAll(modes, newModes)
-    this.#needed.set(place, modes)
+  #neededOf(asyncSteps: AsyncSteps): readonly Map<string, Mode>[] {
+    const { places } = asyncSteps
+    if (places.length > 0) return places.map(place => mapIn(this.#needed, place))
+    return [mapIn(this.#neededNow, asyncSteps)]
   }
+}
+
+type Maps<K> = Pick<Map<K, Map<string, Mode>>, 'get'> & { set(key: K, map: Map<string, Mode>): unknown }
+
+function mapIn<K>(maps: Maps<K>, key: K): Map<string, Mode> {
+  const map = maps.get(key) ?? new Map<string, Mode>()
+  maps.set(key, map)
+  return map
 }
 
 export class HeldLocks {
