@@ -76,7 +76,7 @@ interface Post {
 
 /** Creates posts until the subscriber has received one: only the subscriber knows when it is connected. */
 async function createUntil(hasReceived: () => boolean, title: string): Promise<void> {
-  for (let tries = 0; tries < 100 && !hasReceived(); tries++) {
+  for (let tries = 0; tries < 1000 && !hasReceived(); tries++) {
     await blog.rest('POST', 'posts', { title })
     await until(hasReceived, 100).catch(() => {})
   }

@@ -15,7 +15,7 @@ import { addressees, formWithField, newestLink, open, page, withMail } from './m
 /** Waits until this many mails to the address have arrived. */
 async function untilMails(received: Received, email: string, count: number): Promise<void> {
   const arrived = () => addressees(received).filter(address => address === email).length
-  for (let tries = 0; tries < 200 && arrived() < count; tries++)
+  for (let tries = 0; tries < 6000 && arrived() < count; tries++)
     await new Promise(resolve => setTimeout(resolve, 20))
   assert.equal(arrived(), count, email)
 }

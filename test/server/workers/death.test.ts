@@ -38,7 +38,7 @@ let lastMetrics = ''
 
 async function until(description: string, condition: () => boolean | Promise<boolean>): Promise<void> {
   for (let tries = 0; !(await condition()); tries++) {
-    assert.ok(tries < 1000, `never: ${description}; last metrics: ${lastMetrics}`)
+    assert.ok(tries < 6000, `never: ${description}; last metrics: ${lastMetrics}`)
     await sleep(20)
   }
 }

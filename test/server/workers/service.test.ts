@@ -136,7 +136,7 @@ const properties: Readonly<Record<string, (pool: RunningWorkers) => Promise<void
         createAt(pool.connections[nth % 3] as WorkerConnection, 'posts', post(`t${nth}`)),
       ),
     )
-    for (let tries = 0; tries < 500; tries++) {
+    for (let tries = 0; tries < 12_000; tries++) {
       if (subscriptions.every(({ titles }) => titles.length >= count)) break
       await sleep(10)
     }

@@ -79,7 +79,7 @@ test('a subscription shows committed events', async () => {
     },
     () => {},
   )
-  for (let tries = 0; tries < 50 && !isShown; tries++) {
+  for (let tries = 0; tries < 1000 && !isShown; tries++) {
     await blog.rest('POST', 'posts', { title: 'to the browser' })
     await page.waitForTimeout(100)
   }

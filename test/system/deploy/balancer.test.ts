@@ -139,7 +139,7 @@ async function load(url: string, stopped: () => boolean): Promise<ReadonlyMap<st
 
 /** Waits until the balancer sends requests to a restarted node. */
 async function serving(node: Process): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+  for (let tries = 0; tries < 1200; tries++) {
     const { text } = await node.call('/metrics')
     if (/_count\{method="POST",route="\/api\/v1\/posts",status="2xx"\} \d/.test(text)) return
     await wait(100)

@@ -19,7 +19,7 @@ export interface BalancedNodes {
 }
 
 async function until(condition: () => Promise<boolean>, hasFailed: () => boolean): Promise<void> {
-  for (let tries = 0; tries < 300 && !hasFailed(); tries++) {
+  for (let tries = 0; tries < 2400 && !hasFailed(); tries++) {
     if (await condition()) return
     await wait(50)
   }

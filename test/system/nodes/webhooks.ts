@@ -110,7 +110,7 @@ export async function within(
       const node = up[tries % Math.max(1, up.length)]
       const answer = node && (await call(`${node.url}${path}`, { method, key, body }).catch(() => undefined))
       if (answer && answer.status < 300) return Number((answer.json as { id?: unknown }).id)
-      assert.ok(tries < 600, answer ? answer.text : 'no answer')
+      assert.ok(tries < 2400, answer ? answer.text : 'no answer')
       await sleep(50)
     }
   }

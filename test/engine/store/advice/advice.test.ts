@@ -70,7 +70,7 @@ function asker(model: Model, store: Store, runnable: Runnable = store, principal
 }
 
 async function until<T>(found: () => T | undefined): Promise<T> {
-  for (let tries = 0; tries < 1000; tries++) {
+  for (let tries = 0; tries < 12_000; tries++) {
     const value = found()
     if (value !== undefined) return value
     await wait(10)

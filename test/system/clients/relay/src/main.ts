@@ -158,7 +158,7 @@ async function hears(feed: FeedShown) {
   await show(() => useSubscription<AddedSubscription>(config))
   let heard = false
   // Only the subscriber knows when it is connected.
-  for (let tries = 0; tries < 50 && !heard; tries++) {
+  for (let tries = 0; tries < 1000 && !heard; tries++) {
     await byRest('POST', 'posts', { title: 'relay heard', author_id: 1 })
     await new Promise(next => setTimeout(next, 100))
     await feed.until(() => true)
