@@ -16,12 +16,12 @@ function crashingModel(folder: string): string {
   const file = join(folder, 'model.ts')
   writeFileSync(
     file,
-    `import { rmSync } from 'node:fs'
+    `import { unlinkSync } from 'node:fs'
 import { isMainThread } from 'node:worker_threads'
 export { default } from ${JSON.stringify(pathToFileURL(modelFile).href)}
 const crashOnce = () => {
   try {
-    rmSync(${crash})
+    unlinkSync(${crash})
   } catch {
     return
   }
