@@ -3,12 +3,12 @@
 import type { Awaitable } from '../../base/awaitable.ts'
 import { service } from '../../base/principal.ts'
 import type { Watchdog } from '../../base/watchdog/watchdog.ts'
-import { createData, type DataParts, executeBy } from '../../engine/logic/data/create-data.ts'
-import type { ActionData, DataOf, TransactionCode } from '../../engine/logic/data/data.ts'
+import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
+import type { TransactionCode } from '../../engine/logic/data/data.ts'
 import type { OperationLimits } from '../../engine/logic/operations/call.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
 import { TrackedCalls } from '../../engine/logic/operations/tracked-calls.ts'
-import { runTransaction } from '../../engine/logic/operations/transaction.ts'
+import { runTransaction, transactionIsOpen } from '../../engine/logic/operations/transaction.ts'
 import { idempotencyKeyOf, type LogicRun } from '../../engine/logic/run.ts'
 import type { Run as PlanRun } from '../../engine/plan/run.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
@@ -179,7 +179,11 @@ class RunAttempt {
     const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
     const fetch_ = fetchBy(outgoing, signal)
     return {
-      data: withTransactions(data, code => track(this.#transaction(code))),
+      // Runs act as the service: `asSystem` is the same.
+      data: withMembers(data, {
+        asSystem: data,
+        transaction: <T>(code: TransactionCode<T>) => track(this.#transaction(code)),
+      }),
       mail: Object.freeze({ send: (message: never) => track(this.#outsideTurn(() => mail.send(message))) }),
       fetch: (url, options) => track(this.#outsideTurn(() => fetch_(url, options))),
       log: logOf(this.#run),
@@ -227,10 +231,7 @@ class RunAttempt {
   /** The tools of the run do not take part in its transaction, and what waits for them within it would wait for ever. */
   #requireRunning(): void {
     if (this.#isOver) throw endedError()
-    if (this.#isInTransaction)
-      throw new Error(
-        'A `data.transaction` is open: until it has ended, use the `data`, `emit` and `later` that it passes to its code.',
-      )
+    if (this.#isInTransaction) throw transactionIsOpen()
   }
 
   /** Does the work outside the turn of the model's code, which then continues in a new turn: the watchdog counts none of it. */
@@ -266,12 +267,4 @@ function endedError(): Error {
 
 function isoOf(clock: Clock): string {
   return new Date(clock.now()).toISOString()
-}
-
-/** Runs act as the service: `asSystem` is the same. */
-function withTransactions(data: DataOf, transaction: ActionData['transaction']): ActionData {
-  const own = { asSystem: data, transaction }
-  return new Proxy(data, {
-    get: (target, name) => Reflect.get(Object.hasOwn(own, name) ? own : target, name),
-  }) as ActionData
 }

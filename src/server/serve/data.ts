@@ -3,10 +3,10 @@
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
 import { type Principal, service, user } from '../../base/principal.ts'
-import { createData, type DataParts, executeBy } from '../../engine/logic/data/create-data.ts'
+import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
 import type { CollectionData, DataOf, Transactional } from '../../engine/logic/data/data.ts'
 import type { OperationParts } from '../../engine/logic/operations/call.ts'
-import { runTransaction } from '../../engine/logic/operations/transaction.ts'
+import { runTransaction, transactionIsOpen } from '../../engine/logic/operations/transaction.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { findUser } from '../../identity/accounts/users.ts'
 import type { Model } from '../../model/model.ts'
@@ -61,10 +61,7 @@ export function serviceData(parts: DataParts, logic: OperationParts, run: Run): 
   }
   /** It would not take part in the transaction whose code runs, which would wait for it in vain. */
   const requireOutside = () => {
-    if (isWithin)
-      throw new Error(
-        'A `data.transaction` is open: its code uses the `data`, `emit` and `later` that it is given.',
-      )
+    if (isWithin) throw transactionIsOpen()
   }
   const execute: DataParts['execute'] = (plan, as) => {
     requireOutside()
@@ -76,19 +73,14 @@ export function serviceData(parts: DataParts, logic: OperationParts, run: Run): 
       requireOutside()
       return runTransaction(logic, run, { place: 'service.data', isDeclared: false, principal, code, within })
     }
-    return new Proxy(data, {
-      get: (_, name) => (name === 'transaction' ? transaction : data[String(name)]),
-    }) as PrincipalData
+    return withMembers(data, { transaction })
   }
   const as = (reference: UserReference) =>
     dataAs(parts.model, async () => {
       requireOutside()
       return transactional(await presentUser(run, reference))
     })
-  const own = transactional(service)
-  return new Proxy(own, {
-    get: (_, name) => (name === 'as' ? as : own[String(name)]),
-  }) as unknown as ServiceData
+  return withMembers(transactional(service), { as }) as unknown as ServiceData
 }
 
 /** The collections by name. Each call uses the `data` that `open` returns at that time. */

@@ -28,6 +28,13 @@ export interface DataParts {
   readonly track?: <T>(call: Promise<T>) => Promise<T>
 }
 
+/** `data` with further members. They come before collections of the same name. */
+export function withMembers<Members extends object>(data: DataOf, members: Members): DataOf & Members {
+  return new Proxy(data, {
+    get: (target, name) => Reflect.get(Object.hasOwn(members, name) ? members : target, name),
+  }) as DataOf & Members
+}
+
 /** Executes each call by itself, outside of any transaction. */
 export function executeBy(run: Run): Execute {
   return (plan, principal) => {

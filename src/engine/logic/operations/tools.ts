@@ -15,7 +15,7 @@ import {
   planAs,
   type RunStep,
 } from '../../plan/transaction.ts'
-import { createData, type DataParts } from '../data/create-data.ts'
+import { createData, type DataParts, withMembers } from '../data/create-data.ts'
 import type { ActionData, TransactionCode, TransactionEffects } from '../data/data.ts'
 import { interned } from '../data/plans.ts'
 import type { OperationParts } from './call.ts'
@@ -101,13 +101,8 @@ export class TransactionTools {
     const asCaller = createData(parts, withoutScopes(principal))
     const { depth } = principal
     const asSystem = createData(parts, depth === undefined ? service : { ...service, depth })
-    const own = {
-      asSystem,
-      transaction: <T>(code: TransactionCode<T>) => calls.track(this.#nested(code)),
-    }
-    return new Proxy(asCaller, {
-      get: (target, name) => Reflect.get(Object.hasOwn(own, name) ? own : target, name),
-    }) as ActionData
+    const transaction = <T>(code: TransactionCode<T>) => calls.track(this.#nested(code))
+    return withMembers(asCaller, { asSystem, transaction })
   }
 
   async #later(at: string | Date, name: string, input: unknown): Promise<void> {

@@ -46,6 +46,13 @@ export async function runTransaction<T>(
   }
 }
 
+/** The error of tools that take no part in the transaction whose code calls them. */
+export function transactionIsOpen(): Error {
+  return new Error(
+    'A `data.transaction` is open: until it has ended, use the `data`, `emit` and `later` that it passes to its code.',
+  )
+}
+
 const runNow = (work: () => void): void => work()
 
 class Attempts<T> {
