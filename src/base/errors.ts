@@ -213,8 +213,8 @@ export function isOutOfDescriptors(error: unknown): boolean {
   for (let depth = 0; cause instanceof Error && depth < maxCauses; depth++) {
     const { code, message }: NodeJS.ErrnoException = cause
     if (code === 'EMFILE' || code === 'ENFILE') return true
-    // Node's loader of modules sets no code. Messages of errors with one may quote strangers, e.g. a certificate.
-    if (code === undefined && String(message).endsWith(': too many open files.')) return true
+    // Node's loader of modules tells it by the text alone. Texts of other errors may quote strangers, e.g. a certificate.
+    if (code === 'ERR_INVALID_PACKAGE_CONFIG' && String(message).endsWith(': too many open files.')) return true
     cause = cause.cause
   }
   return false
