@@ -1,5 +1,6 @@
 /** Reads settings from the program's arguments, the environment and a file. */
 import { isObject } from '../../base/json.ts'
+import { readTextFile } from '../../base/text-file.ts'
 import type { Setting } from './setting.ts'
 
 /** Values of settings by name, not checked yet. */
@@ -99,24 +100,59 @@ function unknownNames(table: Table, values: SettingValues, source: string): Sett
 /** A value, its place, and the function that parses it. */
 interface SourceValue {
   readonly place: string
+  /** Shown to the operator if it is wrong; undefined if it may be a secret. */
   readonly value: unknown
   readonly parse: () => unknown
+}
+
+/** The setting's value is the text of the file that this variable names: `PORTICO_SECRET_KEY_FILE=/run/secrets/key`. */
+export const fileVariable = (variable: string): string => `${variable}_FILE`
+
+/** Throws a `RangeError` if the file cannot be read or is empty. A last line break does not count. */
+function textOfFile(path: string): string {
+  let text: string
+  try {
+    text = readTextFile(path).replace(/\r?\n$/, '')
+  } catch (error) {
+    throw new RangeError(
+      `names a file that cannot be read: ${error instanceof Error ? error.message : error}`,
+    )
+  }
+  if (text === '') throw new RangeError(`names an empty file: ${path}`)
+  return text
+}
+
+function environmentValue(
+  { kind, variable }: Setting<unknown>,
+  environment: Layers['environment'],
+): SourceValue | undefined {
+  const text = environment?.[variable] || undefined
+  const inFile = fileVariable(variable)
+  const path = environment?.[inFile] || undefined
+  if (path === undefined) {
+    if (text === undefined) return undefined
+    return { place: `${variable} (environment)`, value: text, parse: () => kind.fromText(text) }
+  }
+  const parse = () => {
+    if (text !== undefined) throw new RangeError(`is set as well as ${variable}: keep one`)
+    return kind.fromText(textOfFile(path))
+  }
+  return { place: `${inFile} (environment)`, value: undefined, parse }
 }
 
 /** The value in the first source that has the setting. */
 function findValue(
   name: string,
-  { kind, variable }: Setting<unknown>,
+  setting: Setting<unknown>,
   { given, environment, file }: Layers,
 ): SourceValue | undefined {
+  const { kind } = setting
   const argument = given[name]
   if (argument !== undefined) {
     return { place: `\`${name}\` (settings)`, value: argument, parse: () => kind.fromValue(argument) }
   }
-  const text = environment?.[variable]
-  if (text !== undefined && text !== '') {
-    return { place: `${variable} (environment)`, value: text, parse: () => kind.fromText(text) }
-  }
+  const inEnvironment = environmentValue(setting, environment)
+  if (inEnvironment !== undefined) return inEnvironment
   const fileValue = file?.values[name]
   if (fileValue === undefined) return undefined
   return { place: `\`${name}\` (${file?.path})`, value: fileValue, parse: () => kind.fromValue(fileValue) }
@@ -143,7 +179,10 @@ function parseValue(
   try {
     const parsed = parse()
     if (parsed !== undefined) return parsed
-    const actual = setting.secret ? '' : ` It is ${withoutPassword(JSON.stringify(value))?.slice(0, 100)}.`
+    const actual =
+      setting.secret || value === undefined
+        ? ''
+        : ` It is ${withoutPassword(JSON.stringify(value))?.slice(0, 100)}.`
     faults.push({ place, message: `must be ${setting.kind.expected}.${actual}` })
   } catch (error) {
     if (!(error instanceof RangeError)) throw error

@@ -1,4 +1,5 @@
 /** Finds environment variables that look like settings and are none. */
+import { fileVariable } from './read.ts'
 import type { Setting } from './setting.ts'
 
 type Table = Readonly<Record<string, Setting<unknown>>>
@@ -23,7 +24,9 @@ export function unknownVariables(
   table: Table,
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
-  const variables = new Set(Object.values(table).map(({ variable }) => variable))
+  const variables = new Set(
+    Object.values(table).flatMap(({ variable }) => [variable, fileVariable(variable)]),
+  )
   const intended = new Map(
     Object.entries(table).flatMap(([name, { variable }]) => [
       [normalizedName(variable), variable],

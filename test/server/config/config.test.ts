@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { availableParallelism } from 'node:os'
-import { isAbsolute, resolve } from 'node:path'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { availableParallelism, tmpdir } from 'node:os'
+import { isAbsolute, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { catalogue } from '../../../src/base/errors.ts'
 import { maxPasswordCharacters } from '../../../src/identity/password.ts'
@@ -738,6 +739,60 @@ test('what a copied value should not contain is said, and what would be right', 
 test('an invalid secret is not repeated', () => {
   const [fault] = faultsOf(() => readSettings({ environment: { PORTICO_ADMIN_API_KEY: 'my secret' } }))
   assert.ok(fault && !fault.message.includes('my secret'))
+})
+
+test('a value can be in a file that the variable with _FILE names', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'settings-'))
+  const write = (name: string, text: string) => {
+    const path = join(folder, name)
+    writeFileSync(path, text)
+    return path
+  }
+  const read = (environment: Record<string, string>) => readSettings({ environment })
+  try {
+    const url = 'postgres://ada:pass%20word@db:5432/shop'
+    assert.equal(read({ DATABASE_URL_FILE: write('url', `${url}\n`) }).database, url)
+    assert.equal(read({ DATABASE_URL_FILE: write('windows', `\ufeff${url}\r\n`) }).database, url)
+    assert.equal(read({ PORT_FILE: '' }).port, 3000)
+    // The environment precedes the config file, however it gives the value.
+    const file = { path: 'portico.config.json', values: { port: 81 } }
+    assert.equal(readSettings({ environment: { PORT_FILE: write('port', '82') }, file }).port, 82)
+
+    const missing = join(folder, 'missing')
+    const key = write('key', 'hunter2')
+    const faults = [
+      [
+        { PORTICO_SECRET_KEY_FILE: missing },
+        'PORTICO_SECRET_KEY_FILE',
+        /^names a file that cannot be read: ENOENT.*missing/,
+      ],
+      [
+        { PORTICO_SECRET_KEY_FILE: folder },
+        'PORTICO_SECRET_KEY_FILE',
+        /^names a file that cannot be read: EISDIR/,
+      ],
+      [
+        { PORTICO_SECRET_KEY_FILE: write('none', '\n') },
+        'PORTICO_SECRET_KEY_FILE',
+        /^names an empty file: .*none\.$/,
+      ],
+      [
+        { PORTICO_SECRET_KEY_FILE: key, PORTICO_SECRET_KEY: 'x' },
+        'PORTICO_SECRET_KEY_FILE',
+        /^is set as well as PORTICO_SECRET_KEY: keep one\.$/,
+      ],
+      [{ PORT_FILE: key }, 'PORT_FILE', /^must be a whole number from 0 to 65535\.$/],
+    ] as const
+    for (const [environment, variable, message] of faults) {
+      const [fault, second] = faultsOf(() => read(environment))
+      assert.equal(fault?.place, `${variable} (environment)`)
+      assert.match(fault.message, message)
+      assert.equal(second, undefined)
+    }
+    assert.deepEqual(settingsWarnings({ PORTICO_SECRET_KEY_FILE: key }), [])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('a password in a database URL is never shown', () => {
