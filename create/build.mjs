@@ -62,7 +62,7 @@ async function copyTemplates() {
   for (const name of templateNames) {
     mkdirSync(join(templates, name))
     const example = join(root, 'examples', name)
-    cpSync(join(example, 'model.ts'), join(templates, name, 'model.ts'))
+    for (const file of ['model.ts', 'seed.ts']) cpSync(join(example, file), join(templates, name, file))
     cpSync(join(example, `${name}.test.ts`), join(templates, name, 'model.test.ts'))
   }
 }

@@ -1,11 +1,14 @@
 /** The command line. */
 import { parseArgs } from 'node:util'
 import { Failure } from './failure.ts'
+import { productNameFault } from './product-name.ts'
 import { defaultTemplate, isTemplate, type TemplateName, templateNames, templates } from './templates.ts'
 
 export interface Arguments {
   readonly folder: string | undefined
   readonly template: TemplateName | undefined
+  /** What people call the product. */
+  readonly name: string | undefined
   /** A packed Portico to copy into the project; undefined for the registry's. */
   readonly portico: string | undefined
   readonly yes: boolean
@@ -27,7 +30,8 @@ ${rows.join('\n')}
 Options:
 
   --template NAME     ${templateNames.join(', ')}
-  --yes               ask nothing: default to folder my-app and template ${defaultTemplate}
+  --name NAME         what people call the product: on its pages and in its mails
+  --yes               ask nothing: default to folder my-app, template ${defaultTemplate} and a name from the folder's
   --no-install        do not run npm install
   --no-git            do not create a git repository
   --portico FILE      a packed Portico (.tgz) to copy into the project, instead of the registry's
@@ -42,6 +46,7 @@ function parsed(args: readonly string[]) {
       allowPositionals: true,
       options: {
         template: { type: 'string', short: 't' },
+        name: { type: 'string' },
         portico: { type: 'string' },
         yes: { type: 'boolean', short: 'y', default: false },
         'no-install': { type: 'boolean', default: false },
@@ -65,13 +70,15 @@ export function readArguments(args: readonly string[]): Arguments {
   if (second !== undefined) {
     throw new Failure(`Name one folder only: remove ${JSON.stringify(second)}.`, 2)
   }
-  const { template, portico, yes } = values
+  const { template, name, portico, yes } = values
   if (template !== undefined && !isTemplate(template)) {
     throw new Failure(
       `Template ${JSON.stringify(template)} does not exist: choose ${templateNames.join(', ')}.`,
       2,
     )
   }
+  const fault = name === undefined ? undefined : productNameFault(name)
+  if (fault !== undefined) throw new Failure(fault, 2)
   const install = !values['no-install']
-  return { folder, template, portico, yes, install, git: !values['no-git'], help: values.help }
+  return { folder, template, name, portico, yes, install, git: !values['no-git'], help: values.help }
 }

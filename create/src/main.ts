@@ -2,8 +2,9 @@
 import { relative } from 'node:path'
 import { type Arguments, help, readArguments } from './arguments.ts'
 import { Failure } from './failure.ts'
-import { checkedTarget, targetFault } from './folder.ts'
+import { checkedTarget, targetFault, targetOf } from './folder.ts'
 import { machineNodeVersion, needsOwnNode, ownNodeFault } from './node.ts'
+import { productNameFault, suggestedProductName } from './product-name.ts'
 import { type Plan, packedPath, writeProject } from './project.ts'
 import { questionsOn } from './questions.ts'
 import { installPackages, makeRepository } from './setup.ts'
@@ -19,21 +20,30 @@ function print(text: string): void {
 interface Choice {
   readonly folder: string
   readonly template: TemplateName
+  readonly productName: string
 }
 
 /** Uses the defaults if there is no terminal to ask on. */
-async function choose({ folder, template, yes }: Arguments, from: string): Promise<Choice> {
+async function choose({ folder, template, name, yes }: Arguments, from: string): Promise<Choice> {
+  const suggestedFor = (chosen: string) => suggestedProductName(targetOf(chosen, from).name)
   const isComplete = folder !== undefined && template !== undefined
   if (isComplete || yes || !process.stdin.isTTY) {
-    return { folder: folder ?? defaultFolder, template: template ?? defaultTemplate }
+    const chosen = folder ?? defaultFolder
+    return {
+      folder: chosen,
+      template: template ?? defaultTemplate,
+      productName: name ?? suggestedFor(chosen),
+    }
   }
   // An unusable folder is an error before the first question.
   if (folder !== undefined) checkedTarget(folder, from)
   const questions = questionsOn({ input: process.stdin, output: process.stdout })
   try {
+    const chosen = folder ?? (await questions.folder(defaultFolder, answer => targetFault(answer, from)))
     return {
-      folder: folder ?? (await questions.folder(defaultFolder, answer => targetFault(answer, from))),
+      folder: chosen,
       template: template ?? (await questions.template()),
+      productName: name ?? (await questions.productName(suggestedFor(chosen), productNameFault)),
     }
   } finally {
     questions.close()
@@ -45,14 +55,14 @@ async function planOf(args: Arguments, from: string): Promise<Plan> {
   const machineNode = await machineNodeVersion()
   const bringsNode = needsOwnNode(versions, machineNode)
   const packed = packedPath(args.portico, from)
-  const { folder, template } = await choose(args, from)
+  const { folder, ...choice } = await choose(args, from)
   if (bringsNode) {
     const [own] = Object.values(versions.node)
     print(
       `Portico needs Node ${versions.oldestNode} or later, and this is Node ${machineNode}: the project includes Node ${own}.`,
     )
   }
-  return { target: checkedTarget(folder, from), template, versions, packed, bringsNode }
+  return { target: checkedTarget(folder, from), ...choice, versions, packed, bringsNode }
 }
 
 /** Quotes a path for a shell, if necessary. */

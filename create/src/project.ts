@@ -1,6 +1,6 @@
 /** The files of a new project. */
 import { copyFileSync, cpSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { basename, join, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Failure } from './failure.ts'
 import type { Target } from './folder.ts'
@@ -10,6 +10,8 @@ import type { Versions } from './versions.ts'
 export interface Plan {
   readonly target: Target
   readonly template: TemplateName
+  /** What people call the product. */
+  readonly productName: string
   readonly versions: Versions
   /** The path of a packed Portico; undefined for the registry's. */
   readonly packed: string | undefined
@@ -33,7 +35,13 @@ function packageJson({ target, versions, packed, bringsNode }: Plan): string {
     private: true,
     type: 'module',
     engines: { node: `>=${versions.oldestNode}` },
-    scripts: { dev: 'portico dev', start: 'portico start', test: 'node --test', check: 'tsc' },
+    scripts: {
+      dev: 'portico dev',
+      seed: 'node --env-file-if-exists=.env seed.ts',
+      test: 'node --test',
+      check: 'tsc',
+      start: 'portico start',
+    },
     dependencies: { portico: packed === undefined ? `^${versions.portico}` : `file:${basename(packed)}` },
     devDependencies: { '@types/node': versions.typesOfNode, typescript: versions.typescript },
     // npm installs the one for this machine, and puts it first in the path of every script.
@@ -54,11 +62,19 @@ function writeCommonFiles(plan: Plan): void {
     request: readFileSync(join(sources, 'requests', `${plan.template}.md`), 'utf8').trim(),
     packed: plan.packed === undefined ? '' : `${basename(plan.packed)} `,
   }
-  for (const name of readdirSync(from)) {
-    const text = filled(readFileSync(join(from, name), 'utf8'), values)
+  for (const name of readdirSync(from, { recursive: true, encoding: 'utf8' })) {
+    const source = join(from, name)
+    if (!statSync(source).isFile()) continue
     // npm omits some files that begin with a dot from packages, or uses them itself.
-    writeFileSync(join(plan.target.path, name.replace(/^_/, '.')), text)
+    const path = join(plan.target.path, name.replace(/^_/, '.'))
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, filled(readFileSync(source, 'utf8'), values))
   }
+}
+
+/** The settings that are part of the product, not of the place where it runs. */
+function configFile({ productName }: Plan): string {
+  return `${JSON.stringify({ theme: { name: productName } }, null, 2)}\n`
 }
 
 /** Throws a `Failure` if the folder cannot be written. */
@@ -67,6 +83,7 @@ export function writeProject(plan: Plan): void {
   try {
     mkdirSync(path, { recursive: true })
     writeFileSync(join(path, 'package.json'), packageJson(plan))
+    writeFileSync(join(path, 'portico.config.json'), configFile(plan))
     cpSync(join(sources, plan.template), path, { recursive: true })
     writeCommonFiles(plan)
     if (plan.packed !== undefined) copyFileSync(plan.packed, join(path, basename(plan.packed)))

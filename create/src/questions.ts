@@ -14,6 +14,7 @@ type FaultOf = (answer: string) => string | undefined
 export interface Questions {
   folder(fallback: string, faultOf: FaultOf): Promise<string>
   template(): Promise<TemplateName>
+  productName(fallback: string, faultOf: FaultOf): Promise<string>
   close(): void
 }
 
@@ -56,6 +57,7 @@ export function questionsOn({ input, output }: Terminal): Questions {
       const answer = await ask('Template', defaultTemplate, typed => (templateIn(typed) ? undefined : wrong))
       return templateIn(answer) ?? defaultTemplate
     },
+    productName: (fallback, faultOf) => ask('Name on pages and in mails', fallback, faultOf),
     close: () => lines.close(),
   }
 }

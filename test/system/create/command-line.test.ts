@@ -8,6 +8,7 @@ import { after, describe, it } from 'node:test'
 import { help, readArguments } from '../../../create/src/arguments.ts'
 import { checkedTarget, nameFault, targetFault } from '../../../create/src/folder.ts'
 import { needsOwnNode } from '../../../create/src/node.ts'
+import { productNameFault, suggestedProductName } from '../../../create/src/product-name.ts'
 import { questionsOn } from '../../../create/src/questions.ts'
 import { installPackages, makeRepository } from '../../../create/src/setup.ts'
 import { templateNames } from '../../../create/src/templates.ts'
@@ -20,6 +21,7 @@ describe('the command line', () => {
     assert.deepEqual(readArguments(['my-app', '--template', 'tracker', '-y', '--no-git']), {
       folder: 'my-app',
       template: 'tracker',
+      name: undefined,
       portico: undefined,
       yes: true,
       install: true,
@@ -33,6 +35,8 @@ describe('the command line', () => {
   it('reports invalid arguments in one sentence', () => {
     const faults: readonly (readonly [string[], RegExp])[] = [
       [['a', 'b'], /^Name one folder only: remove "b"\.$/],
+      [['--name', ' '], /^The name of a product has 1 to 60 characters, all of them visible: " " is none\.$/],
+      [['--name', 'Shop\u202Epohs'], /^The name of a product has 1 to 60 characters, all of them visible: /],
       [['--template', 'shop'], /^Template "shop" does not exist: choose blog, tracker, empty\.$/],
       [['--colour'], /^Unknown option '--colour'\. `npm create portico -- --help` lists the options\.$/],
       [['--template'], /^Option '-t, --template <value>' argument missing\. `npm create/],
@@ -110,23 +114,36 @@ describe('the questions', () => {
     const questions = questionsOn({ input, output })
     input.end(lines)
     const faultOf = (answer: string) => targetFault(answer, work)
-    const asked = (async () => [await questions.folder('my-app', faultOf), await questions.template()])()
+    const asked = (async () => [
+      await questions.folder('my-app', faultOf),
+      await questions.template(),
+      await questions.productName('My app', productNameFault),
+    ])()
     const answers = await asked.catch((error: Error) => error.message)
     questions.close()
     return { answers, said }
   }
 
   it('accept a default, a number or a name, and are repeated after an invalid answer', async () => {
-    assert.deepEqual((await typing('\n\n')).answers, ['my-app', 'blog'])
-    assert.deepEqual((await typing('shop\n2\n')).answers, ['shop', 'tracker'])
-    const { answers, said } = await typing('My Shop\nmy-shop\n7\nempty\n')
-    assert.deepEqual(answers, ['my-shop', 'empty'])
+    assert.deepEqual((await typing('\n\n\n')).answers, ['my-app', 'blog', 'My app'])
+    assert.deepEqual((await typing('shop\n2\nCorner Shop\n')).answers, ['shop', 'tracker', 'Corner Shop'])
+    const { answers, said } = await typing(`My Shop\nmy-shop\n7\nempty\n${'x'.repeat(61)}\nÉpicerie\n`)
+    assert.deepEqual(answers, ['my-shop', 'empty', 'Épicerie'])
+    assert.match(said, /The name of a product has 1 to 60 characters/)
     assert.match(said, /for example my-shop\./)
     assert.match(said, /Type a number from 1 to 3, or the name of a template\./)
   })
 
   it('end with the input, before anything is written', async () => {
     assert.equal((await typing('my-app\n')).answers, 'Nothing was created.')
+  })
+})
+
+describe('the name of the product', () => {
+  it('is suggested from the folder', () => {
+    assert.deepEqual(['my-app', 'shop', 'a_b.c', 'x'.repeat(214)].map(suggestedProductName), [
+      ...['My app', 'Shop', 'A b c', `X${'x'.repeat(59)}`],
+    ])
   })
 })
 

@@ -4,6 +4,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
+import { parse } from 'yaml'
 import { templateNames } from '../../../create/src/templates.ts'
 import { settingsTable } from '../../../src/server/config/config.ts'
 import { findProgram } from '../../programs.ts'
@@ -35,12 +36,16 @@ function create(args: string): Promise<string> {
 const files = [
   '.dockerignore',
   '.env.example',
+  '.github/workflows/test.yml',
   '.gitignore',
   'Dockerfile',
   'README.md',
+  'compose.yaml',
   'model.test.ts',
   'model.ts',
   'package.json',
+  'portico.config.json',
+  'seed.ts',
   'tsconfig.json',
 ]
 
@@ -77,7 +82,7 @@ describe('npm create portico', () => {
 
   it('creates a repository that ignores private and generated files', () => {
     writeFileSync(pathOf(first, '.env'), 'PORT=1\n')
-    const output = execFileSync(findProgram('git'), ['status', '--short'], {
+    const output = execFileSync(findProgram('git'), ['status', '--short', '--untracked-files=all'], {
       cwd: pathOf(first),
       encoding: 'utf8',
     })
@@ -99,12 +104,14 @@ describe('npm create portico', () => {
         const example = (file: string) => readFileSync(join(root, 'examples', template, file), 'utf8')
         assert.equal(text(name, 'model.ts'), example('model.ts'))
         assert.equal(text(name, 'model.test.ts'), example(`${template}.test.ts`))
+        assert.equal(text(name, 'seed.ts'), example('seed.ts'))
         const createdFiles = readdirSync(pathOf(name)).filter(
           file => !['node_modules', 'package-lock.json'].includes(file),
         )
-        assert.deepEqual(createdFiles.sort(), ['.git', ...files].sort())
+        const entries = new Set(files.map(file => file.split('/')[0]))
+        assert.deepEqual(createdFiles.sort(), ['.git', ...entries].sort())
         assert.equal(JSON.parse(text(name, 'package.json')).name, name)
-        for (const file of ['README.md', 'Dockerfile']) {
+        for (const file of ['README.md', 'Dockerfile', 'compose.yaml']) {
           assert.doesNotMatch(text(name, file), /\{\{|undefined/)
           assert.ok(text(name, file).includes(name))
         }
@@ -116,10 +123,24 @@ describe('npm create portico', () => {
         assert.match(await shell('npm test', options), /pass [1-9]/)
       })
 
+      it('adds its sample data once', async () => {
+        const env = { ...registry.env, DATABASE_URL: pathOf(name, 'data', 'seeded.db') }
+        const options = { cwd: pathOf(name), env }
+        assert.match(
+          await shell('npm run seed', options),
+          /The first administrator: [\s\S]*Added [1-9]\d* \w+\.\n/,
+        )
+        const again = await shell('npm run seed', options)
+        assert.match(again, /Added 0 \w+\.\n/)
+        assert.doesNotMatch(again, /administrator/)
+      })
+
       it('serves the requests of its README', async () => {
         const service = await startServing('npm start', { cwd: pathOf(name), env: registry.env })
         try {
           answers[template]?.(await requestsOf(text(name, 'README.md'), service, pathOf(name)))
+          const page = await fetch(`${service.url}/account/sign-in`)
+          assert.match(await page.text(), name === first ? /My app/ : new RegExp(name, 'i'))
         } finally {
           await service.stop()
         }
@@ -137,6 +158,49 @@ describe('npm create portico', () => {
       documented.filter(variable => !variables.has(variable)),
       [],
     )
+  })
+
+  it('has a compose.yaml with settings that exist, and secrets in files that git and the image leave out', () => {
+    const { services, secrets, volumes } = parse(text(first, 'compose.yaml'), { merge: true })
+    const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
+    const ports: readonly string[] = services.portico.ports
+    assert.deepEqual(ports, [`${settingsTable.port.default}:${settingsTable.port.default}`])
+    for (const service of ['portico', 'migrate']) {
+      const { environment, image, build } = services[service]
+      assert.deepEqual({ image, build }, { image: first, build: '.' })
+      for (const name of Object.keys(environment)) assert.ok(variables.has(name.replace(/_FILE$/, '')), name)
+      assert.equal(environment.DATABASE_URL, '')
+    }
+    const used = new Set<string>()
+    for (const { environment = {}, secrets: own = [] } of Object.values<Record<string, never>>(services)) {
+      for (const [name, value] of Object.entries<string>(environment)) {
+        if (name.endsWith('_FILE'))
+          assert.ok(
+            own.some(secret => value === `/run/secrets/${secret}`),
+            name,
+          )
+      }
+      for (const secret of own) used.add(secret)
+    }
+    assert.deepEqual(
+      secrets,
+      Object.fromEntries([...used].map(name => [name, { file: `./secrets/${name}` }])),
+    )
+    assert.deepEqual(volumes, { postgres: null })
+    assert.ok(text(first, '.gitignore').split('\n').includes('secrets/'))
+    assert.ok(text(first, '.dockerignore').split('\n').includes('secrets'))
+    // Its comment says how each secret is made.
+    for (const name of used) assert.match(text(first, 'compose.yaml'), new RegExp(`> secrets/${name}\\b`))
+    assert.deepEqual(services.migrate.command.slice(-2), ['migrate', '--apply'])
+  })
+
+  it('has a workflow that runs commands of the project', () => {
+    const { jobs } = parse(text(first, '.github/workflows/test.yml'))
+    const runs: readonly string[] = jobs.test.steps.flatMap(({ run }: { run?: string }) => run ?? [])
+    const { scripts } = JSON.parse(text(first, 'package.json'))
+    const names = runs.flatMap(line => /^npm (?:run )?(check|test)$/.exec(line)?.[1] ?? [])
+    assert.deepEqual(names, ['check', 'test'])
+    for (const name of names) assert.ok(scripts[name], name)
   })
 
   it('has a Dockerfile whose image serves the model, with only the necessary packages', async () => {
