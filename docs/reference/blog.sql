@@ -129,6 +129,7 @@ CREATE TABLE "oauth_apps" (
   "policy_uri" TEXT,
   "tos_uri" TEXT,
   "first_party" INTEGER DEFAULT 0 NOT NULL CHECK ("first_party" IN (0, 1)),
+  "requests_per_minute" INTEGER,
   "client_id" TEXT NOT NULL,
   "created_at" TEXT DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ', 'now')) NOT NULL
 ) STRICT;

@@ -30,6 +30,14 @@ export interface Claims {
   readonly values: ReadonlyMap<string, string | number | boolean>
 }
 
+/** What an app may send for all of its users together. */
+export interface AppBudget {
+  /** E.g. `users-of-app:5f0c…`. */
+  readonly key: string
+  /** Requests per window; undefined: as many as the service's settings say. */
+  readonly limit: number | undefined
+}
+
 export interface Principal {
   /** The user behind the credential; null when nobody is signed in. */
   readonly userId: number | null
@@ -40,6 +48,8 @@ export interface Principal {
   readonly expiresAt: EpochMs
   /** The id in `oauth_apps` of the app that makes the request; null without one. */
   readonly appId: number | null
+  /** With a third-party app, or an API key that descends from one: a request draws from this budget as well. */
+  readonly appBudget?: AppBudget | undefined
   /**
    * Everything that was created with the credential ends with this: `grant:` and the hash of an OAuth grant's id
    * (`grantHash`), or `key:` and the id of an API key. Null if it ends with neither, e.g. for a client-credentials app.
@@ -57,7 +67,7 @@ export interface Principal {
 }
 
 /** The app or key through which a user acts. */
-export interface Delegate extends Pick<Principal, 'appId' | 'grant'> {
+export interface Delegate extends Pick<Principal, 'appId' | 'grant' | 'appBudget'> {
   /** See `AccessClass`. */
   readonly thirdParty?: boolean | undefined
 }
@@ -100,17 +110,17 @@ export function user(
   scopes: Scopes,
   budgetKey = `user:${id}`,
   expiresAt = never,
-  { appId, grant, thirdParty }: Delegate = noDelegate,
+  { appId, grant, appBudget, thirdParty }: Delegate = noDelegate,
 ): Principal {
   const access = internAccess(role, scopes, true, thirdParty)
-  return { userId: id, access, budgetKey, expiresAt, appId, grant }
+  return { userId: id, access, budgetKey, expiresAt, appId, grant, ...(appBudget && { appBudget }) }
 }
 
 /** A client-credentials app (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
 export function app(
   clientId: string,
   scopes: ReadonlySet<string>,
-  { appId, grant, thirdParty }: Delegate = noDelegate,
+  { appId, grant, appBudget, thirdParty }: Delegate = noDelegate,
 ): Principal {
   return {
     userId: null,
@@ -119,6 +129,7 @@ export function app(
     expiresAt: never,
     appId,
     grant,
+    ...(appBudget && { appBudget }),
   }
 }
 

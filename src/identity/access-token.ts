@@ -259,13 +259,14 @@ class AccessTokenReader {
 
   #principalOf(
     { clientId, accountId, grantHash, scope, authTime = 0 }: Token,
-    { id: appId, scopes: allowed, firstParty }: AppRights,
+    { id: appId, scopes: allowed, firstParty, budget: appBudget }: AppRights,
     expiresAt: number,
   ): Awaitable<Principal | null> {
     const granted = scopeSet(scope)
     // A scope that the app no longer has is removed from its tokens too.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
-    if (accountId === undefined) return app(clientId, scopes, { appId, grant: null, thirdParty: !firstParty })
+    const rights = { appId, appBudget, thirdParty: !firstParty }
+    if (accountId === undefined) return app(clientId, scopes, { ...rights, grant: null })
     const id = Number(accountId)
     const { accessSeconds, refreshSeconds } = this.#options
     // The grant lasts as long as the app can wait before its next refresh.
@@ -273,7 +274,7 @@ class AccessTokenReader {
       ? expiresAt + (refreshSeconds - accessSeconds) * 1000
       : expiresAt
     const grant = grantHash === undefined ? null : `grant:${grantHash}`
-    const delegate = { appId, grant, thirdParty: !firstParty }
+    const delegate = { ...rights, grant }
     return then(this.#roleOf(id), role => {
       if (role === undefined) return null
       const principal = user(id, role, scopes, `user:${id}:app:${clientId}`, end, delegate)

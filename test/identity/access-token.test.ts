@@ -59,7 +59,9 @@ function node(file: string, app: App, now = Date.now) {
     records: counting,
     version: name => store.version(name) + (name === 'oauth_apps' ? app.version : 0),
     rightsOfApp: () =>
-      app.scopes === undefined ? undefined : { id: app.id, scopes: app.scopes, firstParty: false },
+      app.scopes === undefined
+        ? undefined
+        : { id: app.id, scopes: app.scopes, firstParty: false, budget: undefined },
     issuer: () => issuer,
     accessSeconds: lifetimeSeconds,
     refreshSeconds: 2_592_000,
@@ -378,7 +380,7 @@ test('a role that changes during its look-up is not cached for later tokens', as
       version: () => 1,
     } as unknown as Records,
     version: name => (name === 'users' ? users : 1),
-    rightsOfApp: () => ({ id: 7, scopes: 'all', firstParty: false }),
+    rightsOfApp: () => ({ id: 7, scopes: 'all', firstParty: false, budget: undefined }),
     issuer: () => issuer,
     accessSeconds: lifetimeSeconds,
     refreshSeconds: lifetimeSeconds,

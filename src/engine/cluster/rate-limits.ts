@@ -1,12 +1,15 @@
 /** Rate limits: the budget from which a request draws, and the headers that state what remains. */
 import { isIPv6 } from 'node:net'
+import { then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { Principal } from '../../base/principal.ts'
+import type { AppBudget, Principal } from '../../base/principal.ts'
 import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
 
 /** Requests per window; `off` counts nothing. */
 export interface RateLimitSettings {
   readonly user: number | 'off'
+  /** Of an app for all of its users together, unless the app has a limit of its own; omitted: none. */
+  readonly app?: number | 'off'
   readonly address: number | 'off'
 }
 
@@ -14,12 +17,12 @@ export interface RateLimitSettings {
 export interface RateLimited {
   /** Header lines, each with its end (RFC 9112, 5). */
   headerLines: string
-  /** The budget after the last draw. */
+  /** The budget after the last draw: of two, the one with fewer requests left. */
   budget?: { readonly limit: number; readonly remaining: number; readonly resetAt: number } | undefined
 }
 
 export interface RateLimits {
-  /** Draws `cost` requests, one by default. Throws RATE_LIMITED if fewer remain. */
+  /** Draws `cost` requests, one by default, for an app also from its budget for all users. Throws RATE_LIMITED if fewer remain. */
   draw(principal: Principal, answer: RateLimited, cost?: number): undefined | Promise<undefined>
   /** Draws one request for each whole mebibyte of a reply. Never throws: if fewer remain, it draws those, and the reply is sent. */
   drawForReply(principal: Principal, answer: RateLimited, reply: string): undefined | Promise<undefined>
@@ -44,6 +47,7 @@ export function budgetAddress(address: string): string {
 
 /** One kind of budget, and the constant parts of its headers. */
 interface Policy {
+  readonly name: string
   readonly limit: number
   readonly start: string
   readonly middle: string
@@ -53,11 +57,18 @@ interface Policy {
 function createPolicy(name: string, limit: number | 'off'): Policy | undefined {
   if (limit === 'off') return undefined
   return {
+    name,
     limit,
     start: `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: `,
     middle: `\r\nRateLimit: "${name}";r=`,
     end: `\r\nRateLimit-Policy: "${name}";q=${limit};w=${defaultWindowSeconds}\r\n`,
   }
+}
+
+/** The policy of an app, by its own limit if it has one. */
+function createAppPolicies(standard: number | 'off'): (limit: number | undefined) => Policy | undefined {
+  const policy = createPolicy('app', standard)
+  return limit => (limit === undefined || standard === 'off' ? policy : createPolicy('app', limit))
 }
 
 /**
@@ -91,6 +102,7 @@ export function createRateLimits(
   const addressPolicy = createPolicy('address', settings.address)
   const pagePolicy = createPolicy('page', settings.address)
   const counts = { refused: 0 }
+  const appPolicyOf = createAppPolicies(settings.app ?? 'off')
   const show = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
     answer.headerLines = headerLines(budget, policy, now())
     answer.budget = budget
@@ -102,7 +114,7 @@ export function createRateLimits(
     const seconds = secondsLeft(budget, now())
     throw new ApiError(
       'RATE_LIMITED',
-      `The limit of ${policy.limit} requests per minute is used up: try again in ${seconds} s.`,
+      `The limit of ${policy.limit} requests per minute${policy.name === 'app' ? ' of the app for all of its users' : ''} is used up: try again in ${seconds} s.`,
       { headers: { 'Retry-After': String(seconds) } },
     )
   }
@@ -113,10 +125,22 @@ export function createRateLimits(
     if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
     return settle(budget, policy, answer)
   }
+  /** Also shows the headers of the app's budget, if fewer requests are left in it. */
+  const takeOfApp = ({ key, limit }: AppBudget, principal: Principal, answer: RateLimited, cost: number) => {
+    const policy = appPolicyOf(limit)
+    if (policy === undefined) return undefined
+    return then(counters.take(key, policy.limit, cost), budget => {
+      const own = answer.budget?.remaining ?? Number.POSITIVE_INFINITY
+      if (!budget.granted) counters.give(principal.budgetKey, cost)
+      return budget.granted && budget.remaining >= own ? undefined : settle(budget, policy, answer)
+    })
+  }
   return {
     counts,
     give(principal) {
+      const { appBudget } = principal
       if (policyFor(principal)) counters.give(principal.budgetKey, 1)
+      if (appBudget && appPolicyOf(appBudget.limit)) counters.give(appBudget.key, 1)
     },
     drawForReply(principal, answer, reply) {
       const policy = policyFor(principal)
@@ -124,13 +148,20 @@ export function createRateLimits(
       if (!policy || requests === 0) return undefined
       const { limit } = policy
       const { remaining = limit } = answer.budget ?? {}
-      const budget = counters.take(principal.budgetKey, limit, Math.min(remaining, requests))
-      if (budget instanceof Promise) return budget.then(resolved => show(resolved, policy, answer))
-      return show(budget, policy, answer)
+      const cost = Math.min(remaining, requests)
+      const { appBudget } = principal
+      const appPolicy = appBudget && appPolicyOf(appBudget.limit)
+      const ofApp = appPolicy && counters.take(appBudget.key, appPolicy.limit, cost)
+      return then(
+        then<unknown, Budget>(ofApp, () => counters.take(principal.budgetKey, limit, cost)),
+        budget => show(budget, policy, answer),
+      )
     },
     draw(principal, answer, cost = 1) {
       const policy = policyFor(principal)
-      return policy && take(principal.budgetKey, policy, answer, cost)
+      const { appBudget } = principal
+      const own = policy && take(principal.budgetKey, policy, answer, cost)
+      return appBudget ? then(own, () => takeOfApp(appBudget, principal, answer, cost)) : own
     },
     drawPage: ({ budgetKey }, answer) => pagePolicy && take(`page:${budgetKey}`, pagePolicy, answer, 1),
   }

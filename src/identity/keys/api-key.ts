@@ -57,7 +57,7 @@ function principalOf(
 ): Principal {
   const thirdParty = third_party === true || app?.firstParty === false
   const present = intersectScopes(allowedScopes(scopes), app?.scopes ?? 'all')
-  const delegate = { appId: null, grant: `key:${id}`, thirdParty }
+  const delegate = { appId: null, appBudget: app?.budget, grant: `key:${id}`, thirdParty }
   return user(user_id, role, present, undefined, expiresAt, delegate)
 }
 

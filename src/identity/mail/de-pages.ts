@@ -798,6 +798,9 @@ export const de = {
   'Without a scope': 'Ohne Scope',
   'Access tokens': 'Access-Tokens',
   'Between scopes': 'Zwischen Scopes',
+  'Requests per minute': 'Anfragen pro Minute',
+  '{count}, for all people who have connected it':
+    '{count}, für alle Personen zusammen, die sie verbunden haben',
   Consent: 'Einwilligung',
   'Nobody is asked: the app is part of this service':
     'Niemand wird gefragt: Die App ist Teil dieses Dienstes',

@@ -5,7 +5,7 @@ import { choice } from '../fields/choice.ts'
 import { datetime } from '../fields/datetime.ts'
 import { declared } from '../fields/declared.ts'
 import { email } from '../fields/email.ts'
-import { idType } from '../fields/integer.ts'
+import { idType, integer } from '../fields/integer.ts'
 import { jsonType } from '../fields/json.ts'
 import { currentUser, now } from '../fields/marker.ts'
 import { relation } from '../fields/relation.ts'
@@ -157,6 +157,14 @@ export function oauthAppFields(scopes: readonly string[]) {
       default: false,
       access: { write: administrators },
       description: 'Whether the app belongs to the service itself. Its users are not asked for consent.',
+    }),
+    requests_per_minute: integer({
+      optional: true,
+      min: 1,
+      max: 1_000_000_000,
+      access: { write: administrators },
+      description:
+        'How many requests the app may send in a minute for all of its users together; null: as many as the settings of the service say. Not for an app of the service itself.',
     }),
     client_id: string({
       unique: true,

@@ -19,7 +19,7 @@ Only the command line reads the two files, from the folder in which \`portico\` 
 over its line in \`.env\`. If values are invalid, the start fails and lists all of them.
 
 A value can also be in a file of its own, as secrets of Docker and Kubernetes are: the variable with \`_FILE\` names it, for instance
-\`PORTICO_SECRET_KEY_FILE=/run/secrets/portico_key\`. The last line break of the file does not count.
+\`PORTICO_SECRET_KEY_FILE=/run/secrets/secret_key\`. The last line break of the file does not count.
 
 A duration or a size has its unit: \`30 s\` and \`16 MiB\`, and \`'30 s'\` in an object. The units of durations are \`ms\`, \`s\`, \`min\`, \`h\` and
 \`d\` (24 hours), those of sizes \`B\`, \`KiB\`, \`MiB\`, \`GiB\` and \`TiB\`. A number without a unit is refused.

@@ -8,6 +8,7 @@ export type RateLimit = number | 'off'
 
 export interface RateLimitValues {
   readonly user: RateLimit
+  readonly app: RateLimit
   readonly address: RateLimit
   readonly token: RateLimit
 }
@@ -23,6 +24,7 @@ const oneLimit: Kind<RateLimit> = {
 }
 
 const tokenLimit = 60
+const appLimit = 10_000
 
 const ofEach = membersSetting({
   variable: 'PORTICO_RATE_LIMIT',
@@ -33,6 +35,12 @@ const ofEach = membersSetting({
       kind: oneLimit,
       default: 1000,
       description: 'Of each user, and of each app for each user.',
+    }),
+    app: member({
+      kind: oneLimit,
+      default: appLimit,
+      description:
+        'Of each app for all of its users together. `requests_per_minute` of the app has precedence. Apps of the service itself have no such limit.',
     }),
     address: member({
       kind: oneLimit,
@@ -51,7 +59,8 @@ const ofEach = membersSetting({
 
 function ofBoth(limit: RateLimit | undefined): RateLimitValues | undefined {
   if (limit === undefined) return undefined
-  return { user: limit, address: limit, token: limit === 'off' ? 'off' : tokenLimit }
+  const isOn = limit !== 'off'
+  return { user: limit, app: isOn ? appLimit : 'off', address: limit, token: isOn ? tokenLimit : 'off' }
 }
 
 export const rateLimitSetting: Setting<RateLimitValues, GivenRateLimit> = {

@@ -43,7 +43,12 @@ export interface OwnPageOptions extends Pick<OwnItemsParts, 'run' | 'hooks'> {
   readonly webhookOverlapSeconds: number
   readonly webhooks: WebhookOperations
   /** The defaults for apps without settings of their own. */
-  readonly apps: { readonly tokenFormat: 'opaque' | 'jwt'; readonly separator: string }
+  readonly apps: {
+    readonly tokenFormat: 'opaque' | 'jwt'
+    readonly separator: string
+    /** Of an app without a limit of its own, for all of its users together. */
+    readonly requestsPerMinute: number | 'off'
+  }
   /** Whether users can delete their account. */
   readonly selfDeletion: boolean
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError } from '../../../src/base/errors.ts'
 import { anonymous, app, user } from '../../../src/base/principal.ts'
+import type { RateCounters } from '../../../src/engine/cluster/cluster.ts'
 import { memoryCounters } from '../../../src/engine/cluster/memory-counters.ts'
 import { budgetAddress, createRateLimits, type RateLimited } from '../../../src/engine/cluster/rate-limits.ts'
 
@@ -247,4 +248,42 @@ test('RateLimit is read by clients of the newest draft, and by the parser of the
   assert.equal(item, '"user"')
   for (const parameter of parameters) assert.match(parameter, /^[a-z]+=\d+$/)
   assert.deepEqual(parameters.slice(0, 2), ['r=42', 't=45'])
+})
+
+test('an app draws from its own limit too, whether the counters answer at once or later', async () => {
+  for (const isLater of [false, true]) {
+    const memory = memoryCounters(clock())
+    const counters: RateCounters = {
+      ...memory,
+      take: (...request) =>
+        isLater ? Promise.resolve({ ...memory.take(...request) }) : memory.take(...request),
+    }
+    const limits = createRateLimits({ user: 3, app: 4, address: 1 }, counters, () => start)
+    const appBudget = { key: 'users-of-app:a', limit: undefined }
+    const through = (id: number) => {
+      const delegate = { appId: 1, grant: null, thirdParty: true, appBudget }
+      return user(id, 'user', 'all', `user:${id}:app:a`, Number.POSITIVE_INFINITY, delegate)
+    }
+    const draw = async (id: number, cost?: number) => {
+      const answer: RateLimited = { headerLines: '' }
+      await limits.draw(through(id), answer, cost)
+      const { 'X-RateLimit-Limit': limit, 'X-RateLimit-Remaining': remaining } = headersOf(answer.headerLines)
+      return [limit, remaining]
+    }
+    assert.deepEqual(await draw(1, 2), ['3', '1'])
+    assert.deepEqual(await draw(2), ['4', '1'])
+    const refusal = { code: 'RATE_LIMITED', message: /of the app for all of its users/ }
+    await assert.rejects(async () => draw(3, 2), refusal)
+    // What was refused has been given back to the user.
+    limits.give(through(2))
+    assert.deepEqual(await draw(3, 2), ['4', '0'])
+    await assert.rejects(async () => draw(1), refusal)
+    // A large reply takes what is left of both.
+    limits.give(through(1))
+    const answer: RateLimited = { headerLines: '' }
+    await limits.draw(through(4), answer)
+    await limits.drawForReply(through(4), answer, 'x'.repeat(5 * 1024 * 1024))
+    await assert.rejects(async () => draw(2), refusal)
+    assert.equal(limits.counts.refused, 3)
+  }
 })

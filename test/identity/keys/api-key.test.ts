@@ -105,7 +105,9 @@ test('a key that descends from a grant has the present rights of its app, and en
     state.app = app
     state.grantsVersion++
   }
-  change({ id: 1, scopes: new Set(['read:post']), firstParty: false })
+  const budget = { key: 'users-of-app:x', limit: 50 }
+  change({ id: 1, scopes: new Set(['read:post']), firstParty: false, budget })
+  assert.deepEqual(principalOf()?.appBudget, budget)
   assert.deepEqual(principalOf()?.access.scopes, new Set(['read:post']))
   assert.equal(principalOf()?.access.thirdParty, true)
   change(undefined)

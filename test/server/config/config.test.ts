@@ -357,14 +357,14 @@ const examples: { readonly [N in Name]: Examples } = {
   },
   rateLimit: membersOf({
     text: [
-      ['off', { user: 'off', address: 'off', token: 'off' }],
-      ['5', { user: 5, address: 5, token: 60 }],
-      ['address=7, token=off', { user: 1000, address: 7, token: 'off' }],
+      ['off', { user: 'off', app: 'off', address: 'off', token: 'off' }],
+      ['5', { user: 5, app: 10_000, address: 5, token: 60 }],
+      ['app=9, address=7, token=off', { user: 1000, app: 9, address: 7, token: 'off' }],
     ],
     values: [
-      ['off', { user: 'off', address: 'off', token: 'off' }],
-      [5, { user: 5, address: 5, token: 60 }],
-      [{ user: 'off' }, { user: 'off', address: 120, token: 60 }],
+      ['off', { user: 'off', app: 'off', address: 'off', token: 'off' }],
+      [5, { user: 5, app: 10_000, address: 5, token: 60 }],
+      [{ user: 'off' }, { user: 'off', app: 10_000, address: 120, token: 60 }],
     ],
     wrong: ['-1', 'none', '1.5', '10000000000', 'user=-1', 'users=5', '5, address=7'],
     wrongValues: ['5', true, null, [], { user: '5' }, { address: true }, { addresses: 5 }],

@@ -3,7 +3,7 @@
 import { type Awaitable, then } from '../../../base/awaitable.ts'
 import { Cache, CacheBound } from '../../../base/cache.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { hasScope, isAdministrator, scopeSet } from '../../../base/principal.ts'
+import { type AppBudget, hasScope, isAdministrator, scopeSet } from '../../../base/principal.ts'
 import type { Records } from '../../../base/records.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import type { ListShape, Selected } from '../../../engine/plan/plan.ts'
@@ -38,6 +38,7 @@ export interface AppItem {
   readonly policy_uri: string | null
   readonly tos_uri: string | null
   readonly first_party: boolean
+  readonly requests_per_minute: number | null
   readonly client_id: string
   readonly created_at: string
 }
@@ -57,6 +58,7 @@ export const appFields: readonly (keyof AppItem)[] = [
   'policy_uri',
   'tos_uri',
   'first_party',
+  'requests_per_minute',
   'client_id',
   'created_at',
 ]
@@ -148,6 +150,12 @@ export interface AppRights {
   readonly scopes: ReadonlySet<string> | 'all'
   /** Whether it is the service's own. */
   readonly firstParty: boolean
+  /** For all of its users together; undefined for the service's own apps. */
+  readonly budget: AppBudget | undefined
+}
+
+function budgetOf(clientId: string, limit?: number | null): AppBudget {
+  return { key: `users-of-app:${clientId}`, limit: limit ?? undefined }
 }
 
 /** Undefined if there is no such app. */
@@ -159,13 +167,14 @@ export function rightsOfApp(
   return then(apps.find(clientId), app => {
     if (app) {
       const scopes = app.scopes === null ? 'all' : new Set(app.scopes)
-      return { id: app.id, scopes, firstParty: app.first_party }
+      const budget = app.first_party ? undefined : budgetOf(clientId, app.requests_per_minute)
+      return { id: app.id, scopes, firstParty: app.first_party, budget }
     }
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
       const scopes = scope === undefined ? 'all' : scopeSet(scope)
-      return { id: null, scopes, firstParty: false }
+      return { id: null, scopes, firstParty: false, budget: budgetOf(clientId) }
     })
   })
 }
@@ -185,7 +194,7 @@ export function appRule(run: Run, serviceName: string): WriteRule {
     requireName(newValue('name')?.value, serviceName)
     requireAddresses(newValue('redirect_uris')?.value)
     const [defaults, scopes] = [newValue('default_scopes'), newValue('scopes')]
-    const ownerField = shape.set.find(({ field }) => field !== 'first_party')
+    const ownerField = shape.set.find(({ field }) => !setByAdministrators.has(field))
     const keepsScopes = shape.mode === 'merge' && !defaults && !scopes
     if (keepsScopes && !(ownerField && isAdministrator(access))) return undefined
     return then(findBy(run, byId, Number(args[shape.id])), app => {
@@ -204,8 +213,11 @@ export function appRule(run: Run, serviceName: string): WriteRule {
   }
 }
 
+/** The fields of any app that administrators may change. */
+const setByAdministrators: ReadonlySet<string> = new Set(['first_party', 'requests_per_minute'])
+
 function ownerRequired(field: string): ApiError {
-  const message = `Only the owner of an app can change its \`${field}\`: administrators can change only \`first_party\`.`
+  const message = `Only the owner of an app can change its \`${field}\`: administrators can change only \`first_party\` and \`requests_per_minute\`.`
   return new ApiError('FORBIDDEN', message, { details: [{ field, code: 'forbidden', message }] })
 }
 

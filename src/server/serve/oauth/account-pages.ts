@@ -93,6 +93,7 @@ export function accountPages({
         apps: {
           tokenFormat: settings['oauth.accessTokenFormat'],
           separator: settings['oauth.scopeSeparator'],
+          requestsPerMinute: settings.rateLimit.app,
         },
         selfDeletion: settings['accounts.selfDeletion'],
       },

@@ -49,7 +49,7 @@ export async function appRow(parts: RouteParts, viewer: Viewer, id: number): Pro
 }
 
 /** `maxUsers`: users who have connected the app are counted up to this number. */
-async function toOwnApp({ base, server }: RouteParts, row: AppItem, maxUsers: number): Promise<OwnApp> {
+async function toOwnApp({ base, server, own }: RouteParts, row: AppItem, maxUsers: number): Promise<OwnApp> {
   const { id, name, type, scopes, default_scopes: defaults } = row
   const users = await server.countUsers(row.client_id, maxUsers + 1)
   return {
@@ -66,8 +66,15 @@ async function toOwnApp({ base, server }: RouteParts, row: AppItem, maxUsers: nu
     byDefault: defaults === null || defaults.length === 0 ? undefined : sentencesOf(base.model, defaults),
     tokenFormat: row.access_token_format ?? undefined,
     separator: row.scope_separator ?? undefined,
+    requestsPerMinute: requestsPerMinute(row, own.apps.requestsPerMinute),
     createdAt: Date.parse(row.created_at),
   }
+}
+
+/** `standard`: that of the settings, by which `off` alone turns all limits off. */
+function requestsPerMinute(row: AppItem, standard: number | 'off'): number | undefined {
+  if (row.first_party || standard === 'off') return undefined
+  return row.requests_per_minute ?? standard
 }
 
 async function secretsOf(parts: RouteParts, viewer: Viewer, appId: number): Promise<readonly OwnSecret[]> {

@@ -24,6 +24,8 @@ export interface OwnApp extends App {
   /** Undefined: the default of the service. */
   readonly tokenFormat: 'opaque' | 'jwt' | undefined
   readonly separator: ',' | ' ' | undefined
+  /** For all of its users together; undefined: without a limit. */
+  readonly requestsPerMinute: number | undefined
   readonly createdAt: EpochMs
 }
 
@@ -157,6 +159,7 @@ ${byDefault !== undefined && html`<dt>${t('Without a scope')}</dt><dd>${list(byD
 ${tokenFormat !== undefined && html`<dt>${t('Access tokens')}</dt><dd>${formats[tokenFormat]}</dd>`}
 ${separator !== undefined && html`<dt>${t('Between scopes')}</dt><dd>${separators[separator]}</dd>`}
 ${app.firstParty && html`<dt>${t('Consent')}</dt><dd>${t('Nobody is asked: the app is part of this service')}</dd>`}
+${app.requestsPerMinute !== undefined && html`<dt>${t('Requests per minute')}</dt><dd>${t('{count}, for all people who have connected it', { count: number(app.requestsPerMinute) })}</dd>`}
 ${appLinks(app)}
 <dt>${t('Connected by')}</dt><dd>${userCount(app.users)}</dd>
 <dt>${t('Registered')}</dt><dd>${time(createdAt)}</dd></dl></div>`

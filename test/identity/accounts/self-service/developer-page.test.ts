@@ -15,7 +15,9 @@ import {
 import { open } from '../mail-fixture.ts'
 import { advance, formTo, inputValue, signIn, submitForm } from './own-pages.ts'
 
-const withFixture = sharedFixtures(sqlite)
+/** Only apps have a limit, so that no test meets it. */
+const rateLimit = { user: 'off', app: 12_000, address: 'off', token: 'off' } as const
+const withFixture = sharedFixtures(sqlite, { rateLimit })
 const path = '/account/developer'
 
 async function register(
@@ -222,6 +224,7 @@ test('the form has every setting of the app, and its page counts the connected u
       },
     )
     assert.match(app.text, /<dt>Connected by<\/dt><dd>Nobody yet</)
+    assert.match(app.text, /<dt>Requests per minute<\/dt><dd>12,000, for all people who have connected it</)
     assert.match(app.text, /<dt>Terms of service<\/dt><dd><a href="https:\/\/reader\.example\.com\/terms"/)
     await codeBy(fixture, app)
     await codeBy(fixture, app)
@@ -252,6 +255,7 @@ test('an administrator makes an app part of the service with the same form', asy
   await withFixture(async fixture => {
     const { created } = await register(fixture, fixture.admin, { 'first-party': 'yes', defaults: 'all' })
     assert.match(created.text, /Nobody is asked: the app is part of this service/)
+    assert.doesNotMatch(created.text, /Requests per minute/)
     await codeBy(fixture, created)
   })
 })

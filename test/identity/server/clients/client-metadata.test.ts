@@ -27,6 +27,7 @@ const app = {
   policy_uri: null,
   tos_uri: null,
   first_party: false,
+  requests_per_minute: null,
   client_id: 'app_x',
   secrets: [
     {
