@@ -33,8 +33,18 @@ export const cluster: readonly Mutant[] = [
       ],
       [
         'a request with a higher cost draws 1',
-        'counters.take(key, policy.limit, cost)',
-        'counters.take(key, policy.limit, 1)',
+        'const budget = counters.take(key, policy.limit, cost)',
+        'const budget = counters.take(key, policy.limit, 1)',
+      ],
+      [
+        'a request with a higher cost draws 1 from the limit of the app',
+        'then(counters.take(key, policy.limit, cost)',
+        'then(counters.take(key, policy.limit, 1)',
+      ],
+      [
+        'what the limit of the app refuses still counts against its user',
+        'if (!budget.granted) counters.give(principal.budgetKey, cost)',
+        '',
       ],
       ['refusals are not counted', '    counts.refused++\n', ''],
       [
