@@ -142,10 +142,18 @@ export interface ManyToMany {
 
 /** A checked limit. */
 export interface Limit {
-  readonly count: number
+  readonly count: number | LimitBound
   readonly per: Field | undefined
   readonly where: Rule
   readonly message: string
+}
+
+/** A field of the item that the limit's `per` refers to. Without a value there is no limit. */
+export interface LimitBound {
+  /** As the model declares it, e.g. `session.capacity`. */
+  readonly path: string
+  readonly collection: string
+  readonly field: string
 }
 
 /** A value of an operation's input or output. */

@@ -221,7 +221,8 @@ export interface ReferenceCheck {
 
 /** The maximum number of items after the write; otherwise CONFLICT. */
 export interface GuardedLimit {
-  readonly count: number
+  /** A field: of the item that `per` refers to. Null is no limit. */
+  readonly count: number | { readonly collection: Collection; readonly field: Field }
   /** The limit applies to each value of this field; items without a value do not count. Undefined: to all items. */
   readonly per: Field | undefined
   /** The items that count. Depends only on their own fields. */

@@ -52,7 +52,7 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
     computed: computedOf(outline, outlines, rules, faults),
-    ...checkedWriteLogic(outline, fieldsByName, rules, faults),
+    ...checkedWriteLogic(outline, outlines, fieldsByName, rules, faults),
   }
 }
 

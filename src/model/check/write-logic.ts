@@ -2,18 +2,22 @@
 
 import { isObject } from '../../base/json.ts'
 import { leavesOf } from '../../base/predicate.ts'
+import { optionsOf } from '../fields/declared.ts'
 import type { LimitDeclaration } from '../logic/logic.ts'
-import type { Collection, Field, Limit } from '../model.ts'
+import type { Collection, Field, Limit, LimitBound } from '../model.ts'
 import { anyoneRule, type Rule } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
+import { isRefused } from './compared.ts'
 import type { Faults } from './faults.ts'
-import type { Outline } from './outline.ts'
+import type { Outline, Outlines } from './outline.ts'
+import { resolveFieldPath } from './rule-paths.ts'
 import type { RuleCheck } from './rules.ts'
 
 type FieldsByName = ReadonlyMap<string, Field>
 
 interface LimitContext {
   readonly outline: Outline
+  readonly outlines: Outlines
   readonly fields: FieldsByName
   readonly rules: RuleCheck
   readonly faults: Faults
@@ -22,6 +26,7 @@ interface LimitContext {
 
 export function checkedWriteLogic(
   outline: Outline,
+  outlines: Outlines,
   fields: FieldsByName,
   rules: RuleCheck,
   faults: Faults,
@@ -35,7 +40,7 @@ export function checkedWriteLogic(
   }
   const checked = limits.flatMap((limit: unknown, index) => {
     const place = `${outline.name}.limits[${index}]`
-    return limitOf(limit, { outline, fields, rules, faults, place }) ?? []
+    return limitOf(limit, { outline, outlines, fields, rules, faults, place }) ?? []
   })
   return { prepare, check, limits: checked }
 }
@@ -66,10 +71,7 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
     faults.add(place, "This is not a limit. Write e.g. `atMost(100, { per: 'project_id' })`.")
     return undefined
   }
-  const { count, options } = declared
-  if (!Number.isSafeInteger(count) || count < 1) {
-    faults.add(place, `Write the limit as a whole number above 0, not \`${String(count)}\`.`)
-  }
+  const { options } = declared
   for (const option of Object.keys(options)) {
     if (['per', 'where', 'message'].includes(option)) continue
     const suggestion = didYouMean(option, ['per', 'where', 'message'])
@@ -79,6 +81,7 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
     )
   }
   const per = options.per === undefined ? undefined : groupingField(options.per, context)
+  const count = countOf(declared.count, options.per, context)
   const where = rules(options.where, outline, `${place}.where`, anyoneRule)
   if (!dependsOnRowAlone(where)) faults.add(`${place}.where`, foreignCondition)
   for (const name of fieldsOf(where)) {
@@ -90,6 +93,35 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
 
 function isLimit(value: unknown): value is LimitDeclaration {
   return isObject(value) && value.kind === 'atMost' && isObject(value.options)
+}
+
+/** The count, or the field of the parent that holds it; 0 if it is refused. */
+function countOf(count: LimitDeclaration['count'], per: unknown, context: LimitContext): number | LimitBound {
+  const { outline, outlines, faults, place } = context
+  if (!isObject(count)) {
+    if (Number.isSafeInteger(count) && count > 0) return count
+    faults.add(
+      place,
+      `Write the limit as a whole number above 0, or as a field of the parent, not \`${String(count)}\`.`,
+    )
+    return 0
+  }
+  const path = String(count.field)
+  const bound = resolveFieldPath(path, outline, outlines, 0)
+  if (isRefused(bound)) {
+    if (bound.fault !== undefined) faults.add(place, bound.fault)
+    return 0
+  }
+  const { name, declared } = bound
+  if (path !== `${outline.references.get(String(per))?.name}.${name}`) {
+    const write = "`atMost(field('session.capacity'), { per: 'session_id' })`"
+    faults.add(place, `\`${path}\` is no field of the item that \`per\` refers to. Write e.g. ${write}.`)
+  } else if (!declared.type.summable || declared.type.encoding.isWhole !== true) {
+    faults.add(place, `\`${path}\` is a ${declared.type.name} field. Only an integer field can be a limit.`)
+  } else if (optionsOf(declared).internal === true) {
+    faults.add(place, `\`${path}\` is internal, so no caller could see why a write is refused.`)
+  }
+  return { collection: bound.outline.name, field: name, path }
 }
 
 function groupingField(name: unknown, { outline, fields, faults, place }: LimitContext): Field | undefined {
@@ -110,13 +142,14 @@ function groupingField(name: unknown, { outline, fields, faults, place }: LimitC
 
 function messageOf(
   message: unknown,
-  count: number,
+  count: Limit['count'],
   per: Field | undefined,
   { outline, faults, place }: LimitContext,
 ): string {
   if (message === undefined) {
     const items = `${outline.name.replaceAll('_', ' ')}${per === undefined ? '' : ` with the same ${per.name}`}`
-    return `There can be at most ${count} ${items}, and this limit is reached.`
+    const most = typeof count === 'number' ? `${count} ${items}` : `as many ${items} as ${count.path} says`
+    return `There can be at most ${most}, and this limit is reached.`
   }
   if (typeof message === 'string' && message !== '' && message.length <= maxMessageLength) return message
   faults.add(`${place}.message`, `Write a sentence of at most ${maxMessageLength} characters.`)

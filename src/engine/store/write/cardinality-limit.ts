@@ -4,7 +4,7 @@ import { compareCodeUnits } from '../../../base/unicode.ts'
 import { wholeEncoding } from '../../../model/fields/integer.ts'
 import type { Collection } from '../../../model/model.ts'
 import type { GuardedLimit } from '../../plan/guarded.ts'
-import { conditionSql, whereClause } from '../sql/condition.ts'
+import { conditionSql, isTrue, whereClause } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { name, type Sql, slot, sql, textLiteral } from '../sql/writer.ts'
 import { type ResultRows, type SqlValue, slotInputs } from '../values.ts'
@@ -23,9 +23,11 @@ export interface CardinalityLimits<S> {
 
 interface LimitStatements<S> {
   readonly limit: GuardedLimit
+  /** Locks the row whose field is the limit. Undefined: the limit is constant. */
+  readonly keepBound: S | undefined
   /** Returns a row if the row with this id counts, and did not in the group of the second slot. Locks the group. */
   readonly enter: S
-  /** The number of rows that count in its group, up to one above the limit. */
+  /** The number of rows that count in its group, up to one above the limit; and the field that holds the limit. */
   readonly count: S
 }
 
@@ -45,11 +47,14 @@ export function cardinalityLimits<S>(
     groups: row => all.map(({ limit }) => groupSql(limit, row)),
     *require(id, before = []) {
       const entering = all.filter(({ limit }, index) => limit.per !== undefined || isNull(before[index]))
-      const queries: StepQueries<S> = entering.flatMap(statements => {
+      const queries: StepQueries<S> = entering.flatMap<StepQueries<S>[number]>(statements => {
         const inputs = slotInputs([id, before[all.indexOf(statements)] ?? null])
+        const { keepBound, enter, count } = statements
+        // A transaction that has changed the row, which this one then waits for, may add to the group next.
         return [
-          { statement: statements.enter, inputs },
-          { statement: statements.count, inputs },
+          keepBound && { statement: keepBound, inputs },
+          { statement: enter, inputs },
+          { statement: count, inputs },
         ]
       })
       if (queries.length > 0) requireWithinLimits(entering, yield queries)
@@ -66,9 +71,11 @@ function requireWithinLimits<S>(
   answers: readonly ResultRows[],
 ): void {
   for (const [index, { limit }] of entering.entries()) {
-    const [enteredRows, countRows] = [answers[2 * index], answers[2 * index + 1]]
+    const [enteredRows, countRows] = answers.slice(3 * index + 1)
     if (enteredRows?.length === 0) continue
-    if (Number(countRows?.[0]?.[0]) > limit.count) throw new ApiError('CONFLICT', limit.refusal)
+    const [count, bound = null] = countRows?.[0] ?? []
+    const most = typeof limit.count === 'number' ? limit.count : bound
+    if (most !== null && Number(count) > Number(most)) throw new ApiError('CONFLICT', limit.refusal)
   }
 }
 
@@ -80,7 +87,7 @@ function inLockOrder(limits: readonly GuardedLimit[]): readonly GuardedLimit[] {
 function statementsOf<S>(
   collection: Collection,
   limit: GuardedLimit,
-  { dialect, prepare, locksGroup }: WriteDatabase<S>,
+  { dialect, prepare, locks, locksGroup }: WriteDatabase<S>,
 ): LimitStatements<S> {
   const { per, count } = limit
   const row = new RowAlias(dialect, collection.name)
@@ -93,21 +100,33 @@ function statementsOf<S>(
   // Evaluated once: where the row does not count, nothing else is read.
   const isEntering = sql`EXISTS (SELECT 1 FROM ${enteringRow.from()}${whereClause(enteringConditions(limit, enteringRow))})`
   const value = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
+  const boundQuery = typeof count === 'number' ? undefined : boundSql(count, value)
+  const bound = boundQuery && sql`(${boundQuery})`
   const conditions = whereClause([
     isEntering,
     ...(per ? [sql`${countedRow.column(per.name)} = ${value}`] : []),
+    bound ? sql`${bound} IS NOT NULL` : isTrue,
     conditionSql(limit.where, countedRow),
   ])
-  const maxCounted = dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
+  const maxCounted =
+    typeof count === 'number'
+      ? dialect.limit({ from: 'constant', value: count + 1, as: wholeEncoding })
+      : sql`CASE WHEN ${bound ?? []} > 0 THEN ${bound ?? []} ELSE 0 END + 1`
   return {
     limit,
+    keepBound: boundQuery && locks && prepare(sql`${boundQuery}${locks.keep}`),
     enter: prepare(
       sql`SELECT ${lock ?? sql`1`} FROM ${row.from()}${whereClause(enteringConditions(limit, row))}`,
     ),
     count: prepare(
-      sql`SELECT count(*) FROM (SELECT 1 FROM ${countedRow.from()}${conditions} LIMIT ${maxCounted}) AS "counted"`,
+      sql`SELECT count(*), ${bound ?? sql`NULL`} FROM (SELECT 1 FROM ${countedRow.from()}${conditions} LIMIT ${maxCounted}) AS "counted"`,
     ),
   }
+}
+
+/** The field that holds the limit. `id`: of its item. */
+function boundSql({ collection, field }: Exclude<GuardedLimit['count'], number>, id: Sql): Sql {
+  return sql`SELECT ${name(field.name)} FROM ${name(collection.name)} WHERE "id" = ${id}`
 }
 
 /** Whether the row of the first slot counts, and did not in the group of the second. */
