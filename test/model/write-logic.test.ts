@@ -165,7 +165,7 @@ test('valid declarations are accepted, and limits get a default message', () => 
     model({ users: people, posts: collection({ fields, ...options }) }) as Declaration,
   )
   assert.deepEqual(
-    collections.get('posts')?.limits.map(({ count, message }) => [count, message]),
+    collections.get('posts')?.limits.map(limit => [limit.kind === 'count' && limit.count, limit.message]),
     [
       [3, 'There can be at most 3 posts with the same user_id, and this limit is reached.'],
       [9, 'There can be at most 9 posts, and this limit is reached.'],

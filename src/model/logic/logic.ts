@@ -169,12 +169,14 @@ interface LimitOptions<Field extends string = string, Needs = never> {
 
 declare const needsType: unique symbol
 
-/** The maximum number of items, in all or for each value of a field. `Needs`: the fields that the row must have. */
+/** A limit on items, in all or for each value of a field. `Needs`: the fields that the row must have. */
 // biome-ignore lint/suspicious/noExplicitAny: a limit without known needs fits everywhere.
 export interface LimitDeclaration<in Needs = any> {
-  readonly kind: 'atMost'
-  /** A field: of the item that the relation in `per` leads to. */
-  readonly count: number | Pick<FieldRules, 'field'>
+  readonly kind: 'atMost' | 'noOverlap'
+  /** The maximum number of items. A field: of the item that the relation in `per` leads to. */
+  readonly count?: number | Pick<FieldRules, 'field'>
+  /** The fields with the start and the end of each item's interval. */
+  readonly interval?: readonly [start: string, end: string]
   readonly options: LimitOptions
   readonly [needsType]?: (row: Needs) => void
 }
@@ -196,4 +198,23 @@ export function atMost<
     Needs
 > {
   return Object.freeze({ kind: 'atMost', count, options })
+}
+
+/**
+ * The intervals of no two items overlap, e.g. `noOverlap('starts_at', 'ends_at', { per: 'room_id' })`. The end is not part of
+ * the interval; null is open. Items without a value in `per` may overlap.
+ */
+export function noOverlap<
+  const Start extends string,
+  const End extends string,
+  const Field extends string = never,
+  Needs = unknown,
+>(
+  start: Start,
+  end: End,
+  options: LimitOptions<Field, Needs> = {},
+): LimitDeclaration<
+  PathNeeds<Start> & PathNeeds<End> & ([Field] extends [never] ? unknown : PathNeeds<Field>) & Needs
+> {
+  return Object.freeze({ kind: 'noOverlap', interval: [start, end] as const, options })
 }
