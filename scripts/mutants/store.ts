@@ -422,7 +422,7 @@ const writes: readonly Mutant[] = [
     [
       [
         'the cardinality limit is not checked',
-        '    if (limits !== undefined) yield* limits.require(id)\n',
+        '    if (limits !== undefined) yield* limits.require(id, inputs)\n',
         '',
       ],
       [
@@ -644,13 +644,13 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
-    'engine/store/write/cardinality-limit',
+    'engine/store/write/limits',
     ['engine/store/sqlite/write/writes'],
     [
       [
         'one reference more than the limit is accepted',
-        'statementsOf(collection, limit, database)',
-        'statementsOf(collection, { ...limit, count: limit.count + 1 }, database)',
+        'countCheck(collection, limit, database)',
+        'countCheck(collection, { ...limit, count: limit.count + 1 }, database)',
       ],
     ],
   ),

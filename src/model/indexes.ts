@@ -1,5 +1,6 @@
 /**
- * The indexes of a collection: declared ones, those of unique fields and relations, and those for lists sorted newest first.
+ * The indexes of a collection: declared ones, those of unique fields, relations and `noOverlap`, and those for lists sorted
+ * newest first.
  * See decisions/indexes.md.
  */
 import type { Collection, Field, Index, IndexKey } from './model.ts'
@@ -11,6 +12,8 @@ export function indexedKeys(collection: Collection, isJoin: boolean): readonly I
     .filter(field => field.unique)
     .map(field => ({ keys: ascending(field.name), unique: true }))
   for (const index of collection.indexes) if (!hasEqualOrder(index.keys, indexes)) indexes.push(index)
+  for (const keys of overlapKeys(collection))
+    if (!hasEqualOrder(keys, indexes)) indexes.push({ keys, unique: false })
   for (const keys of referenceKeys(fields))
     if (!hasEqualOrder(keys, indexes)) indexes.push({ keys, unique: false })
   for (const keys of newestFirstKeys(fields, isJoin))
@@ -32,6 +35,15 @@ function ascending(...names: readonly string[]): readonly IndexKey[] {
 /** For lists along a relation by id, and for deletions, which look up referencing rows. */
 function referenceKeys(fields: readonly Field[]): readonly (readonly IndexKey[])[] {
   return fields.filter(field => field.reference).map(field => ascending(field.name))
+}
+
+/** For the neighbours of an interval. */
+function overlapKeys({ limits }: Collection): readonly (readonly IndexKey[])[] {
+  return limits.flatMap(limit =>
+    limit.kind === 'overlap'
+      ? [ascending(...[limit.per ?? [], limit.start].flat().map(({ name }) => name))]
+      : [],
+  )
 }
 
 /**

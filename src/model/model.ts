@@ -141,11 +141,33 @@ export interface ManyToMany {
 }
 
 /** A checked limit. */
-export interface Limit {
-  readonly count: number
+export type Limit = CountLimit | OverlapLimit
+
+interface LimitedItems {
   readonly per: Field | undefined
   readonly where: Rule
   readonly message: string
+}
+
+/** The maximum number of items. */
+export interface CountLimit extends LimitedItems {
+  readonly kind: 'count'
+  readonly count: number | LimitBound
+}
+
+/** The intervals of no two items overlap. */
+export interface OverlapLimit extends LimitedItems {
+  readonly kind: 'overlap'
+  readonly start: Field
+  readonly end: Field
+}
+
+/** A field of the item that the limit's `per` refers to. Without a value there is no limit. */
+export interface LimitBound {
+  /** As the model declares it, e.g. `session.capacity`. */
+  readonly path: string
+  readonly collection: string
+  readonly field: string
 }
 
 /** A value of an operation's input or output. */

@@ -95,6 +95,22 @@ test('a rule with an unknown field does not compile', () => {
   tasks(collection({ fields, limits: [atMost(3, { where: owner('nope') })] }))
 })
 
+test('the limit by a field of the parent compiles if the parent has it', () => {
+  const lists = collection({ fields: { most: integer(), title: text() } })
+  const items = { list_id: relation('lists', { inverse: 'tasks' }) }
+  const tasks = collection({ fields: items, limits: [atMost(field('list.most'), { per: 'list_id' })] })
+  checkModel(model({ lists, tasks }))
+  const unknown = collection({ fields: items, limits: [atMost(field('list.nope'), { per: 'list_id' })] })
+  const ofText = collection({ fields: items, limits: [atMost(field('list.title'), { per: 'list_id' })] })
+  const wrong: readonly Declaration[] = [
+    // @ts-expect-error A list has no such field.
+    model({ lists, tasks: unknown }),
+    // @ts-expect-error Not a number.
+    model({ lists, tasks: ofText }),
+  ]
+  for (const declaration of wrong) assert.throws(() => checkModel(declaration), ModelError)
+})
+
 test('a rule with a value that does not fit the field does not compile', () => {
   // @ts-expect-error
   tasks(collection({ fields, access: { read: field('status').eq('zzz') } }))

@@ -13,10 +13,13 @@ import {
   model,
   nobody,
   now,
+  number,
   owner,
   related,
   relation,
   string,
+  times,
+  users,
 } from '../../src/index.ts'
 import { checkModel } from '../../src/model/check/check.ts'
 import type { Declaration } from '../../src/model/declaration.ts'
@@ -28,12 +31,29 @@ const fields = {
   extra: json({ optional: true }),
   hidden: string({ optional: true, internal: true }),
   user_id: relation('users', { inverse: 'posts', default: currentUser }),
+  editor_id: relation('users', { inverse: 'edited', optional: true }),
 }
+
+const people = users({
+  fields: {
+    karma: integer({ optional: true }),
+    score: number({ optional: true }),
+    secret: integer({ optional: true, internal: true }),
+    boss_id: relation('users', { inverse: 'reports', optional: true }),
+  },
+  computed: { doubled: times(field('karma'), 2) },
+})
 
 function faultsOf(options: object): readonly string[] {
   return faultsIn(() =>
-    checkModel(model({ posts: collection({ fields, ...options } as never) }) as Declaration),
+    checkModel(
+      model({ users: people, posts: collection({ fields, ...options } as never) } as never) as Declaration,
+    ),
   )
+}
+
+function boundBy(path: string, per: string) {
+  return atMost(field(path), { per })
 }
 
 const refused: readonly (readonly [name: string, options: object, message: RegExp])[] = [
@@ -52,6 +72,28 @@ const refused: readonly (readonly [name: string, options: object, message: RegEx
   ],
   ['a limit of zero', { limits: [atMost(0)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
   ['a fractional limit', { limits: [atMost(1.5)] }, /^posts\.limits\[0\]: Write the limit as a whole number/],
+  ...(
+    [
+      [
+        'without `per`',
+        atMost(field('user.karma')),
+        /`user\.karma` is no field of the item that `per` refers/,
+      ],
+      [
+        'of another relation',
+        boundBy('user.karma', 'editor_id'),
+        /is no field of the item that `per` refers/,
+      ],
+      ['of the item itself', boundBy('size', 'user_id'), /`size` is no field of the item that `per` refers/],
+      ['further away', boundBy('user.boss.karma', 'user_id'), /is no field of the item that `per` refers/],
+      ['that is unknown', boundBy('user.karmaa', 'user_id'), /no field `karmaa`\. Did you mean `karma`\?/],
+      ['of an unknown relation', boundBy('usr.karma', 'user_id'), /Did you mean `user`\?/],
+      ['that is computed', boundBy('user.doubled', 'user_id'), /`users` has no field `doubled`/],
+      ['that is fractional', boundBy('user.score', 'user_id'), /`user\.score` is a number field\. Only an/],
+      ['that is an id', boundBy('user.boss_id', 'user_id'), /is a relation field\. Only an integer field/],
+      ['that is internal', boundBy('user.secret', 'user_id'), /`user\.secret` is internal/],
+    ] as const
+  ).map(([what, limit, message]) => [`a limit by a field ${what}`, { limits: [limit] }, message] as const),
   [
     'a limit with an unknown option',
     { limits: [atMost(1, { mesage: 'a' } as never)] },
@@ -112,15 +154,25 @@ test('valid declarations are accepted, and limits get a default message', () => 
   const options = {
     prepare: () => ({}),
     check: () => [],
-    limits: [atMost(3, { per: 'user_id', where }), atMost(9)],
+    limits: [
+      atMost(3, { per: 'user_id', where }),
+      atMost(9),
+      atMost(field('user.karma'), { per: 'user_id' }),
+    ],
   }
   assert.deepEqual(faultsOf(options), [])
-  const { collections } = checkModel(model({ posts: collection({ fields, ...options }) }) as Declaration)
+  const { collections } = checkModel(
+    model({ users: people, posts: collection({ fields, ...options }) }) as Declaration,
+  )
   assert.deepEqual(
-    collections.get('posts')?.limits.map(({ count, message }) => [count, message]),
+    collections.get('posts')?.limits.map(limit => [limit.kind === 'count' && limit.count, limit.message]),
     [
       [3, 'There can be at most 3 posts with the same user_id, and this limit is reached.'],
       [9, 'There can be at most 9 posts, and this limit is reached.'],
+      [
+        { collection: 'users', field: 'karma', path: 'user.karma' },
+        'There can be at most as many posts with the same user_id as user.karma says, and this limit is reached.',
+      ],
     ],
   )
 })

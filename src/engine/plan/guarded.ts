@@ -219,14 +219,31 @@ export interface ReferenceCheck {
   readonly self: boolean
 }
 
-/** The maximum number of items after the write; otherwise CONFLICT. */
-export interface GuardedLimit {
-  readonly count: number
+/** What must hold for the items after the write; otherwise CONFLICT. */
+export type GuardedLimit = GuardedCount | GuardedOverlap
+
+interface LimitedItems {
   /** The limit applies to each value of this field; items without a value do not count. Undefined: to all items. */
   readonly per: Field | undefined
   /** The items that count. Depends only on their own fields. */
   readonly where: Condition
   readonly refusal: string
+}
+
+/** The maximum number of items. */
+export interface GuardedCount extends LimitedItems {
+  readonly kind: 'count'
+  /** A field: of the item that `per` refers to. Null is no limit. */
+  readonly count: number | { readonly collection: Collection; readonly field: Field }
+}
+
+/** No two intervals overlap. Null is open. An interval that does not end after its start is a VALIDATION_FAILED. */
+export interface GuardedOverlap extends LimitedItems {
+  readonly kind: 'overlap'
+  readonly start: Field
+  readonly end: Field
+  /** The rows that the refusal may name to the caller. Undefined: none, and the caller did not write the fields. */
+  readonly named?: Condition
 }
 
 export interface GuardedCreate {

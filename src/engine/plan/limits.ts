@@ -1,10 +1,10 @@
 /** A collection's limits, which are the same for all callers. */
 
 import { anonymous } from '../../base/principal.ts'
-import type { Collection, Model } from '../../model/model.ts'
+import type { Collection, CountLimit, Model } from '../../model/model.ts'
 import { addCondition, noDependencies } from './condition.ts'
-import { viewOf } from './guard/model-view.ts'
-import type { GuardedAssignment, GuardedLimit } from './guarded.ts'
+import { type ModelView, viewOf } from './guard/model-view.ts'
+import type { GuardedAssignment, GuardedCount, GuardedLimit } from './guarded.ts'
 
 const limitsByCollection = new WeakMap<Collection, readonly GuardedLimit[]>()
 
@@ -13,18 +13,33 @@ export function limitsOf(model: Model, collection: Collection): readonly Guarded
   if (cached !== undefined) return cached
   // The rules of limits do not depend on the caller.
   const view = viewOf(model, anonymous('').access)
-  const limits = collection.limits.map(({ count, per, where, message }) => {
-    return { count, per, where: view.rule(where, collection), refusal: message }
+  const limits = collection.limits.map((limit): GuardedLimit => {
+    const { per, where, message: refusal } = limit
+    const items = { per, where: view.rule(where, collection), refusal }
+    if (limit.kind === 'count') return { ...items, kind: 'count', count: countIn(view, limit.count) }
+    return { ...items, kind: 'overlap', start: limit.start, end: limit.end }
   })
   limitsByCollection.set(collection, limits)
   return limits
 }
 
-/** Whether setting these fields may change which items count. */
-export function affectsLimit(
-  { per, where }: GuardedLimit,
-  set: readonly Pick<GuardedAssignment, 'field'>[],
-): boolean {
-  const { fields } = addCondition(where, noDependencies())
-  return set.some(({ field }) => field === per || fields.has(field.name))
+function countIn(view: ModelView, count: CountLimit['count']): GuardedCount['count'] {
+  if (typeof count === 'number') return count
+  const collection = view.collection(count.collection)
+  const field = collection.fields.get(count.field)
+  if (field === undefined) throw new TypeError(`${collection.name} has no field ${count.field}.`)
+  return { collection, field }
+}
+
+/** Whether setting these fields may change which items count, or their intervals. */
+export function affectsLimit(limit: GuardedLimit, set: readonly Pick<GuardedAssignment, 'field'>[]): boolean {
+  const names = fieldsOfLimit(limit)
+  return set.some(({ field }) => names.has(field.name))
+}
+
+/** The names of the fields on which it depends whether an item exceeds the limit. */
+export function fieldsOfLimit(limit: GuardedLimit): ReadonlySet<string> {
+  const { fields } = addCondition(limit.where, noDependencies())
+  const own = limit.kind === 'overlap' ? [limit.start, limit.end] : []
+  return new Set([...fields, ...[limit.per ?? [], ...own].flat().map(({ name }) => name)])
 }

@@ -7,6 +7,7 @@ import { computedOf } from './computed.ts'
 import { Faults, ModelError } from './faults.ts'
 import { checkedField, checkRenames, deprecationOf } from './fields.ts'
 import { indexesOf } from './indexes.ts'
+import { limitsOf } from './limits.ts'
 import { logicOf } from './logic.ts'
 import { checkGraphqlNames } from './names.ts'
 import { checkCollectionOptions } from './options.ts'
@@ -52,7 +53,8 @@ function collectionOf(outline: Outline, outlines: Outlines, rules: RuleCheck, fa
     renamedFrom: options.renamedFrom,
     unlogged: outline.unlogged,
     computed: computedOf(outline, outlines, rules, faults),
-    ...checkedWriteLogic(outline, fieldsByName, rules, faults),
+    ...checkedWriteLogic(outline, faults),
+    limits: limitsOf({ outline, outlines, fields: fieldsByName, rules, faults }),
   }
 }
 

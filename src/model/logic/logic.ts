@@ -5,7 +5,7 @@
 
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonObject } from '../fields/type.ts'
-import type { AccessRule, PathNeeds } from '../types/rule.ts'
+import type { AccessRule, FieldRules, FieldUse, PathNeeds } from '../types/rule.ts'
 
 /** An item of a collection, as an input, which clients send as its id, or as an output. */
 export interface ItemDeclaration<C extends string = string, Optional extends boolean = boolean> {
@@ -169,19 +169,52 @@ interface LimitOptions<Field extends string = string, Needs = never> {
 
 declare const needsType: unique symbol
 
-/** The maximum number of items, in all or for each value of a field. `Needs`: the fields that the row must have. */
+/** A limit on items, in all or for each value of a field. `Needs`: the fields that the row must have. */
 // biome-ignore lint/suspicious/noExplicitAny: a limit without known needs fits everywhere.
 export interface LimitDeclaration<in Needs = any> {
-  readonly kind: 'atMost'
-  readonly count: number
+  readonly kind: 'atMost' | 'noOverlap'
+  /** The maximum number of items. A field: of the item that the relation in `per` leads to. */
+  readonly count?: number | Pick<FieldRules, 'field'>
+  /** The fields with the start and the end of each item's interval. */
+  readonly interval?: readonly [start: string, end: string]
   readonly options: LimitOptions
   readonly [needsType]?: (row: Needs) => void
 }
 
-/** No more than `count` items, e.g. `atMost(100, { per: 'project_id', where: field('status').ne('done') })`. */
-export function atMost<const Field extends string = never, Needs = unknown>(
-  count: number,
+/**
+ * No more than `count` items, e.g. `atMost(100, { per: 'project_id', where: field('status').ne('done') })`, or as many as a
+ * field of the parent says: `atMost(field('session.capacity'), { per: 'session_id' })`, where null is no limit.
+ */
+export function atMost<
+  const Field extends string = never,
+  Needs = unknown,
+  const Bound extends string = never,
+>(
+  count: number | FieldRules<Bound>,
   options: LimitOptions<Field, Needs> = {},
-): LimitDeclaration<([Field] extends [never] ? unknown : PathNeeds<Field>) & Needs> {
+): LimitDeclaration<
+  ([Field] extends [never] ? unknown : PathNeeds<Field>) &
+    ([Bound] extends [never] ? unknown : PathNeeds<Bound, FieldUse<'order', number>>) &
+    Needs
+> {
   return Object.freeze({ kind: 'atMost', count, options })
+}
+
+/**
+ * The intervals of no two items overlap, e.g. `noOverlap('starts_at', 'ends_at', { per: 'room_id' })`. The end is not part of
+ * the interval; null is open. Items without a value in `per` may overlap.
+ */
+export function noOverlap<
+  const Start extends string,
+  const End extends string,
+  const Field extends string = never,
+  Needs = unknown,
+>(
+  start: Start,
+  end: End,
+  options: LimitOptions<Field, Needs> = {},
+): LimitDeclaration<
+  PathNeeds<Start> & PathNeeds<End> & ([Field] extends [never] ? unknown : PathNeeds<Field>) & Needs
+> {
+  return Object.freeze({ kind: 'noOverlap', interval: [start, end] as const, options })
 }

@@ -1,9 +1,10 @@
 /** Writes: what the caller may set, what Portico sets in addition, and the checks that must hold before and after. */
 import { ApiError, type FieldFault } from '../../../base/errors.ts'
+import { hasScope } from '../../../base/principal.ts'
 import type { Collection, Field, FieldDefault } from '../../../model/model.ts'
 import { type BodyMode, isWritable } from '../../../model/schemas.ts'
 import { unwritableFault } from '../../../model/validate.ts'
-import { addCondition, always, noDependencies } from '../condition.ts'
+import { addCondition, always, and, never, noDependencies } from '../condition.ts'
 import type {
   Check,
   GuardedAssignment,
@@ -16,7 +17,7 @@ import type {
   Refusal,
 } from '../guarded.ts'
 import type { Condition } from '../guarded-conditions.ts'
-import { affectsLimit, limitsOf } from '../limits.ts'
+import { affectsLimit, fieldsOfLimit, limitsOf } from '../limits.ts'
 import type { Assignment, CardinalityLimit, CreateShape, DeleteShape, UpdateShape } from '../plan.ts'
 import { blockersOf } from './blockers.ts'
 import type { ModelView } from './model-view.ts'
@@ -46,10 +47,7 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
     kind: 'create',
     collection,
     set: assignments,
-    limits: [
-      ...limitsOf(view.model, collection),
-      ...(shape.limit ? [guardLimit(shape.limit, collection)] : []),
-    ],
+    limits: [...limitsFor(view, collection), ...(shape.limit ? [guardLimit(shape.limit, collection)] : [])],
     references: references(callerSet, view),
     after: checks([{ condition: allowed, field: undefined }, ...rules]),
     rows: view.readable(collection),
@@ -58,10 +56,22 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   }
 }
 
+/** The limits of the collection, with the rows that a refusal may name: those of which the caller may read all it depends on. */
+function limitsFor(view: ModelView, collection: Collection): readonly GuardedLimit[] {
+  const { system, scopes } = view.access
+  const isReadable = system || hasScope(scopes, `read:${collection.singular}`)
+  return limitsOf(view.model, collection).map(limit => {
+    if (limit.kind !== 'overlap') return limit
+    const fields = [...fieldsOfLimit(limit)].flatMap(name => collection.fields.get(name) ?? [])
+    const shown = fields.map(field => view.visibleIn(collection, field))
+    return { ...limit, named: isReadable ? and(view.readable(collection), ...shown) : never }
+  })
+}
+
 function guardLimit({ field, count, refusal }: CardinalityLimit, { name, fields }: Collection): GuardedLimit {
   const per = fields.get(field)
   if (per === undefined) throw new TypeError(`${name} has no field ${field}.`)
-  return { count, per, where: always, refusal }
+  return { kind: 'count', count, per, where: always, refusal }
 }
 
 export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate {
@@ -88,7 +98,7 @@ export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate 
     references: references(callerSet, view),
     ifMatch: shape.ifMatch,
     eventType: shape.eventType,
-    limits: limitsOf(view.model, collection).filter(limit => collection.prepare || affectsLimit(limit, set)),
+    limits: limitsFor(view, collection).filter(limit => collection.prepare || affectsLimit(limit, set)),
     rows,
     before: checks([{ condition: allowed, field: undefined }, ...writeRules(callerSet, collection, view)]),
     after:

@@ -19,7 +19,8 @@ export interface CountAdvice {
 /** Empty if each count has an index that begins with all fields that it compares for equality. */
 export function countAdvice(model: Model): readonly CountAdvice[] {
   return [...model.collections.values()].flatMap(collection => [
-    ...collection.limits.flatMap(({ per, where }, at) => {
+    ...collection.limits.flatMap(({ kind, per, where }, at) => {
+      if (kind === 'overlap') return []
       const keys = [...(per === undefined ? [] : [per.name]), ...equalityFields(where)]
       return adviceOn(model, `${collection.name}.limits[${at}]`, collection, keys)
     }),

@@ -10,10 +10,10 @@ import { answerSql, checksSql, eventSql, publicFields, returningRow } from '../s
 import { type Sql, slot } from '../sql/writer.ts'
 import { encode, type Inputs, type ResultRow, type SqlValue } from '../values.ts'
 import { assignedValues, jsonOf, requireValues } from './assign.ts'
-import { cardinalityLimits } from './cardinality-limit.ts'
 import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
+import { limitsOn } from './limits.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { proposedChecks } from './proposed.ts'
 import { References } from './references.ts'
@@ -40,7 +40,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const searchablePositions = searchable.map(field => set.findIndex(assignment => assignment.field === field))
   const changedCollections = new Set([name])
   const slotsOf = slotsMaker(shape, database)
-  const limits = cardinalityLimits(collection, shape.limits, database)
+  const limits = limitsOn(collection, shape.limits, database)
   return function* create(plan, scope) {
     const slots = slotsOf(plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
@@ -58,7 +58,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     const data = result[positions.event] ?? null
     // Row security hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
-    if (limits !== undefined) yield* limits.require(id)
+    if (limits !== undefined) yield* limits.require(id, inputs)
     const facts = result[positions.facts] ?? null
     if (!collection.unlogged) scope.log(createdEvent(name, id, { data, facts }, plan.principal))
     scope.count(name, 1)

@@ -8,13 +8,13 @@ import { changesSql, checksSql, representationSql, rowSql } from '../sql/write.t
 import { arg, type Sql, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 import { assignedValues, requireValues } from './assign.ts'
-import { cardinalityLimits } from './cardinality-limit.ts'
 import { CHECKS, realChanges, rowChangeOf, STATE, TEXT, updateStateSql } from './change.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
 import type { Author, ItemChange } from './event.ts'
 import { lastAdministrator } from './last-administrator.ts'
+import { limitsOn } from './limits.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
 import { type RowState, stateAt } from './row-states.ts'
@@ -27,7 +27,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const id = arg(shape.id)
   const row = new RowAlias(database.dialect, collection.name)
   const lock = rowLock(collection, id, 'change', database)
-  const limits = cardinalityLimits(collection, shape.limits, database)
+  const limits = limitsOn(collection, shape.limits, database)
   const logic = updateLogic(shape, database)
   const outputs = storedOutputs(shape, row, database)
   const groupsAt = outputs.length + (logic === undefined ? 0 : 1)
@@ -69,7 +69,8 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
       scope,
     )
     requireChecks(shape.after, result, CHECKS, shape)
-    if (limits !== undefined && changed.length > 0) yield* limits.require(itemId, stored?.slice(groupsAt))
+    if (limits !== undefined && changed.length > 0)
+      yield* limits.require(itemId, inputs, stored?.slice(groupsAt))
     if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []
     const states = { before: stateAt(stored, BEFORE), after: stateAt(result, STATE) }
     const event = updateEventOf(shape, plan.principal, itemId, changed, states)

@@ -32,7 +32,7 @@ export class PostgresWrites implements WriteDatabase<Statement> {
   readonly watchdog: Watchdog
   readonly dialect: Dialect = postgres
   readonly prepare = statementOf
-  readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE` }
+  readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE`, keep: sql` FOR SHARE` }
 
   constructor(model: Model, watchdog: Watchdog) {
     this.model = model

@@ -11,11 +11,11 @@ import { affectsLimit, limitsOf } from '../../../plan/limits.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
 import { eventSql, logicItemSql, returningRow, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'
-import { encode, type SqlValue, slotInputs } from '../../values.ts'
+import { encode, noInputs, type SqlValue, slotInputs } from '../../values.ts'
 import { assignedBySlot } from '../assign.ts'
-import { cardinalityLimits } from '../cardinality-limit.ts'
 import type { WriteDatabase } from '../database.ts'
 import type { Author, ItemChange } from '../event.ts'
+import { limitsOn } from '../limits.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
 import type { CascadeItem, ReferringField } from './cascade-set.ts'
@@ -38,7 +38,7 @@ export function checkedClearing<S>(
     return collection.prepare !== undefined || affectsLimit(limit, [{ field }])
   })
   if (logic === undefined && affectedLimits.length === 0) return undefined
-  const limits = cardinalityLimits(collection, affectedLimits, database)
+  const limits = limitsOn(collection, affectedLimits, database)
   const row = new RowAlias(database.dialect, collection.name)
   const storedStatement = database.prepare(
     rowSql(row, slot(0), [
@@ -53,7 +53,7 @@ export function checkedClearing<S>(
     const stored = rows?.[0] ?? []
     const values = clearedValues(reference, logic, String(stored[ITEM]), by, scope.at)
     const data = yield* change(id, values, scope)
-    if (limits !== undefined) yield* limits.require(id, stored.slice(GROUPS))
+    if (limits !== undefined) yield* limits.require(id, noInputs, stored.slice(GROUPS))
     if (collection.unlogged) return undefined
     const changedNames = [...values.keys()]
       .filter(field => !field.internal && !field.writeOnly)
