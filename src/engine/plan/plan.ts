@@ -299,7 +299,7 @@ export interface DeleteShape {
   readonly kind: 'delete'
   readonly collection: string
   readonly id: Param
-  /** A list of entity tags (see `entityTag`), or `'*'`. */
+  /** A list of entity tags (see `entityTag`), `'*'`, or fields of an item that was read, with their values. */
   readonly ifMatch: Param | undefined
 }
 

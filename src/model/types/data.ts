@@ -91,6 +91,14 @@ interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
   readonly page?: number
 }
 
+interface ChangeOptions<C, N> {
+  /**
+   * The item as the same `data` has read it, whole or by `fields`: rejects with `PRECONDITION_FAILED` if one of these fields has
+   * another value now.
+   */
+  readonly ifMatch?: Partial<ItemIn<C, N>>
+}
+
 /** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
 export interface CollectionDataIn<in out C, in out N, in Create, in Update, out By extends Reader = Reader> {
   /** Null if the item does not exist, or the principal may not read it. */
@@ -113,8 +121,8 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
   count(where?: WhereIn<C, N>): Promise<number>
   create(values: Create): Promise<ItemFor<C, N, By>>
   /** Changes the fields in `values`. */
-  update(id: number, values: Update): Promise<ItemFor<C, N, By>>
-  delete(id: number): Promise<void>
+  update(id: number, values: Update, options?: ChangeOptions<C, N>): Promise<ItemFor<C, N, By>>
+  delete(id: number, options?: ChangeOptions<C, N>): Promise<void>
 }
 
 export type CreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>>>

@@ -106,7 +106,7 @@ function openedAtCall(name: string, open: () => Promise<DataOf>): CollectionData
     },
     count: async where => (await opened()).count(where),
     create: async values => (await opened()).create(values),
-    update: async (id, values) => (await opened()).update(id, values),
-    delete: async id => (await opened()).delete(id),
+    update: async (id, values, options) => (await opened()).update(id, values, options),
+    delete: async (id, options) => (await opened()).delete(id, options),
   } satisfies CollectionData)
 }

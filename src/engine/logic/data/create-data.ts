@@ -13,7 +13,7 @@ import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
-import type { CollectionData, DataOf, ListOptions, ReadOptions, Where } from './data.ts'
+import type { ChangeOptions, CollectionData, DataOf, ListOptions, ReadOptions, Where } from './data.ts'
 import { DataPlans, maxLimit } from './plans.ts'
 
 /** Runs a plan as a principal. The plan's kind determines the kind of the answer. */
@@ -130,17 +130,17 @@ class PrincipalData implements CollectionData {
     })
   }
 
-  update(id: number, values: JsonObject): Promise<LogicItem> {
+  update(id: number, values: JsonObject, options: ChangeOptions = {}): Promise<LogicItem> {
     return this.#call(async () => {
       this.#requirePlain('update', values)
       const { values: set } = bodyValidator(this.#writableCollection).merge(plainOf(values))
-      return this.#write(this.#plans.update(id, set, this.#place('update')))
+      return this.#write(this.#plans.update(id, set, options, this.#place('update')))
     })
   }
 
-  delete(id: number): Promise<void> {
+  delete(id: number, options: ChangeOptions = {}): Promise<void> {
     return this.#call(async () => {
-      await this.#run<WriteAnswer>(this.#plans.delete(id, this.#place('delete')))
+      await this.#run<WriteAnswer>(this.#plans.delete(id, options, this.#place('delete')))
     })
   }
 

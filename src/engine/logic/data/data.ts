@@ -32,6 +32,14 @@ export interface ListOptions extends ReadOptions {
   readonly page?: number
 }
 
+export interface ChangeOptions {
+  /**
+   * The item as the same `data` has read it, whole or by `fields`: rejects with `PRECONDITION_FAILED` if one of these fields has
+   * another value now.
+   */
+  readonly ifMatch?: LogicItem
+}
+
 /**
  * The items of one collection. Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`,
  * `VALIDATION_FAILED`, `CONFLICT`.
@@ -48,8 +56,8 @@ export interface CollectionData {
   count(where?: Where): Promise<number>
   create(values: JsonObject): Promise<LogicItem>
   /** Changes the given fields. */
-  update(id: number, values: JsonObject): Promise<LogicItem>
-  delete(id: number): Promise<void>
+  update(id: number, values: JsonObject, options?: ChangeOptions): Promise<LogicItem>
+  delete(id: number, options?: ChangeOptions): Promise<void>
 }
 
 /** The collections by name, as one principal. */

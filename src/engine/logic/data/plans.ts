@@ -1,5 +1,6 @@
 /** The calls of `data` as plans. Shapes are interned: the guard and the store cache by their identity. */
 import { Cache, CacheBound } from '../../../base/cache.ts'
+import { isObject } from '../../../base/json.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
 import {
@@ -16,7 +17,7 @@ import {
   type UpdateShape,
 } from '../../plan/plan.ts'
 import { badCall, badValue } from './call-error.ts'
-import type { ListOptions, ReadOptions } from './data.ts'
+import type { ChangeOptions, ListOptions, ReadOptions } from './data.ts'
 import { orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 
@@ -103,7 +104,7 @@ export class DataPlans {
   }
 
   /** `values`: canonical. */
-  update(id: number, values: JsonObject, place: string): Plan<UpdateShape> {
+  update(id: number, values: JsonObject, options: ChangeOptions, place: string): Plan<UpdateShape> {
     const args = new Arguments()
     const shape: UpdateShape = {
       kind: 'update',
@@ -112,16 +113,35 @@ export class DataPlans {
       id: args.add(idOf(id, place)),
       set: assignments(values, args),
       documents: 'merge',
-      ifMatch: undefined,
+      ifMatch: this.#ifMatch(options, place, args),
       select: this.#select({}, place, args),
     }
     return { shape: interned(shape), args: args.values }
   }
 
-  delete(id: number, place: string): Plan<DeleteShape> {
-    const collection = this.#names.collection.name
-    const shape = interned<DeleteShape>({ kind: 'delete', collection, id: 0, ifMatch: undefined })
-    return { shape, args: [idOf(id, place)] }
+  delete(id: number, options: ChangeOptions, place: string): Plan<DeleteShape> {
+    const args = new Arguments()
+    const shape: DeleteShape = {
+      kind: 'delete',
+      collection: this.#names.collection.name,
+      id: args.add(idOf(id, place)),
+      ifMatch: this.#ifMatch(options, place, args),
+    }
+    return { shape: interned(shape), args: args.values }
+  }
+
+  /** The stored fields of an item that was read, without what was included or computed. */
+  #ifMatch({ ifMatch }: ChangeOptions, place: string, args: Arguments): Param | undefined {
+    if (ifMatch === undefined) return undefined
+    const read = isObject(ifMatch)
+      ? Object.entries(ifMatch).filter(([name]) => this.#names.fields.has(name))
+      : []
+    if (read.every(([name]) => name === 'id'))
+      throw badCall(
+        `${place}: ifMatch`,
+        'must be an item as it was read, with the fields that may not have changed.',
+      )
+    return args.add(Object.fromEntries(read))
   }
 
   #list(options: ListOptions, window: ListShape['window'], place: string, args: Arguments): Plan<ListShape> {
