@@ -306,4 +306,13 @@ export interface DeleteShape {
 export interface Assignment {
   readonly field: string
   readonly param: Param
+  /** Updates only: the parameter is an `Increment` of the stored number. */
+  readonly increments?: true
+}
+
+/** A change of a stored number. `min`, `max`: what the result must not go beyond. */
+export interface Increment {
+  readonly increment: number
+  readonly min?: number
+  readonly max?: number
 }

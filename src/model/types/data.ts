@@ -1,5 +1,6 @@
 /** The types of `data`, which `engine/logic/data/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
 import type { Awaitable } from '../../base/awaitable.ts'
+import type { FieldDeclaration, ReferenceTrait } from '../fields/declared.ts'
 import type { FieldCondition } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'
@@ -91,6 +92,13 @@ interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
   readonly page?: number
 }
 
+/** A change of a stored number. Rejects with `CONFLICT` if the result is beyond the bounds, or there is no stored number. */
+interface Increment {
+  readonly increment: number
+  readonly min?: number
+  readonly max?: number
+}
+
 interface ChangeOptions<C, N> {
   /**
    * The item as the same `data` has read it, whole or by `fields`: rejects with `PRECONDITION_FAILED` if one of these fields has
@@ -120,7 +128,7 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
   ): AsyncIterable<ReadItem<C, N, F, I, By>>
   count(where?: WhereIn<C, N>): Promise<number>
   create(values: Create): Promise<ItemFor<C, N, By>>
-  /** Changes the fields in `values`. */
+  /** Changes the fields in `values`. `{ seats: { increment: -1, min: 0 } }` changes a number by its stored value. */
   update(id: number, values: Update, options?: ChangeOptions<C, N>): Promise<ItemFor<C, N, By>>
   delete(id: number, options?: ChangeOptions<C, N>): Promise<void>
 }
@@ -128,12 +136,28 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
 export type CreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>>>
 export type UpdateIn<C, N> = Flat<ChangesOf<FieldsIn<C, N>>>
 
+/** The values of an update, whose numbers may be increments. */
+type Changes<Fields, Update> = {
+  [K in keyof Update]: Fields[K & keyof Fields] extends FieldDeclaration<
+    number,
+    object,
+    ReferenceTrait<string>
+  >
+    ? Update[K]
+    : number extends Update[K]
+      ? Update[K] | Increment
+      : Update[K]
+}
+export type DataUpdateIn<C, N> = Changes<FieldsIn<C, N>, UpdateIn<C, N>>
+
 /** Logic may also write fields that are read-only or immutable for clients. */
-type SystemUpdateIn<C, N> = Flat<Partial<StoredOf<FieldsIn<C, N>>>>
+type SystemUpdateIn<C, N> = Changes<FieldsIn<C, N>, Partial<StoredOf<FieldsIn<C, N>>>>
 type SystemCreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>> & Partial<StoredOf<FieldsIn<C, N>>>>
 
 /** The collections by name, as a user. */
-export type DataIn<C> = { readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, UpdateIn<C, N>> }
+export type DataIn<C> = {
+  readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, DataUpdateIn<C, N>>
+}
 
 /** The collections by name, as the service itself, to which no rules apply. */
 export type SystemDataIn<C> = {

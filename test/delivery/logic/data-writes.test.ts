@@ -1,13 +1,46 @@
 /** Writes by `data` that other clients' requests do not offer, on each database: by a service in this process. */
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { anyone, collection, integer, json, model, number, string, users } from '../../../src/index.ts'
+import type { ApiError } from '../../../src/base/errors.ts'
+import {
+  anyone,
+  collection,
+  integer,
+  json,
+  model,
+  number,
+  relation,
+  role,
+  string,
+  users,
+} from '../../../src/index.ts'
+import type { ProgramData } from '../../../src/model/types/types.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+/** What `prepare` was last given. */
+let prepared: readonly unknown[] = []
+
 const declared = model({
   users: users({}),
+  counters: collection({
+    fields: {
+      n: integer({ default: 0 }),
+      share: number({ default: 0 }),
+      small: integer({ optional: true, max: 5 }),
+      doubled: integer({ optional: true, readOnly: true }),
+      secret: integer({ default: 1, access: { read: role('admin') } }),
+      fixed: integer({ default: 1, access: { write: role('admin') } }),
+      reference_id: relation('rooms', { optional: true }),
+    },
+    prepare: ({ next, previous }) => {
+      prepared = [previous?.n, next.n]
+      return { doubled: 2 * next.n }
+    },
+    check: ({ next }) => (next.n === 13 ? [{ field: 'n', message: 'Not 13.' }] : []),
+    access,
+  }),
   rooms: collection({
     fields: {
       name: string(),
@@ -73,5 +106,117 @@ for (const kind of databaseKinds) {
           message: /must be an item as it was read/,
         })
     })
+
+    const counter = (values = {}) => service.asSystem.counters.create(values)
+    const counterOf = async (id: number) => {
+      const found = await service.asSystem.counters.get(id)
+      assert.ok(found)
+      return found
+    }
+
+    it('an increment is computed from the stored number, and code and events see the result', async () => {
+      const { counters } = service.asSystem
+      const { id } = await counter({ n: 5, share: 0.5 })
+      const updated = await counters.update(id, {
+        n: { increment: 2 },
+        share: { increment: -0.25, min: 0.25 },
+      })
+      assert.deepEqual([updated.n, updated.share, updated.doubled], [7, 0.25, 14])
+      assert.deepEqual(prepared, [5, 7])
+      await counters.update(id, { n: { increment: 0 } })
+      const { body } = await service.request(
+        `GET /api/v1/events?after=0&types=counter.updated&item_id=${id}&collections=counters`,
+      )
+      const changes = body.data.map(({ changed, data }: { changed: string[]; data: { n: number } }) => [
+        [...changed].sort(),
+        data.n,
+      ])
+      assert.deepEqual(changes, [[['doubled', 'n', 'share'], 7]])
+    })
+
+    it('an increment beyond a bound is refused, and changes nothing', async () => {
+      const { counters } = service.asSystem
+      const { id } = await counter({ n: 12, small: 4, share: 2 ** 53 - 2 })
+      const refused = async (values: Parameters<typeof counters.update>[1], code: string, field: string) =>
+        assert.rejects(counters.update(id, values), (error: ApiError) => {
+          assert.deepEqual([error.code, error.details?.map(fault => fault.field)], [code, [field]])
+          return true
+        })
+      await refused({ n: { increment: -13, min: 0 } }, 'CONFLICT', 'n')
+      await refused({ n: { increment: 1, max: 12 } }, 'CONFLICT', 'n')
+      await refused({ small: { increment: 2 } }, 'VALIDATION_FAILED', 'small')
+      await refused({ n: { increment: Number.MAX_SAFE_INTEGER } }, 'CONFLICT', 'n')
+      await refused({ share: { increment: 2 } }, 'CONFLICT', 'share')
+      // By the collection's own `check`.
+      await refused({ n: { increment: 1 } }, 'VALIDATION_FAILED', 'n')
+      const { n, small, share } = await counterOf(id)
+      assert.deepEqual([n, small, share], [12, 4, 2 ** 53 - 2])
+      await counters.update(id, { n: { increment: -12, min: 0 }, small: { increment: 1 } })
+      await counters.update(id, { small: null })
+      await refused({ small: { increment: 1 } }, 'CONFLICT', 'small')
+    })
+
+    it('a malformed increment, and one of a field without quantities, are refused', async () => {
+      const { counters } = service.asSystem
+      const { id } = await counter()
+      const malformed = [
+        { increment: 0.5 },
+        { increment: '1' },
+        {},
+        { increment: 1, min: '0' },
+        { increment: 1, by: 2 },
+      ]
+      for (const n of [...malformed, { increment: Number.NaN }, { increment: 2 ** 53 }] as never[])
+        await assert.rejects(counters.update(id, { n }), { code: 'BAD_REQUEST' })
+      for (const values of [{ reference_id: { increment: 1 } }, { doubled: [1] }] as never[])
+        await assert.rejects(counters.update(id, values), { code: 'VALIDATION_FAILED' })
+      assert.equal((await counterOf(id)).n, 0)
+    })
+
+    it('an increment by a user needs the right to read and to write the field', async () => {
+      const ada = await service.users.create({})
+      const { id } = await counter()
+      const { counters } = asUser(service, ada.id)
+      await assert.rejects(counters.update(id, { secret: { increment: 0, min: 5 } }), { code: 'FORBIDDEN' })
+      await assert.rejects(counters.update(id, { fixed: { increment: 1 } }), { code: 'FORBIDDEN' })
+      await assert.rejects(counters.update(id, { doubled: { increment: 1 } } as never), {
+        code: 'VALIDATION_FAILED',
+      })
+      assert.equal((await counters.update(id, { n: { increment: 3 } })).n, 3)
+    })
+
+    it('32 writers lose no increment, and stay within its bound', async () => {
+      const { id } = await counter({ share: 40 })
+      const { id: other } = await counter({ n: 20 })
+      const take = async () => {
+        for (let round = 0; round < 2; round++) {
+          await service.asSystem.counters.update(other, { n: { increment: 1 } })
+          await service.asSystem.counters.update(id, { share: { increment: -1, min: 0 } })
+        }
+      }
+      const outcomes = await Promise.allSettled(Array.from({ length: 32 }, take))
+      const refused = outcomes.filter(outcome => outcome.status === 'rejected')
+      for (const { reason } of refused) assert.equal(reason.code, 'CONFLICT')
+      const taken = (await counterOf(other)).n - 20 - refused.length
+      assert.equal((await counterOf(id)).share, 40 - taken)
+      assert.equal(taken, 40)
+    })
+
+    it('increments in a transaction see each other', async () => {
+      const { id } = await counter()
+      const counted = service.asSystem.transaction(async data => {
+        await data.counters.update(id, { n: { increment: 2 } })
+        await data.counters.update(id, { n: { increment: 3 } })
+        await assert.rejects(data.counters.update(id, { n: { increment: -9, min: 0 } }), { code: 'CONFLICT' })
+        return (await data.counters.get(id))?.n
+      })
+      assert.equal(await counted, 5)
+    })
   })
+}
+
+/** `data` as a user, which `service.data` of a program has. */
+function asUser(service: TestService<Declared>, id: number): ProgramData<Declared> {
+  const data = service.asSystem as unknown as { as(user: number): ProgramData<Declared> }
+  return data.as(id)
 }

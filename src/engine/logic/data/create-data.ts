@@ -14,6 +14,7 @@ import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
 import type { ChangeOptions, CollectionData, DataOf, ListOptions, ReadOptions, Where } from './data.ts'
+import { separateIncrements } from './increments.ts'
 import { DataPlans, maxLimit } from './plans.ts'
 
 /** Runs a plan as a principal. The plan's kind determines the kind of the answer. */
@@ -133,8 +134,10 @@ class PrincipalData implements CollectionData {
   update(id: number, values: JsonObject, options: ChangeOptions = {}): Promise<LogicItem> {
     return this.#call(async () => {
       this.#requirePlain('update', values)
-      const { values: set } = bodyValidator(this.#writableCollection).merge(plainOf(values))
-      return this.#write(this.#plans.update(id, set, options, this.#place('update')))
+      const place = this.#place('update')
+      const { increments, others } = separateIncrements(values, this.#collection, place)
+      const { values: set } = bodyValidator(this.#writableCollection).merge(plainOf(others))
+      return this.#write(this.#plans.update(id, set, increments, options, place))
     })
   }
 

@@ -55,7 +55,7 @@ export interface CollectionData {
   all(options?: Omit<ListOptions, 'limit' | 'page'>): AsyncIterable<LogicItem>
   count(where?: Where): Promise<number>
   create(values: JsonObject): Promise<LogicItem>
-  /** Changes the given fields. */
+  /** Changes the given fields. A number may be an `Increment` of the stored one, which no concurrent change is lost to. */
   update(id: number, values: JsonObject, options?: ChangeOptions): Promise<LogicItem>
   delete(id: number, options?: ChangeOptions): Promise<void>
 }

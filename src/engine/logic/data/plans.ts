@@ -4,6 +4,7 @@ import { isObject } from '../../../base/json.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
 import {
+  type Assignment,
   type CreateShape,
   type DeleteShape,
   type ItemShape,
@@ -18,6 +19,7 @@ import {
 } from '../../plan/plan.ts'
 import { badCall, badValue } from './call-error.ts'
 import type { ChangeOptions, ListOptions, ReadOptions } from './data.ts'
+import type { Increments } from './increments.ts'
 import { orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 
@@ -104,14 +106,20 @@ export class DataPlans {
   }
 
   /** `values`: canonical. */
-  update(id: number, values: JsonObject, options: ChangeOptions, place: string): Plan<UpdateShape> {
+  update(
+    id: number,
+    values: JsonObject,
+    increments: Increments,
+    options: ChangeOptions,
+    place: string,
+  ): Plan<UpdateShape> {
     const args = new Arguments()
     const shape: UpdateShape = {
       kind: 'update',
       mode: 'merge',
       collection: this.#names.collection.name,
       id: args.add(idOf(id, place)),
-      set: assignments(values, args),
+      set: assignments(values, args, increments),
       documents: 'merge',
       ifMatch: this.#ifMatch(options, place, args),
       select: this.#select({}, place, args),
@@ -164,10 +172,14 @@ export class DataPlans {
 }
 
 /** Sorted by name, so that the same fields give the same shape. */
-function assignments(values: JsonObject, args: Arguments) {
-  return Object.keys(values)
+function assignments(values: JsonObject, args: Arguments, increments: Increments = {}): Assignment[] {
+  return Object.keys({ ...values, ...increments })
     .sort()
-    .map(field => ({ field, param: args.add(values[field] ?? null) }))
+    .map(field => {
+      const increment = increments[field]
+      if (increment === undefined) return { field, param: args.add(values[field] ?? null) }
+      return { field, param: args.add({ ...increment }), increments: true }
+    })
 }
 
 function idOf(id: unknown, place: string): number {
