@@ -87,7 +87,7 @@ interface Listing<C, N, Names, Paths> extends Reading<Names, Paths> {
 }
 
 interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
-  /** 1 to 100; default: 100. */
+  /** 1 to 1,000. Default: everything, which must be at most 1,000 items; with `page`, 100. */
   readonly limit?: number
   readonly page?: number
 }
@@ -107,6 +107,11 @@ interface ChangeOptions<C, N> {
   readonly ifMatch?: Partial<ItemIn<C, N>>
 }
 
+interface BoundOptions {
+  /** The maximum number of items, 1 to 1,000. Default: every match, or a rejection if there are more than 1,000. */
+  readonly limit?: number
+}
+
 /** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
 export interface CollectionDataIn<in out C, in out N, in Create, in Update, out By extends Reader = Reader> {
   /** Null if the item does not exist, or the principal may not read it. */
@@ -118,7 +123,7 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
   first<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
   ): Promise<ReadItem<C, N, F, I, By> | null>
-  /** At most 100. */
+  /** Without `limit`, rejects if there are more than 1,000 items: say `limit`, or walk with `all`. */
   list<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: ListPage<C, N, F, I>,
   ): Promise<readonly ReadItem<C, N, F, I, By>[]>
@@ -131,6 +136,10 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
   /** Changes the fields in `values`. `{ seats: { increment: -1, min: 0 } }` changes a number by its stored value. */
   update(id: number, values: Update, options?: ChangeOptions<C, N>): Promise<ItemFor<C, N, By>>
   delete(id: number, options?: ChangeOptions<C, N>): Promise<void>
+  /** Changes every match, each as `update` does: all of them or none. Resolves with their number. */
+  updateWhere(where: WhereIn<C, N>, values: Update, options?: BoundOptions): Promise<number>
+  /** Deletes every match, each as `delete` does: all of them or none. Resolves with their number. */
+  deleteWhere(where: WhereIn<C, N>, options?: BoundOptions): Promise<number>
 }
 
 export type CreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>>>

@@ -5,6 +5,7 @@ import type { ApiError } from '../../../src/base/errors.ts'
 import {
   anyone,
   collection,
+  field,
   integer,
   json,
   model,
@@ -24,6 +25,16 @@ let prepared: readonly unknown[] = []
 
 const declared = model({
   users: users({}),
+  parts: collection({
+    fields: {
+      kind: string(),
+      n: integer({ default: 0 }),
+      parent_id: relation('parts', { optional: true, onDelete: 'cascade' }),
+    },
+    prepare: ({ next }) => ({ kind: next.kind.toLowerCase() }),
+    check: ({ next }) => (next.n === 13 ? [{ field: 'n', message: 'Not 13.' }] : []),
+    access: { ...access, read: field('n').ne(99) },
+  }),
   counters: collection({
     fields: {
       n: integer({ default: 0 }),
@@ -211,6 +222,121 @@ for (const kind of databaseKinds) {
         return (await data.counters.get(id))?.n
       })
       assert.equal(await counted, 5)
+    })
+
+    const partsOf = (kind: string) => service.asSystem.parts.list({ where: { kind } })
+    const createParts = async (kind: string, count: number) => {
+      const body = Array.from({ length: count }, (_, n) => ({ kind, n: n === 13 || n === 99 ? -n : n }))
+      const { status } = await service.request('POST /api/v1/parts', { body })
+      assert.equal(status, 201)
+    }
+
+    it('a list without `limit` has all items, up to 1,000', async () => {
+      const { parts } = service.asSystem
+      for (let times = 0; times < 2; times++) await createParts('many', 500)
+      assert.equal((await partsOf('many')).length, 1000)
+      await parts.create({ kind: 'many' })
+      const { rejects } = assert
+      const tooMany = { code: 'BAD_REQUEST', message: /parts\.\w+ finds more than 1,000 items/ }
+      await rejects(partsOf('many'), tooMany)
+      await rejects(parts.updateWhere({ kind: 'many' }, { kind: 'x' }), tooMany)
+      await rejects(parts.deleteWhere({ kind: 'many' }), tooMany)
+      assert.equal(await parts.count({ kind: 'many' }), 1001)
+      assert.equal((await parts.list({ where: { kind: 'many' }, limit: 1000 })).length, 1000)
+      assert.equal((await parts.list({ where: { kind: 'many' }, page: 2 })).length, 100)
+      await rejects(parts.list({ limit: 1001 }), { code: 'BAD_REQUEST' })
+      await rejects(parts.deleteWhere({ kind: 'many' }, { limit: 0 }), { code: 'BAD_REQUEST' })
+      await rejects(parts.deleteWhere(undefined as never), { code: 'BAD_REQUEST' })
+      const deleted = [
+        await parts.deleteWhere({ kind: 'many' }, { limit: 1000 }),
+        await parts.deleteWhere({ kind: 'many' }),
+      ]
+      assert.deepEqual(deleted, [1000, 1])
+      assert.equal(await parts.deleteWhere({ kind: 'many' }), 0)
+    })
+
+    it('`updateWhere` changes each match as an update would, or none', async () => {
+      const { parts } = service.asSystem
+      await createParts('each', 13)
+      const end = (await service.request('GET /api/v1/events')).body.meta.next_after
+      // The number 12 would become 13.
+      await assert.rejects(parts.updateWhere({ kind: 'each' }, { n: { increment: 1 } }), {
+        code: 'VALIDATION_FAILED',
+      })
+      assert.deepEqual(
+        (await partsOf('each')).map(({ n }) => n).toSorted((a, b) => a - b),
+        [...Array(13).keys()],
+      )
+      assert.equal(
+        await parts.updateWhere({ kind: 'each', n: { lt: 12 } }, { kind: 'OTHER', n: { increment: 100 } }),
+        12,
+      )
+      const others = await partsOf('other')
+      assert.deepEqual(
+        others.map(({ n }) => n).toSorted((a, b) => a - b),
+        Array.from({ length: 12 }, (_, n) => n + 100),
+      )
+      const { body } = await service.request(
+        `GET /api/v1/events?after=${end}&collections=parts&types=part.updated&item_id=${others[0]?.id}`,
+      )
+      assert.deepEqual(
+        body.data.map(({ changed }: { changed: string[] }) => changed.toSorted()),
+        [['kind', 'n']],
+      )
+      assert.equal(await parts.updateWhere({ kind: 'other' }, { kind: 'third' }, { limit: 5 }), 5)
+      assert.equal(await parts.count({ kind: 'third' }), 5)
+    })
+
+    it('`deleteWhere` passes over items that went with an earlier one', async () => {
+      const { parts } = service.asSystem
+      const root = await parts.create({ kind: 'tree' })
+      for (const n of [1, 2]) await parts.create({ kind: 'tree', n, parent_id: root.id })
+      const remaining = await parts.create({ kind: 'tree', n: 3 })
+      assert.equal(await parts.deleteWhere({ kind: 'tree' }), 2)
+      assert.deepEqual(await partsOf('tree'), [])
+      assert.equal(await parts.get(remaining.id), null)
+    })
+
+    it('a failed call of several writes within a transaction has changed nothing', async () => {
+      await createParts('inner', 13)
+      await service.asSystem.transaction(async data => {
+        await data.parts.create({ kind: 'inner', n: 50 })
+        const failed = data.parts.updateWhere({ kind: 'inner' }, { n: { increment: 1 } })
+        await assert.rejects(failed, { code: 'VALIDATION_FAILED' })
+        assert.equal(await data.parts.deleteWhere({ kind: 'inner', n: { lt: 3 } }), 3)
+      })
+      const numbers = (await partsOf('inner')).map(({ n }) => n).toSorted((a, b) => a - b)
+      assert.deepEqual(numbers, [...Array.from({ length: 10 }, (_, n) => n + 3), 50])
+    })
+
+    it('a user changes only the items of a filter that they may read', async () => {
+      const ada = await service.users.create({})
+      for (const n of [98, 99]) await service.asSystem.parts.create({ kind: 'seen', n })
+      const { parts } = asUser(service, ada.id)
+      assert.equal(await parts.updateWhere({ kind: 'seen' }, { kind: 'mine' }), 1)
+      assert.equal(await parts.deleteWhere({ kind: { in: ['seen', 'mine'] } }), 1)
+      assert.deepEqual(
+        (await partsOf('seen')).map(({ n }) => n),
+        [99],
+      )
+    })
+
+    it('of concurrent calls that take the next item, each gets one of its own', async () => {
+      const { parts } = service.asSystem
+      await createParts('free', 10)
+      const take = async (_: unknown, by: number) =>
+        parts.updateWhere({ kind: 'free' }, { kind: `taken ${by}` }, { limit: 1 })
+      const outcomes = await Promise.allSettled(Array.from({ length: 16 }, take))
+      const taken = outcomes.map(outcome => {
+        if (outcome.status === 'rejected') assert.equal(outcome.reason.code, 'CONFLICT')
+        return outcome.status === 'fulfilled' ? outcome.value : 0
+      })
+      const left = await parts.count({ kind: 'free' })
+      assert.equal(
+        taken.reduce((sum, count) => sum + count, 0),
+        10 - left,
+      )
+      assert.equal(await parts.count({ kind: { starts_with: 'taken ' } }), 10 - left)
     })
   })
 }

@@ -36,8 +36,16 @@ export function interned<S extends Shape>(shape: S): S {
   return shape
 }
 
-/** The maximum and default length of a list. */
-export const maxLimit = 100
+/** The maximum length of a list. */
+export const maxLimit = 1000
+/** The default length of one page, and how many items a walk reads at once. */
+const pageLength = 100
+
+/** The values of an update, canonical. */
+export interface Changes {
+  readonly values: JsonObject
+  readonly increments: Increments
+}
 
 /** Collects the arguments of a plan. */
 class Arguments {
@@ -72,8 +80,10 @@ export class DataPlans {
     return { shape: interned(shape), args: args.values }
   }
 
+  /** Without `limit` and `page`, it finds one item more than the maximum, if there are that many. */
   list(options: ListOptions, total: TotalMode, place: string): Plan<ListShape> {
-    const limit = countOf(options.limit, maxLimit, maxLimit, `${place}: limit`)
+    const defaultLimit = options.page === undefined ? maxLimit + 1 : pageLength
+    const limit = countOf(options.limit, defaultLimit, maxLimit, `${place}: limit`)
     const page = countOf(options.page, 1, lastPage, `${place}: page`)
     const args = new Arguments()
     const window = {
@@ -88,7 +98,7 @@ export class DataPlans {
   /** A page of the items after a position; without one, the first page. */
   walk(options: ListOptions, after: readonly JsonValue[] | undefined, place: string): Plan<ListShape> {
     const args = new Arguments()
-    const window = { kind: 'cursor', limit: args.add(maxLimit), after: after?.map(args.add) } as const
+    const window = { kind: 'cursor', limit: args.add(pageLength), after: after?.map(args.add) } as const
     return this.#list(options, window, place, args)
   }
 
@@ -105,12 +115,10 @@ export class DataPlans {
     return { shape: interned(shape), args: args.values }
   }
 
-  /** `values`: canonical. */
   update(
     id: number,
-    values: JsonObject,
-    increments: Increments,
-    options: ChangeOptions,
+    { values, increments }: Changes,
+    options: ChangeOptions & ReadOptions,
     place: string,
   ): Plan<UpdateShape> {
     const args = new Arguments()
@@ -122,7 +130,7 @@ export class DataPlans {
       set: assignments(values, args, increments),
       documents: 'merge',
       ifMatch: this.#ifMatch(options, place, args),
-      select: this.#select({}, place, args),
+      select: this.#select(options, place, args),
     }
     return { shape: interned(shape), args: args.values }
   }
