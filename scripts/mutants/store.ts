@@ -559,8 +559,40 @@ const writes: readonly Mutant[] = [
       ],
       [
         'a part of an entity tag matches',
-        '!Array.isArray(tags) || !tags.includes(tag)',
-        '!String(tags).includes(tag)',
+        'ifMatch.includes(entityTag(representation))',
+        'String(ifMatch).includes(entityTag(representation))',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'engine/store/write/checks',
+    ['delivery/logic/data-writes#SQLite'],
+    [['an item that has changed still matches', 'isDeepStrictEqual(value, item[name])', 'name in item']],
+  ),
+  ...mutantsOf(
+    'engine/store/write/increments',
+    ['delivery/logic/data-writes#SQLite'],
+    [
+      ['a bound of an increment is exclusive', 'value < min', 'value <= min'],
+      [
+        'an increment begins at 0',
+        'before === null ? null : before + change.increment',
+        '(before ?? 0) + change.increment',
+      ],
+      [
+        'an increment beyond exact numbers is stored',
+        'Math.abs(value) > Number.MAX_SAFE_INTEGER',
+        'Math.abs(value) > Number.MAX_VALUE',
+      ],
+      [
+        'an increment reveals a hidden number',
+        'numbers.some(({ hidden }) => hidden)',
+        'numbers.length === 0',
+      ],
+      [
+        'an increment exceeds the bounds of its field',
+        'requireDocuments(numbers.map(',
+        'void requireDocuments, void (numbers.map(',
       ],
     ],
   ),

@@ -164,7 +164,7 @@ class RequestRehearsal implements Rehearsal {
   ): AsyncStep<ProgramPlan | PlanAs> {
     this.operations.push(asyncStep.place)
     const discard = (step: Step): boolean => {
-      if (!('kind' in step) || step.kind === 'planAs') return false
+      if (!('kind' in step) || step.kind === 'planAs' || step.kind === 'independentWrites') return false
       if (step.kind === 'emission') this.discarded.events.push(step.emit)
       else this.discarded.jobs++
       return true

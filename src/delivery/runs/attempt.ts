@@ -162,17 +162,17 @@ class RunAttempt {
   }
 
   #sharedContext(): RunContext {
-    const { model, run, hooks, refresh, mail, outgoing, logOf, clock } = this.#parts
+    const { model, run, hooks, refresh, mail, outgoing, logOf, clock, limits } = this.#parts
     const { signal } = this.#abort
     const { track } = this.#calls
-    const execute = executeBy(run)
+    const execute = executeBy(run, limits)
     const parts: DataParts = {
       model,
       hooks,
-      execute: (plan, principal) =>
+      execute: (work, principal) =>
         this.#outsideTurn(async () => {
           await refresh()
-          return execute(plan, principal)
+          return execute(work, principal)
         }),
       track,
     }

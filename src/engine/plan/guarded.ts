@@ -195,6 +195,8 @@ export interface GuardedAssignment {
   readonly readableWhen?: Condition
   /** Updates only: a JSON object is merged into the stored one (RFC 7396, 2). */
   readonly merges?: true
+  /** Updates only: the value is an `Increment` of the stored one. */
+  readonly increments?: true
   /** Updates only: the assignment is checked, but not made. */
   readonly withheld?: true
 }

@@ -299,11 +299,20 @@ export interface DeleteShape {
   readonly kind: 'delete'
   readonly collection: string
   readonly id: Param
-  /** A list of entity tags (see `entityTag`), or `'*'`. */
+  /** A list of entity tags (see `entityTag`), `'*'`, or fields of an item that was read, with their values. */
   readonly ifMatch: Param | undefined
 }
 
 export interface Assignment {
   readonly field: string
   readonly param: Param
+  /** Updates only: the parameter is an `Increment` of the stored number. */
+  readonly increments?: true
+}
+
+/** A change of a stored number. `min`, `max`: what the result must not go beyond. */
+export interface Increment {
+  readonly increment: number
+  readonly min?: number
+  readonly max?: number
 }

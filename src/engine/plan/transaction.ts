@@ -25,7 +25,9 @@ export type RecordChange =
 export interface IndependentWrites<P> {
   readonly kind: 'independentWrites'
   readonly writes: readonly P[]
-  /** Called with the index of the failed write, before its error is thrown. */
+  /** Whether a write of an item that is missing, perhaps because an earlier one has deleted it, is passed over. */
+  readonly skipsMissing?: boolean
+  /** Called with the index of a failed write, before its error is thrown. */
   readonly onFailure: (index: number) => void
 }
 
@@ -65,7 +67,7 @@ export interface Emission {
 export type StepOf<P> = P | RecordChange | IndependentWrites<P> | AsyncStep<P> | Emission
 
 /** A step of an `AsyncStep`. */
-export type InnerStep<P> = P | RecordChange | Emission
+export type InnerStep<P> = P | RecordChange | IndependentWrites<P> | Emission
 
 export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | readonly WriteAnswer[] | boolean
 

@@ -1,5 +1,6 @@
 /** The types of `data`, which `engine/logic/data/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
 import type { Awaitable } from '../../base/awaitable.ts'
+import type { FieldDeclaration, ReferenceTrait } from '../fields/declared.ts'
 import type { FieldCondition } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'
@@ -86,9 +87,29 @@ interface Listing<C, N, Names, Paths> extends Reading<Names, Paths> {
 }
 
 interface ListPage<C, N, Names, Paths> extends Listing<C, N, Names, Paths> {
-  /** 1 to 100; default: 100. */
+  /** 1 to 1,000. Default: everything, which must be at most 1,000 items; with `page`, 100. */
   readonly limit?: number
   readonly page?: number
+}
+
+/** A change of a stored number. Rejects with `CONFLICT` if the result is beyond the bounds, or there is no stored number. */
+interface Increment {
+  readonly increment: number
+  readonly min?: number
+  readonly max?: number
+}
+
+interface ChangeOptions<C, N> {
+  /**
+   * The item as the same `data` has read it, whole or by `fields`: rejects with `PRECONDITION_FAILED` if one of these fields has
+   * another value now.
+   */
+  readonly ifMatch?: Partial<ItemIn<C, N>>
+}
+
+interface BoundOptions {
+  /** The maximum number of items, 1 to 1,000. Default: every match, or a rejection if there are more than 1,000. */
+  readonly limit?: number
 }
 
 /** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
@@ -102,7 +123,7 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
   first<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: Listing<C, N, F, I>,
   ): Promise<ReadItem<C, N, F, I, By> | null>
-  /** At most 100. */
+  /** Without `limit`, rejects if there are more than 1,000 items: say `limit`, or walk with `all`. */
   list<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     options?: ListPage<C, N, F, I>,
   ): Promise<readonly ReadItem<C, N, F, I, By>[]>
@@ -112,20 +133,40 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
   ): AsyncIterable<ReadItem<C, N, F, I, By>>
   count(where?: WhereIn<C, N>): Promise<number>
   create(values: Create): Promise<ItemFor<C, N, By>>
-  /** Changes the fields in `values`. */
-  update(id: number, values: Update): Promise<ItemFor<C, N, By>>
-  delete(id: number): Promise<void>
+  /** Changes the fields in `values`. `{ seats: { increment: -1, min: 0 } }` changes a number by its stored value. */
+  update(id: number, values: Update, options?: ChangeOptions<C, N>): Promise<ItemFor<C, N, By>>
+  delete(id: number, options?: ChangeOptions<C, N>): Promise<void>
+  /** Changes every match, each as `update` does: all of them or none. Resolves with their number. */
+  updateWhere(where: WhereIn<C, N>, values: Update, options?: BoundOptions): Promise<number>
+  /** Deletes every match, each as `delete` does: all of them or none. Resolves with their number. */
+  deleteWhere(where: WhereIn<C, N>, options?: BoundOptions): Promise<number>
 }
 
 export type CreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>>>
 export type UpdateIn<C, N> = Flat<ChangesOf<FieldsIn<C, N>>>
 
+/** The values of an update, whose numbers may be increments. */
+type Changes<Fields, Update> = {
+  [K in keyof Update]: Fields[K & keyof Fields] extends FieldDeclaration<
+    number,
+    object,
+    ReferenceTrait<string>
+  >
+    ? Update[K]
+    : number extends Update[K]
+      ? Update[K] | Increment
+      : Update[K]
+}
+export type DataUpdateIn<C, N> = Changes<FieldsIn<C, N>, UpdateIn<C, N>>
+
 /** Logic may also write fields that are read-only or immutable for clients. */
-type SystemUpdateIn<C, N> = Flat<Partial<StoredOf<FieldsIn<C, N>>>>
+type SystemUpdateIn<C, N> = Changes<FieldsIn<C, N>, Partial<StoredOf<FieldsIn<C, N>>>>
 type SystemCreateIn<C, N> = Flat<InputOf<FieldsIn<C, N>> & Partial<StoredOf<FieldsIn<C, N>>>>
 
 /** The collections by name, as a user. */
-export type DataIn<C> = { readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, UpdateIn<C, N>> }
+export type DataIn<C> = {
+  readonly [N in NameIn<C>]: CollectionDataIn<C, N, CreateIn<C, N>, DataUpdateIn<C, N>>
+}
 
 /** The collections by name, as the service itself, to which no rules apply. */
 export type SystemDataIn<C> = {

@@ -6,6 +6,7 @@ import type {
   CollectionDataIn,
   CreateIn,
   DataIn,
+  DataUpdateIn,
   RunTransactionsIn,
   SystemDataIn,
   UpdateIn,
@@ -36,7 +37,7 @@ export type CollectionData<M extends Declaration, C extends CollectionName<M>> =
   CollectionsOf<M>,
   C,
   CreateInput<M, C>,
-  UpdateInput<M, C>
+  DataUpdateIn<CollectionsOf<M>, C>
 >
 
 /** The collections by name, as a user: `data` of actions and queries. */

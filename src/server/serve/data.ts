@@ -42,11 +42,11 @@ export async function presentUser(run: Run, reference: UserReference): Promise<P
  */
 export function dataParts(
   model: Model,
-  { run, hooks }: Pick<Transports, 'run' | 'hooks'>,
+  { run, hooks, logic }: Pick<Transports, 'run' | 'hooks' | 'logic'>,
   refresh: () => Awaitable<void>,
 ): DataParts {
-  const execute = executeBy(run)
-  return { model, hooks, execute: (plan, principal) => then(refresh(), () => execute(plan, principal)) }
+  const execute = executeBy(run, logic.limits)
+  return { model, hooks, execute: (work, principal) => then(refresh(), () => execute(work, principal)) }
 }
 
 export function serviceData(parts: DataParts, logic: OperationParts, run: Run): ServiceData {
@@ -106,7 +106,9 @@ function openedAtCall(name: string, open: () => Promise<DataOf>): CollectionData
     },
     count: async where => (await opened()).count(where),
     create: async values => (await opened()).create(values),
-    update: async (id, values) => (await opened()).update(id, values),
-    delete: async id => (await opened()).delete(id),
+    update: async (id, values, options) => (await opened()).update(id, values, options),
+    delete: async (id, options) => (await opened()).delete(id, options),
+    updateWhere: async (where, values, options) => (await opened()).updateWhere(where, values, options),
+    deleteWhere: async (where, options) => (await opened()).deleteWhere(where, options),
   } satisfies CollectionData)
 }

@@ -239,14 +239,11 @@ function guardProgram<T>(
     'kind' in plan ? guard(plan.plan, plan.as) : guard(plan, principal)
   const guardStep = (step: InnerStep<ProgramPlan | PlanAs>) => {
     if (!('kind' in step) || step.kind === 'planAs') return guardPlan(step)
+    if (step.kind === 'independentWrites') return { ...step, writes: guardAll(step, guardPlan) }
     return step.kind === 'emission' ? step : encrypt(step)
   }
-  const guardProgramStep = (step: ProgramStep) => {
-    if (!('kind' in step)) return guardStep(step)
-    if (step.kind === 'asyncStep') return guardAsyncStep(step, guardStep)
-    if (step.kind === 'independentWrites') return { ...step, writes: guardAll(step, guardPlan) }
-    return guardStep(step)
-  }
+  const guardProgramStep = (step: ProgramStep) =>
+    'kind' in step && step.kind === 'asyncStep' ? guardAsyncStep(step, guardStep) : guardStep(step)
   return {
     ...options,
     *steps() {

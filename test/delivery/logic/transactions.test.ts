@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, it, test } from 'node:test'
 import { service as system } from '../../../src/base/principal.ts'
 import { createData, executeBy } from '../../../src/engine/logic/data/create-data.ts'
+import { defaultOperationLimits } from '../../../src/engine/logic/operations/call.ts'
 import {
   action,
   anyone,
@@ -23,7 +24,10 @@ import { databaseKinds } from '../../engine/store/databases.ts'
 import { type Fixture, handler, within } from './fixture.ts'
 
 async function bodies({ model: checked, run }: Fixture): Promise<readonly unknown[]> {
-  const data = createData({ model: checked, hooks: new Map(), execute: executeBy(run) }, system)
+  const data = createData(
+    { model: checked, hooks: new Map(), execute: executeBy(run, defaultOperationLimits) },
+    system,
+  )
   return ((await data['notes']?.list()) ?? []).map(({ body }) => body)
 }
 

@@ -1,6 +1,8 @@
 /** `data`: the reads and writes of one principal. */
 
 import type { Awaitable } from '../../../base/awaitable.ts'
+import type { ApiError } from '../../../base/errors.ts'
+import { isObject } from '../../../base/json.ts'
 import type { Principal } from '../../../base/principal.ts'
 import { managedCollections } from '../../../model/builtin/managed.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
@@ -12,12 +14,31 @@ import { namesFor } from '../../plan/guard/guard.ts'
 import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
-import type { ProgramPlan, StepAnswer } from '../../plan/transaction.ts'
-import type { CollectionData, DataOf, ListOptions, ReadOptions, Where } from './data.ts'
-import { DataPlans, maxLimit } from './plans.ts'
+import { type ProgramPlan, type ProgramSteps, planAs } from '../../plan/transaction.ts'
+import { badCall } from './call-error.ts'
+import type {
+  BoundOptions,
+  ChangeOptions,
+  CollectionData,
+  DataOf,
+  ListOptions,
+  ReadOptions,
+  Where,
+} from './data.ts'
+import { separateIncrements } from './increments.ts'
+import { type Changes, DataPlans, maxLimit } from './plans.ts'
 
-/** Runs a plan as a principal. The plan's kind determines the kind of the answer. */
-export type Execute = (plan: ProgramPlan, principal: Principal) => Awaitable<StepAnswer>
+/** Steps of one transaction: all take effect, or none. */
+type SeveralSteps = () => ProgramSteps<unknown>
+
+/** Runs a plan, whose kind determines the kind of the answer, or several steps, as a principal. */
+export type Execute = (work: ProgramPlan | SeveralSteps, principal: Principal) => Awaitable<unknown>
+
+/** How often a transaction is tried, and how long it may take. */
+interface TransactionLimits {
+  readonly tries: number
+  readonly timeMs: number
+}
 
 export interface DataParts {
   readonly model: Model
@@ -35,19 +56,23 @@ export function withMembers<Members extends object>(data: DataOf, members: Membe
   }) as DataOf & Members
 }
 
-/** Executes each call by itself, outside of any transaction. */
-export function executeBy(run: Run): Execute {
-  return (plan, principal) => {
-    const { shape } = plan
+/** Executes each call by itself, outside of any transaction. `limits`: of several steps. */
+export function executeBy(run: Run, { tries, timeMs }: TransactionLimits): Execute {
+  return (work, principal) => {
+    if (typeof work === 'function') {
+      const asyncSteps = { places: [], tries, limitMs: timeMs }
+      return run.transaction({ principal, serial: {}, asyncSteps, steps: work })
+    }
+    const { shape } = work
     switch (shape.kind) {
       case 'item':
-        return run.item(plan as Plan<typeof shape>, principal)
+        return run.item(work as Plan<typeof shape>, principal)
       case 'list':
-        return run.list(plan as Plan<typeof shape>, principal)
+        return run.list(work as Plan<typeof shape>, principal)
       case 'composite':
-        return run.composite(plan as Plan<typeof shape>, principal)
+        return run.composite(work as Plan<typeof shape>, principal)
       default:
-        return run.write(plan as Plan<WriteShape>, principal)
+        return run.write(work as Plan<WriteShape>, principal)
     }
   }
 }
@@ -130,18 +155,42 @@ class PrincipalData implements CollectionData {
     })
   }
 
-  update(id: number, values: JsonObject): Promise<LogicItem> {
+  update(id: number, values: JsonObject, options: ChangeOptions = {}): Promise<LogicItem> {
     return this.#call(async () => {
-      this.#requirePlain('update', values)
-      const { values: set } = bodyValidator(this.#writableCollection).merge(plainOf(values))
-      return this.#write(this.#plans.update(id, set, this.#place('update')))
+      const place = this.#place('update')
+      return this.#write(this.#plans.update(id, this.#changes(values, place), options, place))
     })
   }
 
-  delete(id: number): Promise<void> {
+  updateWhere(where: Where, values: JsonObject, { limit }: BoundOptions = {}): Promise<number> {
     return this.#call(async () => {
-      await this.#run<WriteAnswer>(this.#plans.delete(id, this.#place('delete')))
+      const place = this.#place('updateWhere')
+      const changes = this.#changes(values, place)
+      const idOnly = { fields: ['id'] }
+      return this.#changeWhere(where, limit, 'updateWhere', id =>
+        this.#plans.update(id, changes, idOnly, place),
+      )
     })
+  }
+
+  delete(id: number, options: ChangeOptions = {}): Promise<void> {
+    return this.#call(async () => {
+      await this.#run<WriteAnswer>(this.#plans.delete(id, options, this.#place('delete')))
+    })
+  }
+
+  deleteWhere(where: Where, { limit }: BoundOptions = {}): Promise<number> {
+    return this.#call(async () => {
+      const place = this.#place('deleteWhere')
+      return this.#changeWhere(where, limit, 'deleteWhere', id => this.#plans.delete(id, {}, place))
+    })
+  }
+
+  /** The values of an update, checked. */
+  #changes(values: JsonObject, place: string): Changes {
+    this.#requirePlain('update', values)
+    const { increments, others } = separateIncrements(values, this.#collection, place)
+    return { values: bodyValidator(this.#writableCollection).merge(plainOf(others)).values, increments }
   }
 
   #call<T>(work: () => Promise<T>): Promise<T> {
@@ -150,8 +199,36 @@ class PrincipalData implements CollectionData {
   }
 
   async #list(options: ListOptions, call: string): Promise<readonly LogicItem[]> {
-    const plan = this.#plans.list({ limit: maxLimit, ...options }, 'none', this.#place(call))
-    return itemsOf((await this.#run<ListAnswer>(plan)).text)
+    const place = this.#place(call)
+    const items = itemsOf((await this.#run<ListAnswer>(this.#plans.list(options, 'none', place))).text)
+    if (items.length > maxLimit) throw tooManyItems(place, 'say `limit`, or walk with `all`')
+    return items
+  }
+
+  /** Writes every match, each as a single write would. Throws before the first one if there are too many. */
+  #changeWhere(where: Where, limit: number | undefined, call: string, write: (id: number) => ProgramPlan) {
+    const place = this.#place(call)
+    if (!isObject(where)) throw badCall(place, 'needs a filter, which may be {} for all items.')
+    const found = this.#plans.list(
+      { where, fields: ['id'], ...(limit !== undefined && { limit }) },
+      'none',
+      place,
+    )
+    const principal = this.#principal
+    return this.#run<number>(function* () {
+      const { text } = (yield planAs(principal, found)) as ListAnswer
+      const ids = itemsOf(text).map(({ id }) => Number(id))
+      if (ids.length > maxLimit)
+        throw tooManyItems(place, 'say `limit`, and repeat the call until it finds none')
+      const writes = ids.map(id => planAs(principal, write(id)))
+      const step = {
+        kind: 'independentWrites',
+        writes,
+        skipsMissing: call === 'deleteWhere',
+        onFailure,
+      } as const
+      return writes.length === 0 ? 0 : ((yield step) as readonly WriteAnswer[]).length
+    })
   }
 
   async #write(plan: Plan<WriteShape>): Promise<LogicItem> {
@@ -159,8 +236,8 @@ class PrincipalData implements CollectionData {
     return text === null ? Object.freeze({ id }) : itemOf(text)
   }
 
-  async #run<A extends StepAnswer>(plan: ProgramPlan): Promise<A> {
-    return (await this.#parts.execute(plan, this.#principal)) as A
+  async #run<A>(work: ProgramPlan | SeveralSteps): Promise<A> {
+    return (await this.#parts.execute(work, this.#principal)) as A
   }
 
   get #writableCollection(): Collection {
@@ -177,6 +254,12 @@ class PrincipalData implements CollectionData {
     return `data.${this.#collection.name}.${call}`
   }
 }
+
+function tooManyItems(place: string, remedy: string): ApiError {
+  return badCall(place, `finds more than ${maxLimit.toLocaleString('en')} items: ${remedy}.`)
+}
+
+const onFailure = () => undefined
 
 /** The values without undefined ones. */
 function plainOf(values: JsonObject): unknown {

@@ -27,9 +27,22 @@ export interface ListOptions extends ReadOptions {
   readonly where?: Where
   /** The sort keys, as in `?sort=`: `['-created_at', 'title']`. */
   readonly sort?: readonly string[]
-  /** 1 to 100; default 100. */
+  /** 1 to 1,000. Default: everything, which must be at most 1,000 items; with `page`, 100. */
   readonly limit?: number
   readonly page?: number
+}
+
+export interface ChangeOptions {
+  /**
+   * The item as the same `data` has read it, whole or by `fields`: rejects with `PRECONDITION_FAILED` if one of these fields has
+   * another value now.
+   */
+  readonly ifMatch?: LogicItem
+}
+
+export interface BoundOptions {
+  /** The maximum number of items, 1 to 1,000. Default: every match, or a rejection if there are more than 1,000. */
+  readonly limit?: number
 }
 
 /**
@@ -41,15 +54,19 @@ export interface CollectionData {
   get(id: number, options?: ReadOptions): Promise<LogicItem | null>
   /** The first match, or null. */
   first(options?: Omit<ListOptions, 'limit' | 'page'>): Promise<LogicItem | null>
-  /** At most 100 items. */
+  /** Without `limit`, rejects if there are more than 1,000 items. */
   list(options?: ListOptions): Promise<readonly LogicItem[]>
   /** Every match, read page by page; by id unless `sort` says otherwise. */
   all(options?: Omit<ListOptions, 'limit' | 'page'>): AsyncIterable<LogicItem>
   count(where?: Where): Promise<number>
   create(values: JsonObject): Promise<LogicItem>
-  /** Changes the given fields. */
-  update(id: number, values: JsonObject): Promise<LogicItem>
-  delete(id: number): Promise<void>
+  /** Changes the given fields. A number may be an `Increment` of the stored one, which no concurrent change is lost to. */
+  update(id: number, values: JsonObject, options?: ChangeOptions): Promise<LogicItem>
+  delete(id: number, options?: ChangeOptions): Promise<void>
+  /** Changes every match, each as `update` does: all of them or none. Resolves with their number. */
+  updateWhere(where: Where, values: JsonObject, options?: BoundOptions): Promise<number>
+  /** Deletes every match, each as `delete` does: all of them or none. Resolves with their number. */
+  deleteWhere(where: Where, options?: BoundOptions): Promise<number>
 }
 
 /** The collections by name, as one principal. */

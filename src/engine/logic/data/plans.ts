@@ -1,8 +1,10 @@
 /** The calls of `data` as plans. Shapes are interned: the guard and the store cache by their identity. */
 import { Cache, CacheBound } from '../../../base/cache.ts'
+import { isObject } from '../../../base/json.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Names } from '../../plan/names.ts'
 import {
+  type Assignment,
   type CreateShape,
   type DeleteShape,
   type ItemShape,
@@ -16,7 +18,8 @@ import {
   type UpdateShape,
 } from '../../plan/plan.ts'
 import { badCall, badValue } from './call-error.ts'
-import type { ListOptions, ReadOptions } from './data.ts'
+import type { ChangeOptions, ListOptions, ReadOptions } from './data.ts'
+import type { Increments } from './increments.ts'
 import { orderOf, selectionOf } from './selection.ts'
 import { filterOf, type NamesOf } from './where.ts'
 
@@ -33,8 +36,16 @@ export function interned<S extends Shape>(shape: S): S {
   return shape
 }
 
-/** The maximum and default length of a list. */
-export const maxLimit = 100
+/** The maximum length of a list. */
+export const maxLimit = 1000
+/** The default length of one page, and how many items a walk reads at once. */
+const pageLength = 100
+
+/** The values of an update, canonical. */
+export interface Changes {
+  readonly values: JsonObject
+  readonly increments: Increments
+}
 
 /** Collects the arguments of a plan. */
 class Arguments {
@@ -69,8 +80,10 @@ export class DataPlans {
     return { shape: interned(shape), args: args.values }
   }
 
+  /** Without `limit` and `page`, it finds one item more than the maximum, if there are that many. */
   list(options: ListOptions, total: TotalMode, place: string): Plan<ListShape> {
-    const limit = countOf(options.limit, maxLimit, maxLimit, `${place}: limit`)
+    const defaultLimit = options.page === undefined ? maxLimit + 1 : pageLength
+    const limit = countOf(options.limit, defaultLimit, maxLimit, `${place}: limit`)
     const page = countOf(options.page, 1, lastPage, `${place}: page`)
     const args = new Arguments()
     const window = {
@@ -85,7 +98,7 @@ export class DataPlans {
   /** A page of the items after a position; without one, the first page. */
   walk(options: ListOptions, after: readonly JsonValue[] | undefined, place: string): Plan<ListShape> {
     const args = new Arguments()
-    const window = { kind: 'cursor', limit: args.add(maxLimit), after: after?.map(args.add) } as const
+    const window = { kind: 'cursor', limit: args.add(pageLength), after: after?.map(args.add) } as const
     return this.#list(options, window, place, args)
   }
 
@@ -102,26 +115,49 @@ export class DataPlans {
     return { shape: interned(shape), args: args.values }
   }
 
-  /** `values`: canonical. */
-  update(id: number, values: JsonObject, place: string): Plan<UpdateShape> {
+  update(
+    id: number,
+    { values, increments }: Changes,
+    options: ChangeOptions & ReadOptions,
+    place: string,
+  ): Plan<UpdateShape> {
     const args = new Arguments()
     const shape: UpdateShape = {
       kind: 'update',
       mode: 'merge',
       collection: this.#names.collection.name,
       id: args.add(idOf(id, place)),
-      set: assignments(values, args),
+      set: assignments(values, args, increments),
       documents: 'merge',
-      ifMatch: undefined,
-      select: this.#select({}, place, args),
+      ifMatch: this.#ifMatch(options, place, args),
+      select: this.#select(options, place, args),
     }
     return { shape: interned(shape), args: args.values }
   }
 
-  delete(id: number, place: string): Plan<DeleteShape> {
-    const collection = this.#names.collection.name
-    const shape = interned<DeleteShape>({ kind: 'delete', collection, id: 0, ifMatch: undefined })
-    return { shape, args: [idOf(id, place)] }
+  delete(id: number, options: ChangeOptions, place: string): Plan<DeleteShape> {
+    const args = new Arguments()
+    const shape: DeleteShape = {
+      kind: 'delete',
+      collection: this.#names.collection.name,
+      id: args.add(idOf(id, place)),
+      ifMatch: this.#ifMatch(options, place, args),
+    }
+    return { shape: interned(shape), args: args.values }
+  }
+
+  /** The stored fields of an item that was read, without what was included or computed. */
+  #ifMatch({ ifMatch }: ChangeOptions, place: string, args: Arguments): Param | undefined {
+    if (ifMatch === undefined) return undefined
+    const read = isObject(ifMatch)
+      ? Object.entries(ifMatch).filter(([name]) => this.#names.fields.has(name))
+      : []
+    if (read.every(([name]) => name === 'id'))
+      throw badCall(
+        `${place}: ifMatch`,
+        'must be an item as it was read, with the fields that may not have changed.',
+      )
+    return args.add(Object.fromEntries(read))
   }
 
   #list(options: ListOptions, window: ListShape['window'], place: string, args: Arguments): Plan<ListShape> {
@@ -144,10 +180,14 @@ export class DataPlans {
 }
 
 /** Sorted by name, so that the same fields give the same shape. */
-function assignments(values: JsonObject, args: Arguments) {
-  return Object.keys(values)
+function assignments(values: JsonObject, args: Arguments, increments: Increments = {}): Assignment[] {
+  return Object.keys({ ...values, ...increments })
     .sort()
-    .map(field => ({ field, param: args.add(values[field] ?? null) }))
+    .map(field => {
+      const increment = increments[field]
+      if (increment === undefined) return { field, param: args.add(values[field] ?? null) }
+      return { field, param: args.add({ ...increment }), increments: true }
+    })
 }
 
 function idOf(id: unknown, place: string): number {

@@ -12,6 +12,7 @@ import {
   type InnerStep,
   type PlanAs,
   type ProgramPlan,
+  type ProgramSteps,
   planAs,
   type RunStep,
 } from '../../plan/transaction.ts'
@@ -95,7 +96,7 @@ export class TransactionTools {
     const parts: DataParts = {
       model,
       hooks,
-      execute: (plan, as) => run(planAs(as, plan)),
+      execute: (work, as) => (typeof work === 'function' ? runSteps(work(), run) : run(planAs(as, work))),
       track: calls.track,
     }
     const asCaller = createData(parts, withoutScopes(principal))
@@ -137,6 +138,13 @@ export class TransactionTools {
     const shape = interned<ItemShape>({ kind: 'item', collection: collection.name, id: 0, select })
     return planAs(service, { shape, args: [id] })
   }
+}
+
+/** Runs the steps of one call, of which the last one alone changes something: only it would have to be undone. */
+async function runSteps<T>(steps: ProgramSteps<T>, run: RunStep<OperationStep>): Promise<T> {
+  let step = steps.next()
+  while (!step.done) step = steps.next(await run(step.value as OperationStep))
+  return step.value
 }
 
 function checkedValues(event: EmittedEvent, values: unknown, at: string, userId: number | null): InputValues {

@@ -160,10 +160,13 @@ function unsettableFault(
   return isSettable ? undefined : unwritableFault(name, collection, mode)
 }
 
-function guardAssignment({ field: name, param }: Assignment, collection: Collection): GuardedAssignment {
+function guardAssignment(
+  { field: name, param, increments }: Assignment,
+  collection: Collection,
+): GuardedAssignment {
   const field = collection.fields.get(name)
   if (!field) throw new Error(`${collection.name} has no field ${name} to set`)
-  return { field, value: { kind: 'param', param } }
+  return { field, value: { kind: 'param', param }, ...(increments && { increments }) }
 }
 
 /** An assignment in an update. */

@@ -21,9 +21,14 @@ export function assignedValue(assignment: GuardedAssignment, plan: GuardedPlan, 
   return encode(jsonOf(assignment, plan, now), assignment.field.type.encoding)
 }
 
-/** The same, as JSON. */
-export function jsonOf({ field, value }: GuardedAssignment, plan: GuardedPlan, now: string): JsonValue {
+/** The same, as JSON. Null for an increment, whose value depends on the stored one: see `derivedValues`. */
+export function jsonOf(
+  { field, value, increments }: GuardedAssignment,
+  plan: GuardedPlan,
+  now: string,
+): JsonValue {
   const { userId } = plan.principal
+  if (increments) return null
   switch (value.kind) {
     case 'param':
       return plan.args[value.param] ?? null

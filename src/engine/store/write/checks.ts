@@ -1,7 +1,9 @@
 /** The checks of a write that need the database. The guard decides all others. */
-
+import { isDeepStrictEqual } from 'node:util'
 import { entityTag } from '../../../base/conditional.ts'
 import { ApiError } from '../../../base/errors.ts'
+import { isObject } from '../../../base/json.ts'
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Field } from '../../../model/model.ts'
 import type { Check, GuardedCreate, GuardedDelete, GuardedUpdate } from '../../plan/guarded.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
@@ -40,11 +42,19 @@ export function requireChecks(
   })
 }
 
-/** Throws PRECONDITION_FAILED unless `tags` is `*`, or a list that contains the representation's entity tag. */
-export function requireMatch(tags: unknown, representation: SqlValue | undefined): void {
-  if (tags === '*') return
-  const tag = entityTag(String(representation))
-  if (!Array.isArray(tags) || !tags.includes(tag)) throw new ApiError('PRECONDITION_FAILED')
+/** Throws PRECONDITION_FAILED unless the representation matches. `ifMatch`: see `DeleteShape`. */
+export function requireMatch(ifMatch: JsonValue | undefined, representation: SqlValue | undefined): void {
+  if (!matches(ifMatch, String(representation))) throw new ApiError('PRECONDITION_FAILED')
+}
+
+function matches(ifMatch: JsonValue | undefined, representation: string): boolean {
+  if (ifMatch === '*') return true
+  if (Array.isArray(ifMatch)) return ifMatch.includes(entityTag(representation))
+  const item: JsonObject = JSON.parse(representation)
+  return (
+    isObject(ifMatch) &&
+    Object.entries(ifMatch).every(([name, value]) => isDeepStrictEqual(value, item[name]))
+  )
 }
 
 /** The error for references to missing rows. */

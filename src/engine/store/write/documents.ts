@@ -47,12 +47,14 @@ export interface MergedDocument {
 
 /** The outputs of the stored row that `mergedDocuments` needs: two for each assignment that merges. */
 export function documentOutputs(set: readonly GuardedAssignment[], row: RowAlias): Sql[] {
-  return set.flatMap(({ field, readableWhen, merges }) => {
-    if (!merges) return []
-    const hidden =
-      readableWhen === undefined ? sql`FALSE` : sql`(${conditionSql(readableWhen, row)}) IS NOT TRUE`
-    return [row.dialect.text(row.dialect.json(row.column(field.name), field)), hidden]
-  })
+  return set.flatMap(assignment => (assignment.merges ? storedValueSql(assignment, row) : []))
+}
+
+/** The stored value of an assignment's field as JSON text, and whether it is hidden from the caller. */
+export function storedValueSql({ field, readableWhen }: GuardedAssignment, row: RowAlias): Sql[] {
+  const hidden =
+    readableWhen === undefined ? sql`FALSE` : sql`(${conditionSql(readableWhen, row)}) IS NOT TRUE`
+  return [row.dialect.text(row.dialect.json(row.column(field.name), field)), hidden]
 }
 
 /** The stored documents with the plan's patches applied. Their outputs begin `at`. */

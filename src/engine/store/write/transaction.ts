@@ -1,4 +1,5 @@
 /** A transaction of several steps as one write of a commit: the program's generator receives the answer to each step. */
+import { ApiError } from '../../../base/errors.ts'
 import type { CompositeAnswer, ReadAnswer, WriteAnswer } from '../../plan/answer.ts'
 import type { AnyGuardedRead, GuardedWrite } from '../../plan/guarded.ts'
 import type {
@@ -128,6 +129,11 @@ export function isIndependentWrites(step: GuardedStep): step is IndependentWrite
 export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {
   const { kind } = plan.shape
   return kind === 'create' || kind === 'update' || kind === 'delete'
+}
+
+/** Throws the failure of a write, unless its item is missing and the step passes over such writes. */
+export function requireMissing(failure: unknown, { skipsMissing }: IndependentWrites<unknown>): undefined {
+  if (!(skipsMissing && failure instanceof ApiError && failure.code === 'NOT_FOUND')) throw failure
 }
 
 /** The writes of a step. */

@@ -1,5 +1,6 @@
 /** The model's own code within an update: it may set fields that the caller did not set. */
 import { isDeepStrictEqual } from 'node:util'
+import type { StoredValue } from '../../../model/fields/encoding.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Field } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedPlan, GuardedUpdate } from '../../plan/guarded.ts'
@@ -16,7 +17,7 @@ interface UpdateValues {
   readonly plan: GuardedPlan
   readonly now: string
   readonly json: readonly JsonValue[]
-  /** The same values as they are stored. Merged documents replace their patches. */
+  /** The same values as they are stored. Merged documents and incremented numbers replace what changes them. */
   readonly slots: SqlValue[]
 }
 
@@ -79,8 +80,9 @@ function runLogic(
     .filter(({ field }) => !field.internal)
     .map(assignment => {
       const index = set.indexOf(assignment)
-      const text = slots[index]
-      const value = assignment.merges && typeof text === 'string' ? JSON.parse(text) : json[index]
+      const slot = slots[index]
+      const isComputed = (assignment.merges && typeof slot === 'string') || assignment.increments
+      const value = isComputed ? assignment.field.type.encoding.decode(slot as StoredValue) : json[index]
       return [assignment.field.name, value ?? null] as const
     })
   const next = { ...previous, ...Object.fromEntries(assigned) }

@@ -6,13 +6,14 @@ import { conditionSql } from '../sql/condition.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { changesSql, checksSql, representationSql, rowSql } from '../sql/write.ts'
 import { arg, type Sql, sql } from '../sql/writer.ts'
-import type { ResultRow, SqlValue } from '../values.ts'
+import { encode, type ResultRow, type SqlValue } from '../values.ts'
 import { assignedValues, requireValues } from './assign.ts'
 import { CHECKS, realChanges, rowChangeOf, STATE, TEXT, updateStateSql } from './change.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
-import { documentOutputs, type MergedDocument, mergedDocuments, requireFit } from './documents.ts'
+import { documentOutputs, mergedDocuments, requireFit } from './documents.ts'
 import type { Author, ItemChange } from './event.ts'
+import { incrementedNumbers, incrementOutputs, requireInBounds } from './increments.ts'
 import { lastAdministrator } from './last-administrator.ts'
 import { limitsOn } from './limits.ts'
 import { References } from './references.ts'
@@ -97,6 +98,7 @@ function storedOutputs<S>(shape: GuardedUpdate, row: RowAlias, database: WriteDa
     ...checksSql(before, row),
     ...set.map((assignment, index) => changesSql(assignment, index, row)),
     ...documentOutputs(set, row),
+    ...incrementOutputs(set, row),
   ]
 }
 
@@ -110,7 +112,7 @@ interface EffectiveChanges {
 
 /**
  * Throws if the update is not allowed; references are checked elsewhere. `stored`: the outputs of the stored row. `values`:
- * of the assignments; merged documents replace their patches.
+ * of the assignments; merged documents and incremented numbers replace what changes them.
  */
 function requireAllowed(
   shape: GuardedUpdate,
@@ -123,24 +125,28 @@ function requireAllowed(
   const changesAt = STORED_CHECKS + before.length
   const documents = mergedDocuments(set, plan, stored, changesAt + set.length)
   for (const { index, text } of documents) values[index] = text
-  const changes = changesOf(set, stored, changesAt, documents)
+  const numbersAt = changesAt + set.length + 2 * set.filter(({ merges }) => merges).length
+  const numbers = incrementedNumbers(set, plan, stored, numbersAt)
+  for (const { index, field, value } of numbers) values[index] = encode(value, field.type.encoding)
+  const changes = changesOf(set, stored, changesAt, [...documents, ...numbers])
   const unchanged = new Set(set.filter((_, index) => !changes[index]).map(({ field }) => field))
   requireChecks(before, stored, STORED_CHECKS, shape, unchanged)
   if (ifMatch !== undefined) requireMatch(plan.args[ifMatch], stored[1])
+  requireInBounds(numbers)
   requireValues(set, values, changes)
   requireFit(documents)
   return { changed: changedAssignments(set, changes), unchanged }
 }
 
-/** Whether each assignment changes something: by its column, or by the document that was merged. */
+/** Whether each assignment changes something: by its column, or by the value that was computed from the stored one. */
 function changesOf(
   set: readonly GuardedAssignment[],
   stored: ResultRow,
   firstColumn: number,
-  documents: readonly MergedDocument[],
+  computed: readonly { readonly index: number; readonly changed: boolean }[],
 ): readonly boolean[] {
   const changes = set.map((_, index) => stored[firstColumn + index] === 1)
-  for (const { index, changed } of documents) changes[index] = changed
+  for (const { index, changed } of computed) changes[index] = changed
   return changes
 }
 

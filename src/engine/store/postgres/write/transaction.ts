@@ -29,6 +29,7 @@ import {
   isRecordChange,
   isWrite,
   ProgramRun,
+  requireMissing,
   type StepResult,
   writesOf,
 } from '../../write/transaction.ts'
@@ -169,7 +170,10 @@ function timeoutError(): ApiError {
 
 /** Locks the tables of a plan before their first use, in a transaction that does not know them beforehand. */
 async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: TransactionParts): Promise<void> {
-  if (locks !== undefined && isPlan(step)) await scope.lock(locks.missingFor(step), limitMs)
+  if (locks === undefined) return
+  const plans = isIndependentWrites(step) ? writesOf(step) : isPlan(step) ? [step] : []
+  // In most steps, all writes use the same tables.
+  for (const plan of plans) await scope.lock(locks.missingFor(plan), limitMs)
 }
 
 /**
@@ -248,7 +252,8 @@ async function runWrites(
   const results: WriteResult[] = []
   const plans = writesOf(step)
   const shapes = [...new Set(plans.map(({ shape }) => shape))]
-  const areOrdered = shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
+  const areOrdered =
+    step.skipsMissing === true || shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
   const concurrency = areOrdered
     ? 1
     : shapes.some(answersWithLists)
@@ -260,7 +265,7 @@ async function runWrites(
       plans.slice(start, start + concurrency).map(plan => {
         const fork = scope.fork()
         scopes.push(fork)
-        return runWrite(plan, fork, parts, answerBound)
+        return runWrite(plan, fork, parts, answerBound).catch(cause => requireMissing(cause, step))
       }),
     )
     // In the order of the writes, whichever finished first.
@@ -270,7 +275,9 @@ async function runWrites(
       step.onFailure(start + failedIndex)
       throw (outcomes[failedIndex] as PromiseRejectedResult).reason
     }
-    results.push(...outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? [outcome.value] : [])))
+    results.push(
+      ...outcomes.flatMap(outcome => (outcome.status === 'fulfilled' ? (outcome.value ?? []) : [])),
+    )
   }
   return results
 }
@@ -280,7 +287,7 @@ function answersWithLists(shape: GuardedWrite['shape']): boolean {
 }
 
 /** The first failure that is not the consequence of another one. */
-function firstFailure(outcomes: readonly PromiseSettledResult<WriteResult>[]): number | undefined {
+function firstFailure(outcomes: readonly PromiseSettledResult<unknown>[]): number | undefined {
   const failures = outcomes.flatMap((result, index) =>
     result.status === 'rejected' ? [{ index, cause: result.reason }] : [],
   )

@@ -24,6 +24,7 @@ import {
   isRecordChange,
   isWrite,
   ProgramRun,
+  requireMissing,
   type StepResult,
   writesOf,
 } from '../../write/transaction.ts'
@@ -229,12 +230,12 @@ function runWrites(
   step: IndependentWrites<GuardedPlanStep>,
   runWrite: (plan: GuardedWrite) => WriteResult,
 ): readonly WriteResult[] {
-  return writesOf(step).map((plan, index) => {
+  return writesOf(step).flatMap((plan, index) => {
     try {
       return runWrite(plan)
     } catch (cause) {
       step.onFailure(index)
-      throw cause
+      return requireMissing(cause, step) ?? []
     }
   })
 }

@@ -1,0 +1,348 @@
+/** Writes by `data` that other clients' requests do not offer, on each database: by a service in this process. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import type { ApiError } from '../../../src/base/errors.ts'
+import {
+  anyone,
+  collection,
+  field,
+  integer,
+  json,
+  model,
+  number,
+  relation,
+  role,
+  string,
+  users,
+} from '../../../src/index.ts'
+import type { ProgramData } from '../../../src/model/types/types.ts'
+import { type TestService, testService } from '../../../src/testing.ts'
+import { databaseKinds } from '../../engine/store/databases.ts'
+
+const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+/** What `prepare` was last given. */
+let prepared: readonly unknown[] = []
+
+const declared = model({
+  users: users({}),
+  parts: collection({
+    fields: {
+      kind: string(),
+      n: integer({ default: 0 }),
+      parent_id: relation('parts', { optional: true, onDelete: 'cascade' }),
+    },
+    prepare: ({ next }) => ({ kind: next.kind.toLowerCase() }),
+    check: ({ next }) => (next.n === 13 ? [{ field: 'n', message: 'Not 13.' }] : []),
+    access: { ...access, read: field('n').ne(99) },
+  }),
+  counters: collection({
+    fields: {
+      n: integer({ default: 0 }),
+      share: number({ default: 0 }),
+      small: integer({ optional: true, max: 5 }),
+      doubled: integer({ optional: true, readOnly: true }),
+      secret: integer({ default: 1, access: { read: role('admin') } }),
+      fixed: integer({ default: 1, access: { write: role('admin') } }),
+      reference_id: relation('rooms', { optional: true }),
+    },
+    prepare: ({ next, previous }) => {
+      prepared = [previous?.n, next.n]
+      return { doubled: 2 * next.n }
+    },
+    check: ({ next }) => (next.n === 13 ? [{ field: 'n', message: 'Not 13.' }] : []),
+    access,
+  }),
+  rooms: collection({
+    fields: {
+      name: string(),
+      seats: integer({ default: 10, min: -100, max: 100 }),
+      price: number({ default: 0 }),
+      about: json({ optional: true }),
+    },
+    updatedAt: true,
+    access,
+  }),
+})
+
+type Declared = typeof declared
+
+for (const kind of databaseKinds) {
+  describe(`writes by data on ${kind.name}`, () => {
+    let service: TestService<Declared>
+    let close: () => Promise<void>
+    before(async () => {
+      const opened = Promise.withResolvers<TestService<Declared>>()
+      const ended = Promise.withResolvers<void>()
+      const running = kind.within(async database => {
+        await database.create()
+        const settings = { database: database.url, rowSecurity: kind.name.endsWith('row security') }
+        opened.resolve(await testService(declared, { settings }))
+        await ended.promise
+      })
+      running.catch(opened.reject)
+      service = await opened.promise
+      close = async () => {
+        await service.close()
+        ended.resolve()
+        await running
+      }
+    })
+    after(() => close())
+
+    const room = (values = {}) => service.asSystem.rooms.create({ name: 'a', ...values })
+
+    it('a change that names the item as it was read is refused once that has changed', async () => {
+      const { rooms } = service.asSystem
+      const { id } = await room({ about: { size: [1, { x: null }] } })
+      const [whole] = await rooms.list({ where: { id } })
+      const part = await rooms.get(id, { fields: ['seats'] })
+      assert.ok(whole && part)
+      await rooms.update(id, { name: 'b' }, { ifMatch: whole })
+      await assert.rejects(rooms.update(id, { name: 'c' }, { ifMatch: whole }), {
+        code: 'PRECONDITION_FAILED',
+      })
+      await assert.rejects(rooms.delete(id, { ifMatch: whole }), { code: 'PRECONDITION_FAILED' })
+      // The seats are as they were.
+      const updated = await rooms.update(id, { seats: 9 }, { ifMatch: part })
+      await assert.rejects(rooms.delete(id, { ifMatch: part }), { code: 'PRECONDITION_FAILED' })
+      await rooms.delete(id, { ifMatch: updated })
+      await assert.rejects(rooms.delete(id, { ifMatch: updated }), { code: 'NOT_FOUND' })
+    })
+
+    it('an item without fields to compare is a mistake', async () => {
+      const { id } = await room()
+      for (const ifMatch of [{}, { id }, null, 'tag', [1]] as never[])
+        await assert.rejects(service.asSystem.rooms.update(id, { seats: 1 }, { ifMatch }), {
+          code: 'BAD_REQUEST',
+          message: /must be an item as it was read/,
+        })
+    })
+
+    const counter = (values = {}) => service.asSystem.counters.create(values)
+    const counterOf = async (id: number) => {
+      const found = await service.asSystem.counters.get(id)
+      assert.ok(found)
+      return found
+    }
+
+    it('an increment is computed from the stored number, and code and events see the result', async () => {
+      const { counters } = service.asSystem
+      const { id } = await counter({ n: 5, share: 0.5 })
+      const updated = await counters.update(id, {
+        n: { increment: 2 },
+        share: { increment: -0.25, min: 0.25 },
+      })
+      assert.deepEqual([updated.n, updated.share, updated.doubled], [7, 0.25, 14])
+      assert.deepEqual(prepared, [5, 7])
+      await counters.update(id, { n: { increment: 0 } })
+      const { body } = await service.request(
+        `GET /api/v1/events?after=0&types=counter.updated&item_id=${id}&collections=counters`,
+      )
+      const changes = body.data.map(({ changed, data }: { changed: string[]; data: { n: number } }) => [
+        [...changed].sort(),
+        data.n,
+      ])
+      assert.deepEqual(changes, [[['doubled', 'n', 'share'], 7]])
+    })
+
+    it('an increment beyond a bound is refused, and changes nothing', async () => {
+      const { counters } = service.asSystem
+      const { id } = await counter({ n: 12, small: 4, share: 2 ** 53 - 2 })
+      const refused = async (values: Parameters<typeof counters.update>[1], code: string, field: string) =>
+        assert.rejects(counters.update(id, values), (error: ApiError) => {
+          assert.deepEqual([error.code, error.details?.map(fault => fault.field)], [code, [field]])
+          return true
+        })
+      await refused({ n: { increment: -13, min: 0 } }, 'CONFLICT', 'n')
+      await refused({ n: { increment: 1, max: 12 } }, 'CONFLICT', 'n')
+      await refused({ small: { increment: 2 } }, 'VALIDATION_FAILED', 'small')
+      await refused({ n: { increment: Number.MAX_SAFE_INTEGER } }, 'CONFLICT', 'n')
+      await refused({ share: { increment: 2 } }, 'CONFLICT', 'share')
+      // By the collection's own `check`.
+      await refused({ n: { increment: 1 } }, 'VALIDATION_FAILED', 'n')
+      const { n, small, share } = await counterOf(id)
+      assert.deepEqual([n, small, share], [12, 4, 2 ** 53 - 2])
+      await counters.update(id, { n: { increment: -12, min: 0 }, small: { increment: 1 } })
+      await counters.update(id, { small: null })
+      await refused({ small: { increment: 1 } }, 'CONFLICT', 'small')
+    })
+
+    it('a malformed increment, and one of a field without quantities, are refused', async () => {
+      const { counters } = service.asSystem
+      const { id } = await counter()
+      const malformed = [
+        { increment: 0.5 },
+        { increment: '1' },
+        {},
+        { increment: 1, min: '0' },
+        { increment: 1, by: 2 },
+      ]
+      for (const n of [...malformed, { increment: Number.NaN }, { increment: 2 ** 53 }] as never[])
+        await assert.rejects(counters.update(id, { n }), { code: 'BAD_REQUEST' })
+      for (const values of [{ reference_id: { increment: 1 } }, { doubled: [1] }] as never[])
+        await assert.rejects(counters.update(id, values), { code: 'VALIDATION_FAILED' })
+      assert.equal((await counterOf(id)).n, 0)
+    })
+
+    it('an increment by a user needs the right to read and to write the field', async () => {
+      const ada = await service.users.create({})
+      const { id } = await counter()
+      const { counters } = asUser(service, ada.id)
+      await assert.rejects(counters.update(id, { secret: { increment: 0, min: 5 } }), { code: 'FORBIDDEN' })
+      await assert.rejects(counters.update(id, { fixed: { increment: 1 } }), { code: 'FORBIDDEN' })
+      await assert.rejects(counters.update(id, { doubled: { increment: 1 } } as never), {
+        code: 'VALIDATION_FAILED',
+      })
+      assert.equal((await counters.update(id, { n: { increment: 3 } })).n, 3)
+    })
+
+    it('32 writers lose no increment, and stay within its bound', async () => {
+      const { id } = await counter({ share: 40 })
+      const { id: other } = await counter({ n: 20 })
+      const take = async () => {
+        for (let round = 0; round < 2; round++) {
+          await service.asSystem.counters.update(other, { n: { increment: 1 } })
+          await service.asSystem.counters.update(id, { share: { increment: -1, min: 0 } })
+        }
+      }
+      const outcomes = await Promise.allSettled(Array.from({ length: 32 }, take))
+      const refused = outcomes.filter(outcome => outcome.status === 'rejected')
+      for (const { reason } of refused) assert.equal(reason.code, 'CONFLICT')
+      const taken = (await counterOf(other)).n - 20 - refused.length
+      assert.equal((await counterOf(id)).share, 40 - taken)
+      assert.equal(taken, 40)
+    })
+
+    it('increments in a transaction see each other', async () => {
+      const { id } = await counter()
+      const counted = service.asSystem.transaction(async data => {
+        await data.counters.update(id, { n: { increment: 2 } })
+        await data.counters.update(id, { n: { increment: 3 } })
+        await assert.rejects(data.counters.update(id, { n: { increment: -9, min: 0 } }), { code: 'CONFLICT' })
+        return (await data.counters.get(id))?.n
+      })
+      assert.equal(await counted, 5)
+    })
+
+    const partsOf = (kind: string) => service.asSystem.parts.list({ where: { kind } })
+    const createParts = async (kind: string, count: number) => {
+      const body = Array.from({ length: count }, (_, n) => ({ kind, n: n === 13 || n === 99 ? -n : n }))
+      const { status } = await service.request('POST /api/v1/parts', { body })
+      assert.equal(status, 201)
+    }
+
+    it('a list without `limit` has all items, up to 1,000', async () => {
+      const { parts } = service.asSystem
+      for (let times = 0; times < 2; times++) await createParts('many', 500)
+      assert.equal((await partsOf('many')).length, 1000)
+      await parts.create({ kind: 'many' })
+      const { rejects } = assert
+      const tooMany = { code: 'BAD_REQUEST', message: /parts\.\w+ finds more than 1,000 items/ }
+      await rejects(partsOf('many'), tooMany)
+      await rejects(parts.updateWhere({ kind: 'many' }, { kind: 'x' }), tooMany)
+      await rejects(parts.deleteWhere({ kind: 'many' }), tooMany)
+      assert.equal(await parts.count({ kind: 'many' }), 1001)
+      assert.equal((await parts.list({ where: { kind: 'many' }, limit: 1000 })).length, 1000)
+      assert.equal((await parts.list({ where: { kind: 'many' }, page: 2 })).length, 100)
+      await rejects(parts.list({ limit: 1001 }), { code: 'BAD_REQUEST' })
+      await rejects(parts.deleteWhere({ kind: 'many' }, { limit: 0 }), { code: 'BAD_REQUEST' })
+      await rejects(parts.deleteWhere(undefined as never), { code: 'BAD_REQUEST' })
+      const deleted = [
+        await parts.deleteWhere({ kind: 'many' }, { limit: 1000 }),
+        await parts.deleteWhere({ kind: 'many' }),
+      ]
+      assert.deepEqual(deleted, [1000, 1])
+      assert.equal(await parts.deleteWhere({ kind: 'many' }), 0)
+    })
+
+    it('`updateWhere` changes each match as an update would, or none', async () => {
+      const { parts } = service.asSystem
+      await createParts('each', 13)
+      const end = (await service.request('GET /api/v1/events')).body.meta.next_after
+      // The number 12 would become 13.
+      await assert.rejects(parts.updateWhere({ kind: 'each' }, { n: { increment: 1 } }), {
+        code: 'VALIDATION_FAILED',
+      })
+      assert.deepEqual(
+        (await partsOf('each')).map(({ n }) => n).toSorted((a, b) => a - b),
+        [...Array(13).keys()],
+      )
+      assert.equal(
+        await parts.updateWhere({ kind: 'each', n: { lt: 12 } }, { kind: 'OTHER', n: { increment: 100 } }),
+        12,
+      )
+      const others = await partsOf('other')
+      assert.deepEqual(
+        others.map(({ n }) => n).toSorted((a, b) => a - b),
+        Array.from({ length: 12 }, (_, n) => n + 100),
+      )
+      const { body } = await service.request(
+        `GET /api/v1/events?after=${end}&collections=parts&types=part.updated&item_id=${others[0]?.id}`,
+      )
+      assert.deepEqual(
+        body.data.map(({ changed }: { changed: string[] }) => changed.toSorted()),
+        [['kind', 'n']],
+      )
+      assert.equal(await parts.updateWhere({ kind: 'other' }, { kind: 'third' }, { limit: 5 }), 5)
+      assert.equal(await parts.count({ kind: 'third' }), 5)
+    })
+
+    it('`deleteWhere` passes over items that went with an earlier one', async () => {
+      const { parts } = service.asSystem
+      const root = await parts.create({ kind: 'tree' })
+      for (const n of [1, 2]) await parts.create({ kind: 'tree', n, parent_id: root.id })
+      const remaining = await parts.create({ kind: 'tree', n: 3 })
+      assert.equal(await parts.deleteWhere({ kind: 'tree' }), 2)
+      assert.deepEqual(await partsOf('tree'), [])
+      assert.equal(await parts.get(remaining.id), null)
+    })
+
+    it('a failed call of several writes within a transaction has changed nothing', async () => {
+      await createParts('inner', 13)
+      await service.asSystem.transaction(async data => {
+        await data.parts.create({ kind: 'inner', n: 50 })
+        const failed = data.parts.updateWhere({ kind: 'inner' }, { n: { increment: 1 } })
+        await assert.rejects(failed, { code: 'VALIDATION_FAILED' })
+        assert.equal(await data.parts.deleteWhere({ kind: 'inner', n: { lt: 3 } }), 3)
+      })
+      const numbers = (await partsOf('inner')).map(({ n }) => n).toSorted((a, b) => a - b)
+      assert.deepEqual(numbers, [...Array.from({ length: 10 }, (_, n) => n + 3), 50])
+    })
+
+    it('a user changes only the items of a filter that they may read', async () => {
+      const ada = await service.users.create({})
+      for (const n of [98, 99]) await service.asSystem.parts.create({ kind: 'seen', n })
+      const { parts } = asUser(service, ada.id)
+      assert.equal(await parts.updateWhere({ kind: 'seen' }, { kind: 'mine' }), 1)
+      assert.equal(await parts.deleteWhere({ kind: { in: ['seen', 'mine'] } }), 1)
+      assert.deepEqual(
+        (await partsOf('seen')).map(({ n }) => n),
+        [99],
+      )
+    })
+
+    it('of concurrent calls that take the next item, each gets one of its own', async () => {
+      const { parts } = service.asSystem
+      await createParts('free', 10)
+      const take = async (_: unknown, by: number) =>
+        parts.updateWhere({ kind: 'free' }, { kind: `taken ${by}` }, { limit: 1 })
+      const outcomes = await Promise.allSettled(Array.from({ length: 16 }, take))
+      const taken = outcomes.map(outcome => {
+        if (outcome.status === 'rejected') assert.equal(outcome.reason.code, 'CONFLICT')
+        return outcome.status === 'fulfilled' ? outcome.value : 0
+      })
+      const left = await parts.count({ kind: 'free' })
+      assert.equal(
+        taken.reduce((sum, count) => sum + count, 0),
+        10 - left,
+      )
+      assert.equal(await parts.count({ kind: { starts_with: 'taken ' } }), 10 - left)
+    })
+  })
+}
+
+/** `data` as a user, which `service.data` of a program has. */
+function asUser(service: TestService<Declared>, id: number): ProgramData<Declared> {
+  const data = service.asSystem as unknown as { as(user: number): ProgramData<Declared> }
+  return data.as(id)
+}
