@@ -68,6 +68,7 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
     logOf: logicRun => logOf(logger, logicRun),
     concurrency: maxConcurrentRuns,
     timeoutMs: settings['reactions.timeout'],
+    onceMs: settings['logic.limits'].once,
     elapsed: () => performance.now(),
     random: Math.random,
     hold: event => store.changes.hold('reactions', event),
