@@ -214,7 +214,8 @@ export function isOutOfDescriptors(error: unknown): boolean {
     const { code, message }: NodeJS.ErrnoException = cause
     if (code === 'EMFILE' || code === 'ENFILE') return true
     // Node's loader of modules tells it by the text alone. Texts of other errors may quote strangers, e.g. a certificate.
-    if (code === 'ERR_INVALID_PACKAGE_CONFIG' && String(message).endsWith(': too many open files.')) return true
+    if (code === 'ERR_INVALID_PACKAGE_CONFIG' && String(message).endsWith(': too many open files.'))
+      return true
     cause = cause.cause
   }
   return false
