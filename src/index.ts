@@ -65,10 +65,11 @@ export { text } from './model/fields/text.ts'
 export type { JsonSchema, JsonValue } from './model/fields/type.ts'
 export { url } from './model/fields/url.ts'
 export { uuid } from './model/fields/uuid.ts'
-export { action, every, job, on, query } from './model/logic/builders.ts'
+export { action, every, job, on, query, route } from './model/logic/builders.ts'
 export { atMost, item, noOverlap } from './model/logic/logic.ts'
 export { type RefusalCode, type RefusalOptions, refuse } from './model/logic/refuse.ts'
 export type { Model } from './model/model.ts'
+export type { RouteAnswer, RouteRequest, Verify } from './model/types/route.ts'
 export type {
   CollectionData,
   CollectionName,

@@ -66,6 +66,10 @@ export const rooms: Readonly<Record<string, Room>> = {
     packages: ['graphql', 'graphql-ws', 'ws'],
   },
 
+  'api/routes': {
+    imports: ['api/rest', 'delivery/consumer', 'delivery/runs', 'engine/logic', 'model'],
+  },
+
   'api/explain': {
     imports: ['api/events', 'api/rest', 'engine/plan', 'engine/log', 'engine/store', 'model'],
   },

@@ -74,7 +74,7 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
 }
 
 /**
- * A model. The keys are the names of the collections: plural, in snake_case. `logic`: actions, queries, reactions and jobs.
+ * A model. The keys are the names of the collections: plural, in snake_case. `logic`: actions, queries, reactions, jobs and routes.
  * `furtherLogic`: more logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` if both declare a name.
  */
 export function model<

@@ -5,7 +5,7 @@ import type { CheckedExpression } from './computed/computed.ts'
 import type { CrudOperation } from './declared-model.ts'
 import type { FieldType } from './fields/field-type.ts'
 import type { JsonValue } from './fields/type.ts'
-import type { CheckWrite, Prepare } from './logic/logic.ts'
+import type { CheckWrite, Prepare, RouteMethod, RouteRateLimit } from './logic/logic.ts'
 import type { Rule } from './rule/rule.ts'
 
 export type { CrudOperation } from './declared-model.ts'
@@ -225,9 +225,25 @@ export interface Job {
   readonly run: (context: never) => unknown
 }
 
+/** A checked route. */
+export interface Route {
+  readonly name: string
+  readonly method: RouteMethod
+  /** From the root; a segment that begins with `:` is a parameter. */
+  readonly path: string
+  readonly description: string | undefined
+  /** Undefined: the body is not parsed. */
+  readonly input: ReadonlyMap<string, Field> | undefined
+  /** A rule about the caller alone. */
+  readonly access: Rule
+  readonly rateLimit: Required<RouteRateLimit>
+  readonly run: (context: never) => unknown
+}
+
 export interface Logic {
   readonly actions: ReadonlyMap<string, Action>
   readonly queries: ReadonlyMap<string, Query>
   readonly reactions: ReadonlyMap<string, Reaction>
   readonly jobs: ReadonlyMap<string, Job>
+  readonly routes: ReadonlyMap<string, Route>
 }

@@ -19,7 +19,7 @@ const CLOSE_BRACE = 125
 const parameter = /^[ \t]*(?:([!#$%&'*+.^_`|~0-9a-z-]+)=([!#$%&'*+.^_`|~0-9a-z-]+|"[^"\\]*"))?[ \t]*$/
 
 /** Whether a Content-Type is one of `types`, in UTF-8. */
-function isMediaType(header: string, types: readonly string[]): boolean {
+export function isMediaType(header: string, types: readonly string[]): boolean {
   const [type = '', ...parameters] = header.toLowerCase().split(';')
   if (!types.includes(/^([^ \t]*)[ \t]*$/.exec(type)?.[1] ?? '')) return false
   return parameters.every(text => {

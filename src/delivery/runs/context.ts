@@ -1,15 +1,20 @@
-/** The context of reactions and jobs, besides their event or input. */
+/** The context of reactions, jobs and routes, besides their event, input or request. */
 
-import type { ActionData } from '../../engine/logic/data/data.ts'
+import type { ActionData, TransactionCode } from '../../engine/logic/data/data.ts'
+import type { OnceResult } from '../../model/types/data.ts'
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../outgoing/errors.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 
-/** Common to reactions and jobs. */
-export interface RunContext extends RunTools {
-  /** Reads and writes as the service itself, to which no rule applies. `asSystem` is the same. */
+/** Common to reactions, jobs and routes. `data`: as the principal of the code. */
+export interface CodeTools extends Omit<RunTools, 'idempotencyKey' | 'attempt'> {
   readonly data: ActionData
+  once(key: string, code: TransactionCode): Promise<OnceResult>
+  once(code: TransactionCode): Promise<OnceResult>
 }
+
+/** Common to reactions and jobs. `data`: as the service itself, to which no rule applies. */
+export type RunContext = CodeTools & Pick<RunTools, 'idempotencyKey' | 'attempt'>
 
 const fetchTimeoutMs = 30_000
 const maxResponseBytes = 10_485_760

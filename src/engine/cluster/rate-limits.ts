@@ -1,6 +1,6 @@
 /** Rate limits: the budget from which a request draws, and the headers that state what remains. */
 import { isIPv6 } from 'node:net'
-import { then } from '../../base/awaitable.ts'
+import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
 import type { AppBudget, Principal } from '../../base/principal.ts'
 import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
@@ -11,6 +11,12 @@ export interface RateLimitSettings {
   /** Of an app for all of its users together, unless the app has a limit of its own; omitted: none. */
   readonly app?: number | 'off'
   readonly address: number | 'off'
+}
+
+/** The budget of a route of the model. */
+export interface RouteBudget {
+  readonly name: string
+  readonly rateLimit: { readonly requests: number; readonly seconds: number }
 }
 
 /** Carries the headers to the reply, also to that of an error. */
@@ -28,6 +34,13 @@ export interface RateLimits {
   drawForReply(principal: Principal, answer: RateLimited, reply: string): undefined | Promise<undefined>
   /** Draws a page from its own budget, of as many pages as an address may send requests. Throws RATE_LIMITED if none is left. */
   drawPage(principal: Principal, answer: RateLimited): undefined | Promise<undefined>
+  /**
+   * Draws one request from the budget of a route, which all its callers share: no header tells a caller what the others did.
+   * Throws RATE_LIMITED.
+   */
+  drawRoute(route: RouteBudget): Awaitable<void>
+  /** Gives back one request to a route that should not count. */
+  giveRoute(route: RouteBudget): void
   /** Gives back one request that should not count. */
   give(principal: Principal): void
   /** How many requests were refused. */
@@ -110,13 +123,15 @@ export function createRateLimits(
   const settle = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
     show(budget, policy, answer)
     if (budget.granted) return
+    const owner = policy.name === 'app' ? ' of the app for all of its users' : ''
+    throw refusal(budget, `The limit of ${policy.limit} requests per minute${owner} is used up`)
+  }
+  const refusal = (budget: Budget, reason: string): ApiError => {
     counts.refused++
     const seconds = secondsLeft(budget, now())
-    throw new ApiError(
-      'RATE_LIMITED',
-      `The limit of ${policy.limit} requests per minute${policy.name === 'app' ? ' of the app for all of its users' : ''} is used up: try again in ${seconds} s.`,
-      { headers: { 'Retry-After': String(seconds) } },
-    )
+    return new ApiError('RATE_LIMITED', `${reason}: try again in ${seconds} s.`, {
+      headers: { 'Retry-After': String(seconds) },
+    })
   }
   const policyFor = ({ userId, budgetKey }: Principal) =>
     userId === null && !budgetKey.startsWith('app:') ? addressPolicy : userPolicy
@@ -162,6 +177,15 @@ export function createRateLimits(
       const { appBudget } = principal
       const own = policy && take(principal.budgetKey, policy, answer, cost)
       return appBudget ? then(own, () => takeOfApp(appBudget, principal, answer, cost)) : own
+    },
+    drawRoute({ name, rateLimit: { requests, seconds } }) {
+      if (addressPolicy === undefined) return undefined
+      return then(counters.take(`route:${name}`, requests, 1, seconds), budget => {
+        if (!budget.granted) throw refusal(budget, 'The limit of requests to this path is used up')
+      })
+    },
+    giveRoute({ name, rateLimit: { seconds } }) {
+      if (addressPolicy !== undefined) counters.give(`route:${name}`, 1, seconds)
     },
     drawPage: ({ budgetKey }, answer) => pagePolicy && take(`page:${budgetKey}`, pagePolicy, answer, 1),
   }

@@ -1,8 +1,9 @@
-/** Checks actions, queries, reactions and jobs. */
+/** Checks actions, queries, reactions, jobs and routes. */
 import type { LogicDeclaration } from '../logic/logic.ts'
 import type { Logic } from '../model.ts'
 import { actionsOf, queriesOf } from './operations.ts'
 import { jobsOf, reactionsOf } from './reactions.ts'
+import { routesOf } from './routes.ts'
 import type { OperationCheckContext } from './values.ts'
 
 export function logicOf(declared: LogicDeclaration, context: OperationCheckContext): Logic {
@@ -12,5 +13,6 @@ export function logicOf(declared: LogicDeclaration, context: OperationCheckConte
   const emitted = [...actions.values()].flatMap(({ emits }) => [...emits.keys()])
   const reactions = reactionsOf(declared.reactions, outlines, emitted, faults)
   const jobs = jobsOf(declared.jobs, reactions, rules, faults)
-  return { actions, queries, reactions, jobs }
+  const routes = routesOf(declared.routes, context)
+  return { actions, queries, reactions, jobs, routes }
 }

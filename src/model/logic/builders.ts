@@ -1,5 +1,5 @@
 /**
- * The functions that declare actions, queries, reactions and jobs. `checkModel` checks what they return. `C`, the model's
+ * The functions that declare actions, queries, reactions, jobs and routes. `checkModel` checks what they return. `C`, the model's
  * collections, and `J`, the jobs of an earlier part of its logic, are inferred from where the declaration is written: within
  * `model(…)`.
  */
@@ -18,7 +18,8 @@ import type {
   ResultIn,
   ValuesIn,
 } from '../types/logic.ts'
-import type { NameIn } from '../types/model.ts'
+import type { NameIn, NoRow } from '../types/model.ts'
+import type { RouteAnswer, RouteContext } from '../types/route.ts'
 import type { AccessRule, AnyCaller } from '../types/rule.ts'
 import type { AnyJobs } from '../types/run.ts'
 import type {
@@ -29,6 +30,8 @@ import type {
   QueryDeclaration,
   QueryOptions,
   ReactionDeclaration,
+  RouteDeclaration,
+  RouteOptions,
 } from './logic.ts'
 
 type None = Record<never, never>
@@ -174,4 +177,27 @@ export function job<
     run,
     description,
   })
+}
+
+interface TypedRoute<C, J, In, Path, Callers extends AnyCaller>
+  extends Omit<RouteOptions, 'path' | 'input' | 'access' | 'run'> {
+  /** Below `/hooks/`; with a slash in front, from the root. `:name` is a parameter. Default: the route's name. */
+  readonly path?: Path
+  /** The body, as JSON or as a form. */
+  readonly input?: In
+  /** Who may call it, as a rule about the caller: `anyone` for what strangers call. */
+  readonly access: AccessRule<NoRow<C>, Callers>
+  // biome-ignore lint/suspicious/noConfusingVoidType: nothing is returned.
+  run(context: RouteContext<C, In, Path, J, Callers>): Awaitable<RouteAnswer | void>
+}
+
+/** A path of one's own: for what others call, such as payment providers, and for what is no JSON of the API. */
+export function route<
+  C extends AnyCollections = AnyCollections,
+  J extends AnyJobs = AnyJobs,
+  const In extends FieldDeclarations = None,
+  const Path extends string = '',
+  Callers extends AnyCaller = 'user',
+>(options: TypedRoute<C, J, In, Path, Callers>): RouteDeclaration<In, C, J> {
+  return Object.freeze({ kind: 'route', options: options as unknown as RouteOptions })
 }

@@ -1,5 +1,5 @@
 /**
- * The logic of a model: declared actions, queries, reactions and jobs. `logic/` runs them. These are the types of the
+ * The logic of a model: declared actions, queries, reactions, jobs and routes. `logic/` runs them. These are the types of the
  * checked declaration; `types/logic.ts` infers the types that authors see.
  */
 
@@ -116,12 +116,47 @@ export interface JobDeclaration<Types = unknown, in Collections = any, in Jobs =
   readonly description?: string | undefined
 }
 
+export type RouteMethod = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** How many requests a route takes, from all callers together. */
+export interface RouteRateLimit {
+  readonly requests: number
+  /** Default: 60. */
+  readonly seconds?: number
+}
+
+export interface RouteOptions {
+  /** Default: POST. */
+  readonly method?: RouteMethod
+  /** Below `/hooks/`; with a slash in front, from the root. `:name` is a parameter. Default: the route's name. */
+  readonly path?: string
+  /** The body is only read as it was sent: there is no `input`. */
+  readonly raw?: boolean
+  /** The body, as JSON or as a form. */
+  readonly input?: Readonly<Record<string, FieldDeclaration>>
+  /** Who may call it, as a rule about the caller: `anyone` for what strangers call. */
+  readonly access: AccessRule
+  /** Default: 6,000 requests a minute. */
+  readonly rateLimit?: RouteRateLimit
+  readonly description?: string
+  // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
+  readonly run: (context: any) => unknown
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export interface RouteDeclaration<Types = unknown, in Collections = any, in Jobs = any>
+  extends Typed<Types, Collections, Jobs> {
+  readonly kind: 'route'
+  readonly options: RouteOptions
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: as above.
 export interface LogicDeclaration<in Collections = any, in Jobs = any> {
   readonly actions?: Readonly<Record<string, ActionDeclaration<unknown, Collections, Jobs>>>
   readonly queries?: Readonly<Record<string, QueryDeclaration<unknown, Collections>>>
   readonly reactions?: Readonly<Record<string, ReactionDeclaration<unknown, Collections, Jobs>>>
   readonly jobs?: Readonly<Record<string, JobDeclaration<unknown, Collections, Jobs>>>
+  readonly routes?: Readonly<Record<string, RouteDeclaration<unknown, Collections, Jobs>>>
 }
 
 /** The caller, as logic sees it; null if nobody is signed in. Frozen. */

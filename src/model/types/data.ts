@@ -205,3 +205,25 @@ export interface RunTransactionsIn<in out C, in out Jobs> {
     code: (data: RunDataIn<C, Jobs>, effects: TransactionEffectsIn<Jobs>) => Awaitable<T>,
   ): Promise<T>
 }
+
+/** What a call of `once` has done. */
+export interface OnceResult {
+  /** Whether a call with this key has taken effect before: this one has done nothing. */
+  readonly repeated: boolean
+}
+
+/** `once` of reactions and jobs. Without a key it has that of the run, the same for every attempt. */
+export interface RunOnceIn<in out C, in out Jobs> {
+  /**
+   * Runs the code as `data.transaction` does, unless it has taken effect with this key before. The key belongs to the whole
+   * model; it commits with the changes, and is kept for 90 days (`logic.limits`). A call with a key that another one
+   * uses at this time waits for it.
+   */
+  (
+    key: string,
+    code: (data: RunDataIn<C, Jobs>, effects: TransactionEffectsIn<Jobs>) => Awaitable<unknown>,
+  ): Promise<OnceResult>
+  (
+    code: (data: RunDataIn<C, Jobs>, effects: TransactionEffectsIn<Jobs>) => Awaitable<unknown>,
+  ): Promise<OnceResult>
+}

@@ -3,7 +3,7 @@
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonObject } from '../fields/type.ts'
 import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic/logic.ts'
-import type { ActionDataIn, RunDataIn } from './data.ts'
+import type { ActionDataIn, RunDataIn, RunOnceIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
 import type { ItemIn, NameIn, NoRow, RowIn, SingularIn, WholeItemIn } from './model.ts'
 import type { Later, RunTools } from './run.ts'
@@ -158,6 +158,7 @@ type EventOf<C, Pattern> = Pattern extends `${infer Singular}.${infer Kind}`
 export interface ReactionContext<C, Pattern, Jobs> extends RunTools<Jobs> {
   readonly event: EventOf<C, Pattern>
   readonly data: RunDataIn<C, Jobs>
+  readonly once: RunOnceIn<C, Jobs>
 }
 
 export interface JobContext<C, Input, Jobs> extends RunTools<Jobs> {
@@ -165,4 +166,5 @@ export interface JobContext<C, Input, Jobs> extends RunTools<Jobs> {
   /** The due time of the schedule, ISO 8601 UTC; undefined: `later` has started the job. */
   readonly scheduledFor: string | undefined
   readonly data: RunDataIn<C, Jobs>
+  readonly once: RunOnceIn<C, Jobs>
 }

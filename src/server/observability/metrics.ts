@@ -176,8 +176,17 @@ interface CollectionLabels {
   readonly within: string
 }
 
+/** The paths of the model's own routes. */
+interface OwnRoutes {
+  /** The label of a path; undefined for other paths. */
+  labelOf(path: string): string | undefined
+}
+
 /** Returns a function that finds the route of a path. The number of routes does not grow with the requests of clients. */
-export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: string) => string {
+export function routeLabels(
+  collections: ReadonlyMap<string, unknown>,
+  own?: OwnRoutes,
+): (path: string) => string {
   const byName = new Map<string, CollectionLabels>()
   for (const name of collections.keys()) {
     const list = apiPrefix + name
@@ -199,7 +208,9 @@ export function routeLabels(collections: ReadonlyMap<string, unknown>): (path: s
   return path => {
     const slash = path.startsWith(apiPrefix) ? path.indexOf('/', apiPrefix.length) : -1
     const labels = byName.get(path.slice(apiPrefix.length, slash === -1 ? undefined : slash))
-    if (!labels || !path.startsWith(apiPrefix)) return fixedRoutes.has(path) ? path : otherRouteOf(path)
+    if (!labels || !path.startsWith(apiPrefix)) {
+      return fixedRoutes.has(path) ? path : (own?.labelOf(path) ?? otherRouteOf(path))
+    }
     if (slash === -1) return labels.list
     return path.indexOf('/', slash + 1) === -1 ? labels.item : labels.within
   }

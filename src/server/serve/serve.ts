@@ -1,6 +1,7 @@
 /** Puts the service together. `createPipeline` shows the stages of every request, in order. */
 import type { Duplex } from 'node:stream'
 import { path as graphqlPath } from '../../api/graphql/transports/http-reply.ts'
+import type { Routes } from '../../api/routes/routes.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { isHealthCheck, type Reply, type Takeover } from '../../base/call.ts'
 import { type Clock, systemClock } from '../../delivery/consumer/timetable.ts'
@@ -161,6 +162,7 @@ async function openHandling(parts: ServiceParts, issuer: () => string): Promise<
     ...parts,
     ...credentials,
     ...{ run, limits, issuer, mail, clock, sendToProviders, refusals },
+    isDevelopment: options.devPages !== undefined,
   })
   return { run, limits, credentials, mail, transports, refusals, timing, clock }
 }
@@ -191,11 +193,12 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
     limits,
     bodyLimitBytes: settings.bodyLimit,
     oauth,
+    routes: transports.routes.routes,
     transport: timing
       ? (exchange, principal) => timing.reply(() => transport(exchange, principal))
       : transport,
   }
-  const routeOf = routeLabels(model.collections)
+  const routeOf = routeLabels(model.collections, transports.routes.routes)
   return createHttp(settings, {
     answer: tracedRequests(createPipeline(pipelineParts), traces),
     sockets: {
@@ -236,7 +239,7 @@ interface Started {
 function openedService(parts: ServiceParts, handling: Handling, started: Started): OpenService {
   const { model, store, cluster, log, traces, settings } = parts
   const { run, credentials, transports } = handling
-  const { rest, explain, graphql, oauth, events, webhooks, reactions } = transports
+  const { rest, explain, graphql, oauth, events, webhooks, reactions, routes } = transports
   const { http, state, url, firstAdministrator } = started
   const slowLists = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const endStreams = () => {
@@ -244,7 +247,20 @@ function openedService(parts: ServiceParts, handling: Handling, started: Started
     events.hub.close()
   }
   const close = shutdown({
-    ...{ http, endStreams, oauth, webhooks, reactions, store, cluster, slowLists, log, traces, state },
+    ...{
+      http,
+      endStreams,
+      oauth,
+      webhooks,
+      reactions,
+      routes,
+      store,
+      cluster,
+      slowLists,
+      log,
+      traces,
+      state,
+    },
     lastUses: credentials.lastUses,
     delaySeconds: settings.shutdown.delay / 1000,
   })
@@ -306,6 +322,8 @@ interface PipelineParts {
   readonly bodyLimitBytes: number
   /** Answers the paths of OAuth and of accounts, which accept other credentials. */
   readonly oauth: LazyOauth
+  /** Answers the paths of the model's own, whose requests draw from budgets of their own. */
+  readonly routes: Routes | undefined
   readonly transport: Transport
 }
 
@@ -325,6 +343,7 @@ function createPipeline({
   limits,
   bodyLimitBytes,
   oauth,
+  routes,
   transport,
   devPages,
 }: PipelineParts) {
@@ -337,8 +356,10 @@ function createPipeline({
     if (devPages?.owns(exchange.path)) return devPages.answer(exchange)
     return then(refresh(), () => {
       if (oauth.owns(exchange.path)) return oauth.answer(exchange)
+      const found = routes?.at(exchange.path)
       return then(identify(exchange), principal => {
         exchange.userId = principal.userId
+        if (found && routes) return routes.answer(found, exchange, principal)
         return then(drawRequest(limits, principal, exchange), () =>
           then(exchange.readBody(bodyLimitBytes), () => transport(exchange, principal)),
         )

@@ -8,6 +8,7 @@ import type { Traces } from '../observability/traces.ts'
 import type { RunningReactions } from './background/reactions.ts'
 import type { RunningSender } from './background/webhook-sender.ts'
 import type { LazyOauth } from './oauth/oauth.ts'
+import type { OpenRoutes } from './transports/routes.ts'
 
 /** Whether the service is starting or closing. */
 export interface State {
@@ -21,6 +22,7 @@ export interface RunningParts {
   readonly oauth: LazyOauth
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
+  readonly routes: Pick<OpenRoutes, 'close'>
   /** Resolves once the last uses of keys, sessions and apps are stored. */
   readonly lastUses: { settled(): Promise<void> }
   readonly store: Store
@@ -66,6 +68,7 @@ export function shutdown({
   oauth,
   webhooks,
   reactions,
+  routes,
   lastUses,
   store,
   cluster,
@@ -85,6 +88,7 @@ export function shutdown({
     endStreams()
     await closeAll([
       () => waitForAll([http.close(), webhooks.close(), reactions.close()]),
+      () => routes.close(),
       () => oauth.idle(),
       () => slowLists?.close(),
       () => lastUses.settled(),

@@ -8,7 +8,7 @@ const intervalMs = 60_000
 
 /** `now`: in milliseconds. */
 export function loggedWatchdog(
-  settings: Pick<Settings, 'logic.limits'>,
+  settings: { readonly 'logic.limits': Pick<Settings['logic.limits'], 'code'> },
   logger: Logger,
   now: () => number = Date.now,
 ): Watchdog {

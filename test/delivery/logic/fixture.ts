@@ -173,6 +173,7 @@ export function nodeParts(model: Model, store: Store): Omit<RunnerParts, 'clock'
     log: store.changes,
     concurrency: 8,
     timeoutMs: 60_000,
+    onceMs: 90 * 86_400_000,
     random: () => 0.5,
     hold: event => store.changes.hold('reactions', event),
     onFailed: () => undefined,

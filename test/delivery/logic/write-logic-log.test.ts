@@ -36,7 +36,7 @@ test('a failure is logged with its place and cause, and slow code at most once a
   const lines: string[] = []
   const { logger } = createLog({ logLevel: 'info' }, { write: line => void lines.push(line) })
   let clock = 0
-  const watchdog = loggedWatchdog({ 'logic.limits': { action: 1000, code: 10_000 } }, logger, () => clock)
+  const watchdog = loggedWatchdog({ 'logic.limits': { code: 10_000 } }, logger, () => clock)
   const store = openSqlite(logged, { file: ':memory:', watchdog })
   const guard = createGuard(logged)
   const create = (title: string) => store.write(guard(createPlan('tasks', { title }, {}), system))

@@ -134,7 +134,13 @@ export function model(...collections: readonly Collection[]): Model {
     collections: new Map(collections.map(collection => [collection.name, collection])),
     scopes: new Map(),
     claims: [],
-    logic: { actions: new Map(), queries: new Map(), reactions: new Map(), jobs: new Map() },
+    logic: {
+      actions: new Map(),
+      queries: new Map(),
+      reactions: new Map(),
+      jobs: new Map(),
+      routes: new Map(),
+    },
   }
 }
 

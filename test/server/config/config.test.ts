@@ -109,6 +109,7 @@ const quotas = {
   ...{ subscriptions: 1000, distinctSubscriptions: 200, cascade: 10_000 },
 }
 const graphqlLimits = { tokens: 2000, depth: 12, aliases: 30, cost: 5000, listSize: 100 }
+const logicLimits = { action: 1000, code: 10_000, route: 60_000, once: 90 * 86_400_000 }
 const lifetimes = {
   ...{ accessToken: 3_600_000, refreshToken: 2_592_000_000 },
   ...{ idToken: 3_600_000, session: 1_209_600_000 },
@@ -190,16 +191,18 @@ const examples: { readonly [N in Name]: Examples } = {
   port: numberOf(0, 65_535),
   'logic.limits': membersOf({
     text: [
-      ['action=10 ms', { action: 10, code: 10_000 }],
-      ['action=1 min, code=61 s', { action: 60_000, code: 61_000 }],
-      ['action=999 ms, code=1 s', { action: 999, code: 1000 }],
-      ['action=2 s, code=1 h', { action: 2000, code: 3_600_000 }],
+      ['action=10 ms', { ...logicLimits, action: 10 }],
+      ['action=1 min, code=61 s', { ...logicLimits, action: 60_000, code: 61_000 }],
+      ['action=999 ms, code=1 s', { ...logicLimits, action: 999, code: 1000 }],
+      ['action=2 s, code=1 h', { ...logicLimits, action: 2000, code: 3_600_000 }],
+      ['route=1 s, once=1 h', { ...logicLimits, route: 1000, once: 3_600_000 }],
+      ['route=1 h, once=3650 d', { ...logicLimits, route: 3_600_000, once: 3650 * 86_400_000 }],
     ],
     values: [
-      [{}, { action: 1000, code: 10_000 }],
+      [{}, logicLimits],
       [
         { action: '500 ms', code: undefined },
-        { action: 500, code: 10_000 },
+        { ...logicLimits, action: 500 },
       ],
     ],
     wrong: [
@@ -213,6 +216,10 @@ const examples: { readonly [N in Name]: Examples } = {
       'code=999 ms',
       'code=2 h',
       'code=1 s,',
+      'route=999 ms',
+      'route=61 min',
+      'once=59 min',
+      'once=3651 d',
       'run=1 s',
     ],
     wrongValues: [1, '1 s', [], null, { action: 500 }, { action: '10 s' }, { code: '2 h' }, { run: '1 s' }],

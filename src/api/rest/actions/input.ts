@@ -105,7 +105,8 @@ function parametersOf({ input, target, output }: Operation): readonly string[] {
   ]
 }
 
-function valueOfParameter(parameter: Parameter, { type }: Field): JsonValue {
+/** The value of a text in a query or a form. Throws BAD_REQUEST. */
+export function valueOfParameter(parameter: Parameter, { type }: Field): JsonValue {
   const { name, value } = parameter
   const parsed = type.fromText(value)
   if (parsed !== undefined) return parsed

@@ -1,9 +1,9 @@
-/** Who may call an action or a query. */
+/** Who may call an action, a query or a route. */
 
 import { ApiError } from '../../../base/errors.ts'
 import { mapLeaves } from '../../../base/predicate.ts'
 import { type AccessClass, hasScope, type Principal } from '../../../base/principal.ts'
-import type { Action, Collection, Model, Operation, Query } from '../../../model/model.ts'
+import type { Action, Collection, Model, Operation, Query, Route } from '../../../model/model.ts'
 import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { staticRule } from '../../plan/guard/guard.ts'
@@ -31,6 +31,12 @@ export function admitOperation(model: Model, operation: Operation, { access }: P
     throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope })
   }
   if (staticAccess(model, operation, access) === 'never') throw operationRefusal(operation, access)
+}
+
+/** Throws UNAUTHORIZED or FORBIDDEN unless the caller may call the route. */
+export function admitRoute(model: Model, { name, access: rule }: Route, { access }: Principal): void {
+  if (staticRule(model, anyCollection(model), rule, access) === 'always') return
+  throw refusal(access, `call the route ${name}`, { collection: '', operation: name })
 }
 
 export function operationRefusal(operation: Action | Query, access: AccessClass): ApiError {

@@ -1,5 +1,6 @@
 /** The context that `run` of an action or a query gets. */
 import { inspect } from 'node:util'
+import { withoutScopes } from '../../../base/principal.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
 import type { EmittedEvent } from '../../../model/model.ts'
 import type { ProgramPlan, RunStep } from '../../plan/transaction.ts'
@@ -48,8 +49,9 @@ export class OperationContext {
   }
 
   #tools(run: RunStep<OperationStep>): TransactionTools {
-    const { operation, principal } = this.#call
+    const { operation } = this.#call
     const { nowIso } = this.#values
+    const principal = withoutScopes(this.#call.principal)
     const emits = isAction(operation) ? operation.emits : noEvents
     const place = qualifiedName(operation)
     const calls = new TrackedCalls()

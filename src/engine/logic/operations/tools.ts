@@ -1,7 +1,7 @@
 /** What the model's code may use within a transaction: all of it is undone with the transaction. */
 import { inspect } from 'node:util'
 import { ApiError } from '../../../base/errors.ts'
-import { type Principal, service, withoutScopes } from '../../../base/principal.ts'
+import { type Principal, service } from '../../../base/principal.ts'
 import type { Collection, EmittedEvent } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
@@ -99,7 +99,7 @@ export class TransactionTools {
       execute: (work, as) => (typeof work === 'function' ? runSteps(work(), run) : run(planAs(as, work))),
       track: calls.track,
     }
-    const asCaller = createData(parts, withoutScopes(principal))
+    const asCaller = createData(parts, principal)
     const { depth } = principal
     const asSystem = createData(parts, depth === undefined ? service : { ...service, depth })
     const transaction = <T>(code: TransactionCode<T>) => calls.track(this.#nested(code))

@@ -1,7 +1,9 @@
 /** `data.transaction`: code of jobs, reactions and programs as one transaction, with the guarantees and limits of an action. */
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { NewRecord } from '../../../base/records.ts'
 import type { EmittedEvent, Model } from '../../../model/model.ts'
+import type { OnceResult } from '../../../model/types/data.ts'
 import type { Run } from '../../plan/run.ts'
 import type { ProgramSteps, RunStep } from '../../plan/transaction.ts'
 import type { TransactionCode } from '../data/data.ts'
@@ -20,6 +22,8 @@ export interface TransactionCall<T> {
   readonly requireRunning?: () => void
   /** Runs each turn of the code. */
   readonly within?: (work: () => void) => void
+  /** Of a transaction that does nothing if this record exists, and stores it otherwise. */
+  readonly once?: NewRecord
 }
 
 /**
@@ -31,6 +35,28 @@ export async function runTransaction<T>(
   run: Pick<Run, 'transaction'>,
   call: TransactionCall<T>,
 ): Promise<T> {
+  const outcome = await transact(parts, run, call)
+  if (outcome === undefined) throw new ApiError('INTERNAL_ERROR')
+  return outcome.value
+}
+
+/** Runs a transaction whose key, the record `once`, commits with it. One with the same key that runs meanwhile waits for it. */
+export async function runOnce(
+  parts: OperationParts,
+  run: Pick<Run, 'transaction'>,
+  call: TransactionCall<unknown>,
+): Promise<OnceResult> {
+  return { repeated: (await transact(parts, run, call)) === undefined }
+}
+
+/** What the code returned. Undefined: it has not run, since its key exists. */
+type Outcome<T> = { readonly value: T } | undefined
+
+async function transact<T>(
+  parts: OperationParts,
+  run: Pick<Run, 'transaction'>,
+  call: TransactionCall<T>,
+): Promise<Outcome<T>> {
   const { limits } = parts
   const { place, isDeclared, principal } = call
   const attempts = new Attempts(parts, call)
@@ -66,10 +92,12 @@ class Attempts<T> {
     this.#call = call
   }
 
-  *steps(): ProgramSteps<T> {
+  *steps(): ProgramSteps<Outcome<T>> {
     const { limits, watchdog } = this.#parts
-    const { place, within = runNow } = this.#call
-    let outcome: { readonly value: T } | undefined
+    const { place, within = runNow, once } = this.#call
+    let outcome: Outcome<T>
+    // Comes first, so that a transaction with the same key waits here and holds no other lock.
+    if (once !== undefined && !(yield { kind: 'add', record: once })) return undefined
     yield {
       kind: 'asyncStep',
       place,
@@ -80,8 +108,7 @@ class Attempts<T> {
         outcome = { value: await this.#run(run) }
       },
     }
-    if (outcome === undefined) throw new ApiError('INTERNAL_ERROR')
-    return outcome.value
+    return outcome
   }
 
   /** The store wraps what the code threw, as it does for actions, whose callers may not see it. */

@@ -1,34 +1,14 @@
 /** Reactions and jobs as the service runs them. */
 
-import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
-import { Outgoing } from '../../../delivery/outgoing/outgoing.ts'
+import type { CodeParts } from '../../../delivery/runs/code.ts'
 import { Runner, type RunnerParts } from '../../../delivery/runs/runner.ts'
-import type { DataParts } from '../../../engine/logic/data/create-data.ts'
-import type { OperationLimits } from '../../../engine/logic/operations/call.ts'
 import type { LogicRun } from '../../../engine/logic/run.ts'
-import type { Run } from '../../../engine/plan/run.ts'
-import type { Store } from '../../../engine/store/store.ts'
-import type { Mail } from '../../../identity/mail/mail.ts'
-import type { Model } from '../../../model/model.ts'
-import type { LogicLog, LogicMail } from '../../../model/types/run.ts'
-import type { Settings } from '../../config/config.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
+import { logWith, openCode, type ServiceCodeParts } from './code.ts'
 
-export interface ReactionParts {
-  readonly model: Model
-  readonly store: Store
-  /** Runs plans with the rules of the built-in collections. */
-  readonly run: Run
-  readonly hooks: DataParts['hooks']
-  readonly mail: Pick<Mail, 'send'>
-  readonly settings: Settings
-  readonly logger: Logger
+export interface ReactionParts extends ServiceCodeParts {
   readonly faults: Pick<FaultLog, 'report'>
-  readonly watchdog: Watchdog
-  /** Of one transaction. */
-  readonly limits: OperationLimits
-  readonly clock: RunnerParts['clock']
 }
 
 export interface RunningReactions {
@@ -38,34 +18,30 @@ export interface RunningReactions {
   close(): Promise<void>
 }
 
-const maxConnectionsPerHost = 8
-
 /** Separately for quick and for slow reactions and jobs. One of them can have at most half of the runs. */
 const maxConcurrentRuns = 16
 
 export function openReactions(parts: ReactionParts): RunningReactions {
-  const { settings } = parts
-  const outgoing = new Outgoing({ allowPrivate: settings['reactions.allowPrivate'], maxConnectionsPerHost })
-  const runner = new Runner({ ...runnerParts(parts), outgoing })
+  const { close, ...code } = openCode(parts)
+  const runner = new Runner(runnerParts(parts, code))
   return {
     runner,
     start: () => runner.start(),
     async close() {
       await runner.stop()
-      await outgoing.close()
+      await close()
     },
   }
 }
 
-function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
-  const { model, store, run, hooks, mail, settings, logger, faults, watchdog, limits, clock } = parts
+function runnerParts(parts: ReactionParts, code: CodeParts): RunnerParts {
+  const { store, settings, logger, faults } = parts
   return {
-    ...{ model, run, hooks, clock, watchdog, limits },
-    mail: checkedMail(mail),
+    ...code,
     records: store.records,
     log: store.changes,
-    refresh: () => store.refresh(),
-    logOf: logicRun => logOf(logger, logicRun),
+    logOf: ({ kind, name, id, attempts }) =>
+      logWith(logger, { [kind]: name, run: id, attempt: attempts + 1 }),
     concurrency: maxConcurrentRuns,
     timeoutMs: settings['reactions.timeout'],
     elapsed: () => performance.now(),
@@ -105,34 +81,5 @@ function logReports(logger: Logger) {
         { reaction: name },
         'a reaction is no longer in the model: its position in the log is kept (`portico reactions skip NAME` removes it)',
       ),
-  }
-}
-
-function logOf(logger: Logger, { kind, name, id, attempts }: LogicRun): LogicLog {
-  const runFields = { [kind]: name, run: id, attempt: attempts + 1 }
-  const line = (level: keyof LogicLog) => (message: string, fields?: object) =>
-    logger[level]({ ...fields, ...runFields }, String(message))
-  return Object.freeze({
-    debug: line('debug'),
-    info: line('info'),
-    warn: line('warn'),
-    error: line('error'),
-  })
-}
-
-/** Refuses messages that a mail server would misread, e.g. with line breaks in a header. */
-function checkedMail(mail: Pick<Mail, 'send'>): LogicMail {
-  return {
-    async send(message) {
-      const { to, subject, text, html } = Object(message)
-      for (const [name, value] of Object.entries({ to, subject, text })) {
-        if (typeof value !== 'string' || value === '')
-          throw new TypeError(`mail.send: \`${name}\` must be a non-empty string.`)
-      }
-      if (/[\r\n]/.test(to + subject)) {
-        throw new TypeError('mail.send: `to` and `subject` must be a single line.')
-      }
-      await mail.send({ to, subject, text, ...(typeof html === 'string' ? { html } : {}) })
-    },
   }
 }

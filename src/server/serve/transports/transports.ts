@@ -48,6 +48,7 @@ import { createProcessEvents, maxBufferedBytes } from './events.ts'
 import { openExplainer } from './explain.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
 import { openPortal } from './portal.ts'
+import { type OpenRoutes, openRoutes } from './routes.ts'
 import { webhookActions, webhookOperations } from './webhooks.ts'
 
 interface TransportParts {
@@ -73,6 +74,7 @@ interface TransportParts {
   readonly refusals: RefusalLog | undefined
   /** The address of the service. */
   readonly issuer: () => string
+  readonly isDevelopment: boolean
 }
 
 export interface Transports {
@@ -88,6 +90,7 @@ export interface Transports {
   readonly events: Events
   readonly webhooks: RunningSender
   readonly reactions: RunningReactions
+  readonly routes: OpenRoutes
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -138,13 +141,15 @@ export function openTransports(parts: TransportParts): Transports {
     refusals: parts.refusals,
     onFault: logFaultsOf('a GraphQL operation'),
   })
-  const { faults } = parts
-  const reactions = openReactions({
-    ...{ model, store, run, hooks, mail, settings, logger, faults, clock, watchdog },
+  const { faults, isDevelopment } = parts
+  const code = {
+    ...{ model, store, run, hooks, mail, settings, logger, clock, watchdog },
     limits: logic.limits,
-  })
+  }
+  const reactions = openReactions({ ...code, faults })
+  const routes = openRoutes({ ...code, rateLimits: limits, isDevelopment })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
-  return { run, hooks, logic, rest, explain, graphql, oauth, events, reactions, webhooks }
+  return { run, hooks, logic, rest, explain, graphql, oauth, events, reactions, webhooks, routes }
 }
 
 /** The mails that notify users of what an administrator has done to their account. */

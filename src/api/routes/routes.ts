@@ -1,0 +1,231 @@
+/** The routes of a model: request → the model's code → reply. */
+
+import { type Awaitable, then } from '../../base/awaitable.ts'
+import type { Call, Reply } from '../../base/call.ts'
+import { ApiError } from '../../base/errors.ts'
+import { type Principal, service } from '../../base/principal.ts'
+import { afterAtMost } from '../../delivery/consumer/timetable.ts'
+import { type CodeParts, CodeRun } from '../../delivery/runs/code.ts'
+import { errorForCaller } from '../../engine/logic/data/call-error.ts'
+import { admitRoute } from '../../engine/logic/operations/access.ts'
+import { callerOf } from '../../engine/logic/operations/call.ts'
+import type { Route } from '../../model/model.ts'
+import type { LogicLog } from '../../model/types/run.ts'
+import { refuseMethod } from '../rest/methods.ts'
+import { isStream, partOf, type RouteStream, replyOf } from './answer.ts'
+import { RoutePaths, type RoutesAtPath } from './paths.ts'
+import { inputOf, requestOf } from './request.ts'
+import { createVerify, SignatureRefused } from './verify.ts'
+
+/** What the HTTP server knows of a request besides the call. */
+export interface RouteConnection {
+  /** Reads the body into `call.body`. Rejects with PAYLOAD_TOO_LARGE or REQUEST_TIMEOUT. */
+  readBody(): Awaitable<void>
+  /** Calls the listener when the response has ended, or the client has closed the connection. */
+  onClose(listener: () => void): void
+}
+
+export interface RouteParts {
+  readonly code: CodeParts
+  readonly logOf: (route: Route, call: Call) => LogicLog
+  readonly connectionOf: (call: Call) => RouteConnection
+  /** Draws from the budget of the caller. Throws RATE_LIMITED. */
+  readonly draw: (principal: Principal, call: Call) => Awaitable<unknown>
+  /** Draws from the budget of the route, which all callers share. Throws RATE_LIMITED. */
+  readonly drawRoute: (route: Route) => Awaitable<void>
+  readonly giveRoute: (route: Route) => void
+  /** From the call of the code to the end of the response. */
+  readonly timeoutMs: number
+  /** Of a body that is not a stream, and of a part of a stream. */
+  readonly maxAnswerBytes: number
+  /** During development: a route that forgets to verify is answered with an error. */
+  readonly isDevelopment: boolean
+}
+
+export interface Routes {
+  /** The routes at a path; undefined if there is none. */
+  at(path: string): RoutesAtPath | undefined
+  /** The declared path, with the names of its parameters; undefined if there is none. */
+  labelOf(path: string): string | undefined
+  /** Throws or rejects with an `ApiError`. */
+  answer(found: RoutesAtPath, call: Call, principal: Principal): Awaitable<Reply>
+}
+
+/** Undefined for a model without routes. */
+export function createRoutes(parts: RouteParts): Routes | undefined {
+  const { routes } = parts.code.model.logic
+  if (routes.size === 0) return undefined
+  const paths = new RoutePaths(routes.values())
+  return {
+    at: path => paths.at(path),
+    labelOf: path => paths.at(path)?.routes[0]?.path,
+    answer: (found, call, principal) => answer(parts, found, call, principal),
+  }
+}
+
+function answer(
+  parts: RouteParts,
+  { routes, params }: RoutesAtPath,
+  call: Call,
+  principal: Principal,
+): Awaitable<Reply> {
+  const method = call.method === 'HEAD' ? 'GET' : call.method
+  const route = routes.find(each => each.method === method)
+  if (route !== undefined) return new RouteCall(parts, route, call, principal).answer(params(route))
+  return then(parts.draw(principal, call), () => {
+    const methods = routes.flatMap(each => (each.method === 'GET' ? ['GET', 'HEAD'] : [each.method]))
+    const allowed = [...methods, 'OPTIONS']
+    if (method !== 'OPTIONS') refuseMethod(allowed)
+    return { status: 204, headers: ['Allow', allowed.join(', '), 'Cache-Control', 'no-store'], body: null }
+  })
+}
+
+class ClientGone extends Error {}
+
+class RouteCall {
+  readonly #parts: RouteParts
+  readonly #route: Route
+  readonly #call: Call
+  readonly #principal: Principal
+  readonly #code: CodeRun
+  #usesVerify = false
+  #isVerified = false
+
+  constructor(parts: RouteParts, route: Route, call: Call, principal: Principal) {
+    this.#parts = parts
+    this.#route = route
+    this.#call = call
+    this.#principal = principal
+    this.#code = new CodeRun(parts.code, { place: this.#place, principal, log: parts.logOf(route, call) })
+  }
+
+  async answer(params: Readonly<Record<string, string>>): Promise<Reply> {
+    const { code, connectionOf, drawRoute } = this.#parts
+    await this.#orDrawFromCaller(() => admitRoute(code.model, this.#route, this.#principal))
+    await drawRoute(this.#route)
+    const connection = connectionOf(this.#call)
+    await connection.readBody()
+    const context = this.#context(params)
+    this.#limitTime(connection)
+    try {
+      return await this.#reply(context)
+    } catch (error) {
+      await this.#code.close()
+      if (!(error instanceof SignatureRefused)) throw this.#errorOf(error)
+      this.#parts.giveRoute(this.#route)
+      this.#code.tools.log.debug('the signature of a request was refused', {
+        reason: error.cause instanceof Error ? error.cause.message : undefined,
+      })
+      return this.#orDrawFromCaller(() => {
+        throw error
+      })
+    }
+  }
+
+  get #place(): string {
+    return `routes.${this.#route.name}`
+  }
+
+  /** What is refused draws from the budget of the caller: strangers must not use up that of the route. */
+  async #orDrawFromCaller<T>(admit: () => T): Promise<T> {
+    try {
+      return admit()
+    } catch (error) {
+      await this.#parts.draw(this.#principal, this.#call)
+      throw error
+    }
+  }
+
+  #context(params: Readonly<Record<string, string>>): object {
+    const { tools } = this.#code
+    const useVerify = () => {
+      this.#usesVerify = true
+    }
+    const verify = createVerify(this.#parts.code.clock.now, () => {
+      this.#isVerified = true
+    })
+    return Object.freeze({
+      ...tools,
+      request: requestOf(this.#call, params),
+      input: inputOf(this.#route, this.#call, tools.now, this.#principal.userId),
+      caller: callerOf(this.#principal),
+      get verify() {
+        useVerify()
+        return verify
+      },
+    })
+  }
+
+  #limitTime(connection: RouteConnection): void {
+    const { timeoutMs, code } = this.#parts
+    const cancel = afterAtMost(code.clock, timeoutMs, () => {
+      this.#code.end(new Error(`It took longer than ${timeoutMs / 1000} s (\`route\` of \`logic.limits\`).`))
+    })
+    connection.onClose(() => {
+      cancel()
+      this.#code.end(new ClientGone('The client has closed the connection.'))
+    })
+  }
+
+  async #reply(context: object): Promise<Reply> {
+    const run = this.#route.run as (context: object) => unknown
+    const returned = await this.#code.run(() => run(context))
+    const { body, ...reply } = replyOf(returned, this.#parts.maxAnswerBytes)
+    if (reply.status < 400) this.#requireVerified()
+    await this.#storeJobs()
+    if (isStream(body)) return { ...reply, body: this.#streamed(body.stream) }
+    await this.#code.close()
+    return { ...reply, body }
+  }
+
+  #requireVerified(): void {
+    if (!this.#usesVerify || this.#isVerified) return
+    const message = 'the route has `verify`, but answered before it has verified the signature of the request'
+    this.#code.tools.log.error(message)
+    if (this.#parts.isDevelopment) throw new Error(message)
+  }
+
+  /** The jobs that the code has started since the last call. */
+  async #storeJobs(): Promise<void> {
+    const jobs = this.#code.startedJobs.splice(0)
+    if (jobs.length === 0) return
+    await this.#parts.code.run.transaction({
+      principal: service,
+      serial: undefined,
+      *steps() {
+        yield* jobs
+      },
+    })
+  }
+
+  async *#streamed(stream: RouteStream): AsyncGenerator<string | Buffer> {
+    const code = this.#code
+    try {
+      const iterator = await code.resume(() => iteratorOf(stream))
+      for (;;) {
+        const { done, value } = await code.resume(() => iterator.next())
+        if (done) break
+        yield partOf(value, this.#parts.maxAnswerBytes)
+      }
+      await this.#storeJobs()
+    } catch (error) {
+      if (!(error instanceof ClientGone)) throw this.#errorOf(error)
+    } finally {
+      await code.close()
+    }
+  }
+
+  /** Errors of the API reach the client; of all others, clients see no details. */
+  #errorOf(error: unknown): unknown {
+    const shown = error instanceof Error ? errorForCaller(error) : error
+    if (shown instanceof ApiError) return shown
+    const reason = error instanceof Error ? error.message : `It threw ${typeof error}, which is not an error.`
+    return new ApiError('INTERNAL_ERROR', undefined, {
+      cause: new Error(`${this.#place} has failed: ${reason}`, { cause: error }),
+    })
+  }
+}
+
+function iteratorOf(stream: RouteStream): AsyncIterator<unknown> | Iterator<unknown> {
+  return Symbol.asyncIterator in stream ? stream[Symbol.asyncIterator]() : stream[Symbol.iterator]()
+}
