@@ -13,7 +13,7 @@ export function timeZoneOf(name: string): string {
   } catch {
     const timeZones = [...Intl.supportedValuesOf('timeZone'), 'UTC']
     throw new RangeError(
-      `\`${name}\` is not a time zone.${didYouMean(name, timeZones)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
+      `\`${name.slice(0, 60)}\` is not a time zone.${didYouMean(name, timeZones)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
     )
   }
 }

@@ -176,7 +176,8 @@ test('actions and queries are functions', () => {
 test('aggregates have the requested fields', () => {
   compiled<typeof tracker>(async api => {
     const { data } = await api.tasks.aggregate({
-      groupBy: ['status', 'created_at:month'],
+      groupBy: ['status', 'created_at:month', 'created_at:week'],
+      timeZone: 'Europe/Berlin',
       sum: ['points'],
       max: ['due_on'],
       sort: ['-sum.points', 'status'],

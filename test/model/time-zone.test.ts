@@ -3,15 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { timeZoneOf, zoneChanges } from '../../src/model/time-zone.ts'
 import { isWhole, seed } from '../cases.ts'
-
-interface ZonedTime {
-  readonly epochMilliseconds: number
-  readonly offsetNanoseconds: number
-  getTimeZoneTransition(direction: 'next'): ZonedTime | null
-}
-declare const Temporal: {
-  readonly Instant: { from(text: string): { toZonedDateTimeISO(timeZone: string): ZonedTime } }
-}
+import { Temporal } from '../temporal.ts'
 
 const end = Date.UTC(2100, 0)
 const always = ['Europe/Berlin', 'Pacific/Apia', 'Africa/Casablanca', 'Australia/Lord_Howe', 'America/Recife']

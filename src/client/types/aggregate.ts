@@ -5,13 +5,13 @@ import type { CallOptions } from './options.ts'
 import type { FieldName } from './read.ts'
 import type { FullItem } from './where.ts'
 
-type TimePart = 'year' | 'month' | 'day' | 'hour'
+type TimePart = 'year' | 'quarter' | 'month' | 'week' | 'day' | 'hour'
 
 type NumberName<A extends ApiTypes, N> = {
   [K in FieldName<A, N>]: NonNullable<FullItem<A, N>[K]> extends number ? K : never
 }[FieldName<A, N>]
 
-/** A field, or a part of a date or time, in UTC: `created_at:month`. */
+/** A field, or a part of a date or time: `created_at:month`. */
 export type GroupKey<A extends ApiTypes, N> = FieldName<A, N> | `${FieldName<A, N>}:${TimePart}`
 
 /** `Groups`, `Sums`, …: the names in the call. */
@@ -20,6 +20,8 @@ export interface AggregateOptions<A extends ApiTypes, N, Groups, Sums, Averages,
     Filtering<A, N> {
   /** At most 3. If omitted, all items are one group. */
   readonly groupBy?: readonly Groups[]
+  /** The time zone of the parts of times, e.g. `Europe/Berlin`. Default: UTC. */
+  readonly timeZone?: string
   readonly sum?: readonly Sums[]
   readonly avg?: readonly Averages[]
   readonly min?: readonly Minima[]

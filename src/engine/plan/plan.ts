@@ -6,7 +6,7 @@
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
 import type { Predicate } from '../../base/predicate.ts'
-import type { DatePrefix } from '../../model/fields/date-parts.ts'
+import type { DateGroup } from '../../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Rule } from '../../model/rule/rule.ts'
 import type { TotalOrder } from './order.ts'
@@ -63,6 +63,8 @@ export interface Aggregation {
   readonly filter: Filter | undefined
   /** Empty: all items are one group, which exists even without any item. */
   readonly groups: readonly GroupKey[]
+  /** The time zone of the parts of times (see `timeZoneOf`). Omitted: UTC. */
+  readonly zone?: Param | undefined
   readonly measures: readonly Measure[]
   /** Groups with equal sort values are ordered by their keys. */
   readonly sort: readonly GroupSort[]
@@ -72,10 +74,10 @@ export interface Aggregation {
   readonly select: readonly SelectedAggregate[]
 }
 
-/** A field, or a part of a date or time in UTC. Null where the caller may not read it. */
+/** A field, or a part of a date or time. Null where the caller may not read it. */
 export interface GroupKey {
   readonly field: string
-  readonly part?: DatePrefix | undefined
+  readonly part?: DateGroup | undefined
 }
 
 /** An aggregate function over the items of a group. All but `count` ignore items without a value that the caller may read. */

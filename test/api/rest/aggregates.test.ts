@@ -277,7 +277,13 @@ test('a misspelled parameter gets the correct names', async () => {
     ['group_by=stats', /"group_by" names "stats", which is not a field of tasks\. Did you mean `status`\?/],
     ['group_by=status,done,points,due', /may list at most 3 names/],
     ['group_by=status:month', /which is not a part of it: status has no parts/],
-    ['group_by=due:week', /write due:year, due:month, due:day, due:hour/],
+    ['group_by=due:decade', /write due:year, due:quarter, due:month, due:week, due:day, due:hour/],
+    ['group_by=due:day&tz=Europe/Berlyn', /"tz" names no time zone: .*Did you mean `Europe\/Berlin`\?/],
+    ['group_by=due:day&tz=+01:00', /"tz" names no time zone/],
+    ['group_by=due:day&tz=', /"tz" names no time zone/],
+    ['group_by=due&tz=Europe/Berlin', /"tz" needs a part of a time in "group_by"/],
+    ['tz=Europe/Berlin', /"tz" needs a part of a time in "group_by"/],
+    ['group_by=due:day&timezone=UTC', /is not known here/],
     ['group_by=due:', /which is not a part of it/],
     ['sum=title', /"sum" names "title", which is not a quantity/],
     ['avg=project_id', /not a quantity/],
@@ -324,4 +330,54 @@ test('methods, entity tags and caching are those of lists', async () => {
   }
   await harness.seed('tasks', { title: 'new', status: 'open', project_id: 1 })
   assert.notEqual((await send('group_by=status')).text, text)
+})
+
+test('with `tz`, parts of times are those that the clocks of the zone show', async () => {
+  const times = [
+    '2026-10-24T23:30:00Z',
+    '2026-10-25T00:30:00Z',
+    '2026-10-25T01:30:00Z',
+    '2026-12-31T23:30:00Z',
+  ]
+  for (const due of times)
+    await harness.seed('tasks', {
+      title: 'zoned',
+      status: 'open',
+      done: false,
+      project_id: 1,
+      due,
+      points: 500,
+    })
+  const zoned = 'points[eq]=500&tz=Europe/Berlin&group_by='
+  const count = (key: string, values: readonly string[]) => values.map(value => ({ [key]: value, count: 1 }))
+  // The clocks show the hour from 2 to 3 twice.
+  assert.deepEqual(
+    await groups(`${zoned}due:hour`),
+    count('due:hour', [
+      ...['2026-10-25T01:00+02:00', '2026-10-25T02:00+02:00', '2026-10-25T02:00+01:00'],
+      '2027-01-01T00:00+01:00',
+    ]),
+  )
+  assert.deepEqual(await groups(`${zoned}due:day`), [
+    { 'due:day': '2026-10-25', count: 3 },
+    { 'due:day': '2027-01-01', count: 1 },
+  ])
+  assert.deepEqual(await groups(`${zoned}due:week&sort=-due:week`), [
+    { 'due:week': '2026-W53', count: 1 },
+    { 'due:week': '2026-W43', count: 3 },
+  ])
+  assert.deepEqual(await groups(`${zoned}due:quarter,due:year`), [
+    { 'due:quarter': '2026-Q4', 'due:year': '2026', count: 3 },
+    { 'due:quarter': '2027-Q1', 'due:year': '2027', count: 1 },
+  ])
+  assert.deepEqual(await groups('points[eq]=500&group_by=due:week'), [
+    { 'due:week': '2026-W43', count: 3 },
+    { 'due:week': '2026-W53', count: 1 },
+  ])
+  assert.deepEqual(await groups('points[eq]=500&group_by=due:quarter&tz=asia/kathmandu'), [
+    { 'due:quarter': '2026-Q4', count: 3 },
+    { 'due:quarter': '2027-Q1', count: 1 },
+  ])
+  const first = await send(`${zoned}due:hour&per_page=1`)
+  assert.match(String(first.header('Link')), /tz=Europe%2FBerlin&group_by=due%3Ahour&page=2/)
 })

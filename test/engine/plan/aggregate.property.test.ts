@@ -21,7 +21,9 @@ import {
   users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { timeGroups } from '../../../src/model/fields/date-parts.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { zoneChanges } from '../../../src/model/time-zone.ts'
 import { cases } from '../../cases.ts'
 import { seededStores } from '../../setups/databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'
@@ -43,7 +45,7 @@ function aggregationOf(collection: Name) {
   const name = fc.constantFrom(...fields[collection])
   const group: fc.Arbitrary<GroupKey> = name.chain(field =>
     field === 'created_at'
-      ? fc.constantFrom(undefined, 'year', 'month', 'day', 'hour').map(part => ({ field, part }) as GroupKey)
+      ? fc.constantFrom(undefined, ...timeGroups).map(part => ({ field, part }))
       : fc.constant({ field }),
   )
   const measure: fc.Arbitrary<Measure> = fc.oneof(
@@ -56,6 +58,7 @@ function aggregationOf(collection: Name) {
       measures: fc.array(measure, { maxLength: 3 }),
       sort: fc.array(fc.tuple(fc.nat(), fc.boolean()), { maxLength: 2 }),
       offset: fc.constantFrom(0, 0, 1),
+      timeZone: fc.constantFrom(undefined, ...zones),
       limit: fc.integer({ min: 1, max: 4 }),
     })
     .map(({ groups, measures, sort, ...window }) => {
@@ -78,13 +81,14 @@ const aggregatePlans: fc.Arbitrary<Plan<AggregateShape>> = readPlans
   .chain(({ shape, args }) => {
     if (shape.kind !== 'list') throw new TypeError('only lists have filters')
     const { collection, within, filter, search } = shape
-    return aggregationOf(collection as Name).map(({ offset, limit, ...aggregation }) => ({
+    return aggregationOf(collection as Name).map(({ offset, limit, timeZone, ...aggregation }) => ({
       shape: {
         ...{ kind: 'aggregate' as const, collection, within, filter, search, ...aggregation },
         offset: args.length,
         limit: args.length + 1,
+        zone: timeZone === undefined ? undefined : args.length + 2,
       },
-      args: [...args, offset, limit],
+      args: [...args, offset, limit, ...(timeZone === undefined ? [] : [timeZone])],
     }))
   })
 
@@ -166,6 +170,29 @@ const data = {
   rows: values.map((row, index) => ({ id: index + 1, ...row, created_at: time })),
 }
 
+const zones = [
+  ...['Europe/Berlin', 'America/New_York', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Africa/Casablanca'],
+  // It skipped 30 December 2011.
+  ...['Pacific/Apia', 'Asia/Kathmandu', 'Africa/Monrovia', '-03:30', 'UTC'],
+]
+
+/** Times around all changes of the zones within some years, and at the ends of the calendar. */
+function timesOfChanges(): readonly string[] {
+  const within = (time: number) => {
+    const year = new Date(time).getUTCFullYear()
+    return [1911, 1919, 1945, 1972, 2011, 2026].includes(year)
+  }
+  const near = [-7_200_000, -1, 0, 1_800_000, 3_599_999, 7_200_000]
+  const changes = zones.flatMap(name => zoneChanges(name).times.filter(within))
+  const times = changes.flatMap(time => near.map(shift => new Date(time + shift).toISOString()))
+  return [
+    ...times,
+    ...['0000-01-01T00:00:00.000Z', '0000-02-29T12:00:00.000Z', '9999-12-31T12:00:00.000Z'],
+    ...['1899-12-31T23:59:59.999Z', '2099-12-31T23:59:59.999Z', '2400-07-01T00:00:00.000Z'],
+    ...['2020-12-31T23:30:00.000Z', '2021-01-03T23:30:00.000Z', '2026-12-28T00:00:00.000Z'],
+  ]
+}
+
 function aggregateBy(groups: readonly GroupKey[], measures: readonly Measure[]): AggregateShape {
   return {
     kind: 'aggregate',
@@ -232,6 +259,27 @@ for (const { name, within } of seededStores) {
         await read(aggregateBy([{ field: 'day', part: 'year' }, { field: 'done' }], [])),
         '[{"day":null,"done":null},{"day":null,"done":true},{"day":"0000","done":true},{"day":"2026","done":false},{"day":"9999","done":true}]',
       )
+    })
+  })
+
+  test(`on ${name} times are grouped as the clocks of a time zone show them, and dates as they are`, async () => {
+    const times = timesOfChanges()
+    const rows = [null, ...times].map((at, index) => ({
+      id: index + 1,
+      at,
+      day: at?.slice(0, 10) ?? null,
+      created_at: time,
+    }))
+    await within(ranges, { users: [], rows }, async ({ store }) => {
+      for (const zone of zones) {
+        for (const part of timeGroups) {
+          const groups = [{ field: 'at', part }, ...(part === 'hour' ? [] : [{ field: 'day', part }])]
+          const shape = { ...aggregateBy(groups, [{ kind: 'count' }]), zone: 2 }
+          const descending = { ...shape, sort: [{ by: 'group', index: 0, descending: true } as const] }
+          for (const sorted of [shape, descending])
+            await check(ranges, { users: [], rows }, store, system, { shape: sorted, args: [0, 5000, zone] })
+        }
+      }
     })
   })
 }

@@ -1,6 +1,7 @@
 /** The parameters of an aggregate → a plan. As for lists, the names determine the shape, which is created once. */
 
-import { groupFault, measureFault } from '../../../engine/plan/guard/guard.ts'
+import type { ApiError } from '../../../base/errors.ts'
+import { groupFault, hasZone, measureFault } from '../../../engine/plan/guard/guard.ts'
 import { findField, quoted } from '../../../engine/plan/names.ts'
 import {
   type FieldMeasure,
@@ -13,6 +14,7 @@ import {
   type SelectedAggregate,
 } from '../../../engine/plan/plan.ts'
 import type { Deprecation, Field } from '../../../model/model.ts'
+import { timeZoneOf } from '../../../model/time-zone.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { bindValues, encodeParameter, makeConditions, paramsFrom } from './list.ts'
@@ -35,7 +37,7 @@ const maxSortKeys = 8
 
 /** The parameters that are not filters. */
 const aggregateParameterNames: readonly string[] = [
-  ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q'],
+  ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q', 'tz'],
 ]
 
 /** Parameters whose values, not only their names, determine the shape. */
@@ -54,6 +56,8 @@ export function parseAggregate(scope: ListScope, query: string): BoundAggregate 
   const perPage = parseCount(parameters, 'per_page', maxPerPage, maxPerPage)
   const page = parseCount(parameters, 'page', 1, lastPage)
   args.push((page - 1) * perPage, perPage)
+  const zone = valueFor(parameters, 'tz')
+  if (zone !== undefined) args.push(parseZone(zone))
   if (!cached) scope.aggregates.set(key, template)
   return { template, args, page, perPage, linkQuery: others.map(encodeParameter).join('') }
 }
@@ -78,6 +82,8 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
   const groups = parseGroups(view, valueFor(parameters, 'group_by'))
   const measures = parseMeasures(view, parameters)
   requireDistinctKeys(groups, measures)
+  const hasZoneParameter = valueFor(parameters, 'tz') !== undefined
+  if (hasZoneParameter && !groups.some(({ field, part }) => hasZone(field, part))) throw zoneWithoutTime()
   const next = first + values.length
   return {
     shape: {
@@ -86,6 +92,7 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
       within: scope.within && { ...scope.within, id: 0 },
       ...{ filter, search },
       groups: groups.map(({ field: { name: field }, part }) => ({ field, part }) as GroupKey),
+      zone: hasZoneParameter ? next + 2 : undefined,
       measures: measures.map(
         ({ kind, field }) => (field ? { kind, field: field.name } : { kind: 'count' }) as Measure,
       ),
@@ -98,9 +105,24 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
   }
 }
 
+function zoneWithoutTime(): ApiError {
+  const message =
+    'The parameter "tz" needs a part of a time in "group_by", such as `created_at:month`: it is the time zone of these parts.'
+  return parameterFault('tz', 'excluded', message)
+}
+
+function parseZone(value: string): string {
+  try {
+    return timeZoneOf(value)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw parameterFault('tz', 'wrong_type', `The parameter "tz" names no time zone: ${error.message}`)
+  }
+}
+
 /** Throws BAD_REQUEST for a name without brackets: it is always a parameter, even if a field has the name. */
 function isCondition(view: CollectionView, name: string): boolean {
-  if (structural.has(name) || name === 'count') return false
+  if (structural.has(name) || name === 'count' || name === 'tz') return false
   if (name === 'q' || name.endsWith(']')) return true
   const suggestion = suggestParameter(view, name)
   if (suggestion === undefined) throw unknownParameter(name, aggregateParameterNames)

@@ -1,5 +1,6 @@
 /** Aggregates: over the same rows as lists, and the fields that the caller may read in each row. */
 import { ApiError } from '../../../base/errors.ts'
+import { timeGroups } from '../../../model/fields/date-parts.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import { addField, type Dependencies } from '../condition.ts'
 import type {
@@ -18,6 +19,7 @@ import type {
   GroupKey,
   GroupSort,
   Measure,
+  Param,
 } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
 import { conclude, guardRows, visibleField } from './read.ts'
@@ -49,7 +51,7 @@ function guardAggregation(
   view: ModelView,
 ): GuardedAggregation {
   const { offset, limit, select } = aggregation
-  const groups = aggregation.groups.map(group => guardGroup(group, collection, view))
+  const groups = aggregation.groups.map(group => guardGroup(group, aggregation.zone, collection, view))
   const measures = aggregation.measures.map(measure => guardMeasure(measure, collection, view))
   return { groups, measures, sort: totalSort(aggregation), offset, limit, select }
 }
@@ -65,13 +67,14 @@ function totalSort({ sort, groups }: Aggregation): readonly GroupSort[] {
 
 function guardGroup(
   { field: name, part }: GroupKey,
+  zone: Param | undefined,
   collection: Collection,
   view: ModelView,
 ): GuardedGroupKey {
   const field = visibleField(collection, name, view)
   const fault = groupFault(field.field, part)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
-  return { field, part }
+  return { field, part, zone: hasZone(field.field, part) ? zone : undefined }
 }
 
 function guardMeasure(measure: Measure, collection: Collection, view: ModelView): GuardedMeasure {
@@ -82,10 +85,15 @@ function guardMeasure(measure: Measure, collection: Collection, view: ModelView)
   return { kind: measure.kind, field }
 }
 
+/** Whether the part depends on a time zone: that of a time does, that of a date does not. */
+export function hasZone({ type }: Field, part: string | undefined): boolean {
+  return part !== undefined && type.dateGroups === timeGroups
+}
+
 /** Why items cannot be grouped by the field, as a predicate; undefined if they can. */
 export function groupFault({ name, type }: Field, part: string | undefined): string | undefined {
   if (!type.sortable) return `groups by ${quoted(name)}, whose values cannot be compared.`
-  const parts: readonly string[] = type.dateParts ?? []
+  const parts: readonly string[] = type.dateGroups ?? []
   if (part === undefined || parts.includes(part)) return undefined
   const spellings = parts.map(datePart => `${name}:${datePart}`).join(', ')
   const hint = spellings === '' ? `${name} has no parts` : `write ${spellings}`
