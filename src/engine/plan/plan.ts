@@ -74,9 +74,15 @@ export interface Aggregation {
   readonly select: readonly SelectedAggregate[]
 }
 
-/** A field, or a part of a date or time. Null where the caller may not read it. */
-export interface GroupKey {
+/** A field of the items, or of the one item to which to-one relations lead. Null where the caller may not read all of the way. */
+export interface FieldAlong {
+  /** The relations. Omitted: none. */
+  readonly path?: readonly string[]
   readonly field: string
+}
+
+/** A field, or a part of a date or time. */
+export interface GroupKey extends FieldAlong {
   readonly part?: DateGroup | undefined
 }
 
@@ -84,7 +90,7 @@ export interface GroupKey {
 export type Measure =
   | { readonly kind: 'count' }
   /** Null where no item has a value. Sums and averages have double precision. */
-  | { readonly kind: FieldMeasure; readonly field: string }
+  | (FieldAlong & { readonly kind: FieldMeasure })
 
 export type FieldMeasure = (typeof fieldMeasures)[number]
 export const fieldMeasures = ['sum', 'avg', 'min', 'max'] as const
@@ -131,6 +137,10 @@ export const totalModes = ['exact', 'estimate', 'none'] as const
 
 /** The maximum number of values in the list of one condition. */
 export const maxListedValues = 100
+/** The maximum number of relations that one field of a filter or an aggregate follows. */
+export const maxRelationsDeep = 3
+/** The maximum number of relations that the fields of one aggregate follow: each is a look-up for each row. */
+export const maxAggregatedRelations = 10
 /** The maximum number of keys by which one aggregate groups. */
 export const maxGroupKeys = 3
 /** The highest page number. It keeps the offset well within 2^53. */

@@ -5,7 +5,15 @@ import fc from 'fast-check'
 import { ApiError } from '../../../src/base/errors.ts'
 import { type Principal, system } from '../../../src/base/principal.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import type { AggregateShape, GroupKey, GroupSort, Measure, Plan } from '../../../src/engine/plan/plan.ts'
+import {
+  type AggregateShape,
+  type FieldAlong,
+  fieldMeasures,
+  type GroupKey,
+  type GroupSort,
+  type Measure,
+  type Plan,
+} from '../../../src/engine/plan/plan.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 import {
   anyone,
@@ -27,7 +35,7 @@ import { zoneChanges } from '../../../src/model/time-zone.ts'
 import { cases } from '../../cases.ts'
 import { seededStores } from '../../setups/databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'
-import { choices, datas, type Name, principals, readPlans } from './random.ts'
+import { choices, datas, type Name, principals, readPlans, relations } from './random.ts'
 import { type Data, requestTimeMs } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
@@ -41,16 +49,33 @@ const fields: Record<Name, readonly string[]> = {
   post_tags: ['id', 'post_id', 'tag_id', 'created_at'],
 }
 
+/** Up to two relations, a few of which lead to many items, and a field. */
+function alongOf(collection: Name, deepest = 2): fc.Arbitrary<FieldAlong> {
+  const own = fc.constantFrom(...fields[collection]).map((field): FieldAlong => ({ field }))
+  const toFollow = relations[collection].flatMap(relation =>
+    Array(relation[2] === 'one' ? 6 : 1).fill(relation),
+  )
+  if (deepest === 0) return own
+  const related = fc
+    .constantFrom<(typeof relations)[Name][number]>(...toFollow)
+    .chain(([relation, target]) =>
+      alongOf(target, deepest - 1).map(({ path = [], field }) => ({ path: [relation, ...path], field })),
+    )
+  return fc.oneof({ weight: 2, arbitrary: own }, { weight: 1, arbitrary: related })
+}
+
 function aggregationOf(collection: Name) {
-  const name = fc.constantFrom(...fields[collection])
-  const group: fc.Arbitrary<GroupKey> = name.chain(field =>
-    field === 'created_at'
-      ? fc.constantFrom(undefined, ...timeGroups).map(part => ({ field, part }))
-      : fc.constant({ field }),
+  const along = alongOf(collection)
+  const group: fc.Arbitrary<GroupKey> = along.chain(key =>
+    key.field === 'created_at'
+      ? fc.constantFrom(undefined, ...timeGroups).map(part => ({ ...key, part }))
+      : fc.constant(key),
   )
   const measure: fc.Arbitrary<Measure> = fc.oneof(
     fc.constant<Measure>({ kind: 'count' }),
-    fc.record({ kind: fc.constantFrom('sum', 'avg', 'min', 'max'), field: name }),
+    fc
+      .tuple(fc.constantFrom(...fieldMeasures), along)
+      .map(([kind, measured]): Measure => ({ kind, ...measured })),
   )
   return fc
     .record({

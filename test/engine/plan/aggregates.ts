@@ -1,10 +1,10 @@
 /** The expected results of aggregates, computed naively. Shares no code with the guard or the store. */
 
 import type { Principal } from '../../../src/base/principal.ts'
-import type { AggregateShape, Measure, Plan } from '../../../src/engine/plan/plan.ts'
+import type { AggregateShape, FieldAlong, Measure, Plan } from '../../../src/engine/plan/plan.ts'
 import type { DateGroup } from '../../../src/model/fields/date-parts.ts'
 import type { JsonValue } from '../../../src/model/fields/type.ts'
-import type { Model } from '../../../src/model/model.ts'
+import type { Collection, Field, Model } from '../../../src/model/model.ts'
 import { Temporal } from '../../temporal.ts'
 import { type Data, Evaluation, type Refused, type Row } from './reference.ts'
 
@@ -43,6 +43,38 @@ function partOf(value: string, part: DateGroup, zone: string | undefined): Key {
   return { shown: texts[part], order }
 }
 
+/** The field at the end of the relations; what is wrong on the way is among the errors. */
+function fieldAlong(
+  evaluation: Evaluation,
+  collection: Collection,
+  { path = [], field }: FieldAlong,
+): Field | undefined {
+  const [first, ...others] = path
+  if (first === undefined) {
+    evaluation.mustKnow(collection, field)
+    return collection.fields.get(field)
+  }
+  const relation = evaluation.mustReach(collection, first)
+  if (relation === undefined) return undefined
+  if (relation.kind !== 'one') evaluation.errors.add('BAD_REQUEST')
+  return fieldAlong(evaluation, evaluation.collection(relation.target), { path: others, field })
+}
+
+/** Null where a link, an item or the field may not be read. */
+function valueAlong(
+  evaluation: Evaluation,
+  collection: Collection,
+  row: Row,
+  { path = [], field }: FieldAlong,
+): JsonValue {
+  const [first, ...others] = path
+  if (first === undefined) return evaluation.valueOf(collection, row, field)
+  const relation = collection.relations.get(first)
+  const [next] = relation ? evaluation.readableRows(collection, relation, row) : []
+  if (relation === undefined || next === undefined) return null
+  return valueAlong(evaluation, evaluation.collection(relation.target), next, { path: others, field })
+}
+
 /** `groups: null` means that the parent is missing. */
 export function aggregateReference(
   model: Model,
@@ -60,18 +92,16 @@ export function aggregateReference(
   evaluation.checkFilter(shape.filter, collection)
   if (shape.search !== undefined && evaluation.searchFields(collection).length === 0)
     evaluation.errors.add('BAD_REQUEST')
-  for (const { field } of shape.groups) evaluation.mustKnow(collection, field)
   for (const measure of shape.measures) {
     if (measure.kind === 'count') continue
-    evaluation.mustKnow(collection, measure.field)
-    const type = collection.fields.get(measure.field)?.type
+    const type = fieldAlong(evaluation, collection, measure)?.type
     const isQuantity = type?.summable === true
     if (measure.kind === 'sum' || measure.kind === 'avg') {
       if (!isQuantity) evaluation.errors.add('BAD_REQUEST')
     } else if (!type?.sortable) evaluation.errors.add('BAD_REQUEST')
   }
-  for (const { field, part } of shape.groups) {
-    const type = collection.fields.get(field)?.type
+  for (const { part, ...along } of shape.groups) {
+    const type = fieldAlong(evaluation, collection, along)?.type
     if (!type?.sortable || (part && !type.dateGroups?.includes(part))) evaluation.errors.add('BAD_REQUEST')
   }
   if (evaluation.errors.size > 0) return evaluation
@@ -88,8 +118,8 @@ export function aggregateReference(
   )
   const zone = shape.zone === undefined ? undefined : String(args[shape.zone])
   const keysOf = (row: Row) =>
-    shape.groups.map(({ field, part }): Key => {
-      const value = evaluation.valueOf(collection, row, field)
+    shape.groups.map(({ part, ...along }): Key => {
+      const value = valueAlong(evaluation, collection, row, along)
       return part && value !== null ? partOf(String(value), part, zone) : { shown: value, order: value }
     })
   const groups = new Map<string, { keys: Key[]; rows: Row[] }>()
@@ -103,8 +133,8 @@ export function aggregateReference(
   const measured = [...groups.values()].map(group => ({
     keys: group.keys,
     measures: shape.measures.map(measure =>
-      measureOf(measure, group.rows, name =>
-        group.rows.map(row => evaluation.valueOf(collection, row, name)),
+      measureOf(measure, group.rows, along =>
+        group.rows.map(row => valueAlong(evaluation, collection, row, along)),
       ),
     ),
   }))
@@ -147,10 +177,10 @@ export function aggregateReference(
 function measureOf(
   measure: Measure,
   rows: readonly Row[],
-  valuesOf: (name: string) => JsonValue[],
+  valuesOf: (along: FieldAlong) => JsonValue[],
 ): JsonValue {
   if (measure.kind === 'count') return rows.length
-  const values = valuesOf(measure.field).filter(value => value !== null)
+  const values = valuesOf(measure).filter(value => value !== null)
   if (values.length === 0) return null
   const sorted = [...values].sort(compare)
   if (measure.kind === 'min') return sorted[0] ?? null
