@@ -24,6 +24,7 @@ type Page = { readonly data: readonly unknown[]; readonly meta: Readonly<Record<
 const aggregateNames = {
   ...filterNames,
   groupBy: 'group_by',
+  timeZone: 'tz',
   sum: 'sum',
   avg: 'avg',
   min: 'min',

@@ -176,7 +176,8 @@ test('actions and queries are functions', () => {
 test('aggregates have the requested fields', () => {
   compiled<typeof tracker>(async api => {
     const { data } = await api.tasks.aggregate({
-      groupBy: ['status', 'created_at:month'],
+      groupBy: ['status', 'created_at:month', 'project.name'],
+      timeZone: 'Europe/Berlin',
       sum: ['points'],
       max: ['due_on'],
       sort: ['-sum.points', 'status'],
@@ -184,9 +185,15 @@ test('aggregates have the requested fields', () => {
     const [group] = data
     is<Status | null | undefined>()(group?.status)
     is<string | null | undefined>()(group?.['created_at:month'])
+    is<string | null | undefined>()(group?.['project.name'])
     is<number | undefined>()(group?.count)
     is<number | null | undefined>()(group?.sum.points)
     is<string | null | undefined>()(group?.max.due_on)
+    const byTask = await api.comments.aggregate({ groupBy: ['task.status'], sum: ['task.points'] })
+    is<Status | null | undefined>()(byTask.data[0]?.['task.status'])
+    is<number | null | undefined>()(byTask.data[0]?.sum['task.points'])
+    // @ts-expect-error It leads to several items.
+    await api.projects.aggregate({ groupBy: ['tasks.title'] })
     // @ts-expect-error A text has no sum.
     await api.tasks.aggregate({ sum: ['title'] })
     // @ts-expect-error It is not grouped by this field.

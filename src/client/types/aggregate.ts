@@ -1,18 +1,32 @@
 /** Aggregates of groups of items. */
 import type { Filtering } from '../list-options.ts'
-import type { ApiTypes, Flat } from './api.ts'
+import type { ApiTypes, At, CollectionOf, Flat } from './api.ts'
 import type { CallOptions } from './options.ts'
 import type { FieldName } from './read.ts'
 import type { FullItem } from './where.ts'
 
-type TimePart = 'year' | 'month' | 'day' | 'hour'
+type TimePart = 'year' | 'quarter' | 'month' | 'week' | 'day' | 'hour'
 
-type NumberName<A extends ApiTypes, N> = {
+type OwnNumber<A extends ApiTypes, N> = {
   [K in FieldName<A, N>]: NonNullable<FullItem<A, N>[K]> extends number ? K : never
 }[FieldName<A, N>]
 
-/** A field, or a part of a date or time, in UTC: `created_at:month`. */
-export type GroupKey<A extends ApiTypes, N> = FieldName<A, N> | `${FieldName<A, N>}:${TimePart}`
+/** The to-one relations by name, each with its collection. */
+type ToOne<A extends ApiTypes, N> = At<CollectionOf<A, N>, 'one'>
+type ToOneName<A extends ApiTypes, N> = keyof ToOne<A, N> & string
+
+/** `points`, `project.budget` */
+type NumberName<A extends ApiTypes, N> =
+  | OwnNumber<A, N>
+  | { [R in ToOneName<A, N>]: `${R}.${OwnNumber<A, ToOne<A, N>[R]>}` }[ToOneName<A, N>]
+
+/** `status`, `project.name` */
+type Along<A extends ApiTypes, N> =
+  | FieldName<A, N>
+  | { [R in ToOneName<A, N>]: `${R}.${FieldName<A, ToOne<A, N>[R]>}` }[ToOneName<A, N>]
+
+/** A field, also of the item to which a to-one relation leads, or a part of a date or time: `created_at:month`. */
+export type GroupKey<A extends ApiTypes, N> = Along<A, N> | `${Along<A, N>}:${TimePart}`
 
 /** `Groups`, `Sums`, …: the names in the call. */
 export interface AggregateOptions<A extends ApiTypes, N, Groups, Sums, Averages, Minima, Maxima>
@@ -20,6 +34,8 @@ export interface AggregateOptions<A extends ApiTypes, N, Groups, Sums, Averages,
     Filtering<A, N> {
   /** At most 3. If omitted, all items are one group. */
   readonly groupBy?: readonly Groups[]
+  /** The time zone of the parts of times, e.g. `Europe/Berlin`. Default: UTC. */
+  readonly timeZone?: string
   readonly sum?: readonly Sums[]
   readonly avg?: readonly Averages[]
   readonly min?: readonly Minima[]
@@ -39,8 +55,14 @@ type SortKey<Groups, Sums, Averages, Minima, Maxima> =
   | `min.${Minima & string}`
   | `max.${Maxima & string}`
 
-type GroupValues<Item, Groups> = {
-  readonly [K in Groups & string]: K extends keyof Item ? Exclude<Item[K], undefined> | null : string | null
+type GroupValue<A extends ApiTypes, N, K> = K extends `${string}:${string}`
+  ? string
+  : K extends `${infer R}.${infer Name}`
+    ? At<FullItem<A, At<ToOne<A, N>, R>>, Name>
+    : At<FullItem<A, N>, K>
+
+type GroupValues<A extends ApiTypes, N, Groups> = {
+  readonly [K in Groups & string]: Exclude<GroupValue<A, N, K>, undefined> | null
 }
 
 type Aggregates<Name extends string, Names, Values> = [Names] extends [never]
@@ -56,11 +78,7 @@ export interface AggregatePage<Group> {
 }
 
 type Group<A extends ApiTypes, N, Groups, Sums, Averages, Minima, Maxima> = Flat<
-  GroupValues<FullItem<A, N>, Groups> & { readonly count: number } & Aggregates<
-      'sum',
-      Sums,
-      NumbersOf<Sums>
-    > &
+  GroupValues<A, N, Groups> & { readonly count: number } & Aggregates<'sum', Sums, NumbersOf<Sums>> &
     Aggregates<'avg', Averages, NumbersOf<Averages>> &
     Aggregates<'min', Minima, ValuesOf<FullItem<A, N>, Minima>> &
     Aggregates<'max', Maxima, ValuesOf<FullItem<A, N>, Maxima>>

@@ -4,7 +4,7 @@
  */
 import type { ApiError } from '../../base/errors.ts'
 import type { Principal } from '../../base/principal.ts'
-import type { DatePrefix } from '../../model/fields/date-parts.ts'
+import type { DateGroup } from '../../model/fields/date-parts.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import type { Collection, Field, FieldDefault } from '../../model/model.ts'
 import type { Condition, GuardedSort, RelationPath, Value, VisibleField } from './guarded-conditions.ts'
@@ -139,7 +139,9 @@ export interface GuardedAggregation {
 
 export interface GuardedGroupKey {
   readonly field: VisibleField
-  readonly part: DatePrefix | undefined
+  readonly part: DateGroup | undefined
+  /** The time zone of a part of a time; undefined: UTC. */
+  readonly zone: Param | undefined
 }
 
 export type GuardedMeasure =

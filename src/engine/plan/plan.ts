@@ -6,7 +6,7 @@
  * requests and compiled once. `Param`s are indexes into the arguments.
  */
 import type { Predicate } from '../../base/predicate.ts'
-import type { DatePrefix } from '../../model/fields/date-parts.ts'
+import type { DateGroup } from '../../model/fields/date-parts.ts'
 import type { FilterOperator, JsonValue } from '../../model/fields/type.ts'
 import type { Rule } from '../../model/rule/rule.ts'
 import type { TotalOrder } from './order.ts'
@@ -63,6 +63,8 @@ export interface Aggregation {
   readonly filter: Filter | undefined
   /** Empty: all items are one group, which exists even without any item. */
   readonly groups: readonly GroupKey[]
+  /** The time zone of the parts of times (see `timeZoneOf`). Omitted: UTC. */
+  readonly zone?: Param | undefined
   readonly measures: readonly Measure[]
   /** Groups with equal sort values are ordered by their keys. */
   readonly sort: readonly GroupSort[]
@@ -72,17 +74,23 @@ export interface Aggregation {
   readonly select: readonly SelectedAggregate[]
 }
 
-/** A field, or a part of a date or time in UTC. Null where the caller may not read it. */
-export interface GroupKey {
+/** A field of the items, or of the one item to which to-one relations lead. Null where the caller may not read all of the way. */
+export interface FieldAlong {
+  /** The relations. Omitted: none. */
+  readonly path?: readonly string[]
   readonly field: string
-  readonly part?: DatePrefix | undefined
+}
+
+/** A field, or a part of a date or time. */
+export interface GroupKey extends FieldAlong {
+  readonly part?: DateGroup | undefined
 }
 
 /** An aggregate function over the items of a group. All but `count` ignore items without a value that the caller may read. */
 export type Measure =
   | { readonly kind: 'count' }
   /** Null where no item has a value. Sums and averages have double precision. */
-  | { readonly kind: FieldMeasure; readonly field: string }
+  | (FieldAlong & { readonly kind: FieldMeasure })
 
 export type FieldMeasure = (typeof fieldMeasures)[number]
 export const fieldMeasures = ['sum', 'avg', 'min', 'max'] as const
@@ -129,6 +137,10 @@ export const totalModes = ['exact', 'estimate', 'none'] as const
 
 /** The maximum number of values in the list of one condition. */
 export const maxListedValues = 100
+/** The maximum number of relations that one field of a filter or an aggregate follows. */
+export const maxRelationsDeep = 3
+/** The maximum number of relations that the fields of one aggregate follow: each is a look-up for each row. */
+export const maxAggregatedRelations = 10
 /** The maximum number of keys by which one aggregate groups. */
 export const maxGroupKeys = 3
 /** The highest page number. It keeps the offset well within 2^53. */

@@ -1,3 +1,4 @@
+import { dateGroups } from './date-parts.ts'
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type TimeTrait } from './declared.ts'
 import type { Encoding } from './encoding.ts'
 import type { FieldType, GraphqlScalar } from './field-type.ts'
@@ -57,7 +58,7 @@ const dateType: FieldType = {
   graphql: { type: scalar },
   operators: orderedOperators,
   sortable: true,
-  dateParts: ['year', 'month', 'day'],
+  dateGroups,
   schema,
   filterSchema: schema,
   canonical: requireDate,

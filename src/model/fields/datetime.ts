@@ -1,4 +1,5 @@
 import { daysInMonth } from './date.ts'
+import { timeGroups } from './date-parts.ts'
 import { declared, defaultOf, type FieldDeclaration, type FieldOptions, type TimeTrait } from './declared.ts'
 import type { Encoding } from './encoding.ts'
 import type { FieldType, GraphqlScalar } from './field-type.ts'
@@ -68,7 +69,7 @@ const datetimeType: FieldType = {
   distinctValues: Number.POSITIVE_INFINITY,
   operators: orderedOperators,
   sortable: true,
-  dateParts: ['year', 'month', 'day', 'hour'],
+  dateGroups: timeGroups,
   schema,
   filterSchema: schema,
   canonical: requireTime,

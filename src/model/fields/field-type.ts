@@ -1,6 +1,6 @@
 /** The declaration of a field type. Each type has a file of its own; shared code never checks which type a field has. */
 
-import type { DatePrefix } from './date-parts.ts'
+import type { DateGroup } from './date-parts.ts'
 import type { Encoding } from './encoding.ts'
 import type { FilterOperator, JsonSchema, JsonValue } from './type.ts'
 
@@ -46,7 +46,7 @@ export interface FieldType {
   /** Whether aggregates offer its sum and average. Its encoding supplies the SQL of the sum. */
   readonly summable?: true
   /** The parts of its values by which aggregates group. */
-  readonly dateParts?: readonly DatePrefix[]
+  readonly dateGroups?: readonly DateGroup[]
   /** The approximate number of distinct values, for cost estimates. Infinity: almost every item has its own value. */
   readonly distinctValues?: number
   /** Whether values are JSON documents, which may be very large. A PATCH merges objects (RFC 7396). */

@@ -2,42 +2,11 @@
  * When schedules are due while the clocks of a time zone change. All times are in milliseconds since 1970; a *wall time* is what
  * the clocks of the zone show, as if they showed UTC.
  */
+import { changeIn, offsetsOf } from '../time-zone.ts'
 
 export const hourMs = 3_600_000
 /** No zone changes its clocks twice within a day, nor by more than a day. */
 const dayMs = 24 * hourMs
-
-type OffsetAt = (time: number) => number
-
-/** What the clocks of a zone show minus the time. */
-function offsetsOf(timeZone: string): OffsetAt {
-  const clock = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    ...{ year: 'numeric', month: 'numeric', day: 'numeric' },
-    ...{ hour: 'numeric', minute: 'numeric', second: 'numeric' },
-  })
-  return time => {
-    const shown = new Map(clock.formatToParts(time).map(({ type, value }) => [type, Number(value)]))
-    const part = (type: Intl.DateTimeFormatPartTypes) => shown.get(type) ?? 0
-    const date = [part('year'), part('month') - 1, part('day')] as const
-    const wall = Date.UTC(...date, part('hour'), part('minute'), part('second'))
-    return wall - Math.floor(time / 1000) * 1000
-  }
-}
-
-/** The time of the change after `from`, up to and including `until`. */
-function changeIn(offsetAt: OffsetAt, from: number, until: number): number | undefined {
-  const offset = offsetAt(from)
-  if (offsetAt(until) === offset) return undefined
-  let [before, after] = [from, until]
-  while (after - before > 1) {
-    const middle = Math.floor((before + after) / 2)
-    if (offsetAt(middle) === offset) before = middle
-    else after = middle
-  }
-  return after
-}
 
 /**
  * The first due time after a moment. `nextRun`: the first wall time at or after another that the schedule names. A time that

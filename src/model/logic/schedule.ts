@@ -1,6 +1,7 @@
 /** Schedules of jobs: words or cron expressions, in a time zone. */
 import { Cron } from 'croner'
 import { didYouMean } from '../suggest.ts'
+import { timeZoneOf } from '../time-zone.ts'
 import { hourMs, nextDue } from './clock-changes.ts'
 
 /** Times are in milliseconds since 1970. */
@@ -91,7 +92,7 @@ export function cronOf(schedule: string): string {
 
 /** Throws a `RangeError` with the reason. */
 export function scheduleOf(schedule: string, timeZone: string): Schedule {
-  requireTimeZone(timeZone)
+  timeZoneOf(timeZone)
   const expression = cronOf(schedule)
   const { nextRun } = openCron(schedule, expression)
   const next = nextDue(timeZone, nextRun, isContinuous(expression))
@@ -134,16 +135,5 @@ function openCron(schedule: string, expression: string): CronExpression {
   } catch (error) {
     const reason = error instanceof Error ? error.message.replace(/^CronPattern: /, '') : String(error)
     throw new RangeError(`\`${schedule}\` is not a cron expression: ${reason}.`)
-  }
-}
-
-function requireTimeZone(timeZone: string): void {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone })
-  } catch {
-    const timeZones = [...Intl.supportedValuesOf('timeZone'), 'UTC']
-    throw new RangeError(
-      `\`${timeZone}\` is not a time zone.${didYouMean(timeZone, timeZones)} Write an IANA name, e.g. \`Europe/Berlin\`.`,
-    )
   }
 }

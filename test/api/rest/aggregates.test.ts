@@ -235,6 +235,42 @@ test('answers that contain the fields of one user are not given to another', asy
   }
 })
 
+test('aggregates follow relations to one item; what the caller cannot read on the way is null', async () => {
+  assert.deepEqual(await groups('group_by=project.name&count', admin), [
+    { 'project.name': 'Roof', count: 6 },
+    { 'project.name': 'Wall', count: 6 },
+  ])
+  // Ann cannot read the project of Ben.
+  assert.deepEqual(await groups('group_by=project.name&count&min=project.id,project.name'), [
+    { 'project.name': null, count: 6, min: { 'project.id': null, 'project.name': null } },
+    { 'project.name': 'Wall', count: 6, min: { 'project.id': 1, 'project.name': 'Wall' } },
+  ])
+  assert.deepEqual(await groups('group_by=project.owner.name,status&sum=points&sort=-sum.points', ben), [
+    { 'project.owner.name': null, status: 'open', sum: { points: 24 } },
+    { 'project.owner.name': 'Ben', status: 'open', sum: { points: 19 } },
+    { 'project.owner.name': 'Ben', status: 'done', sum: { points: 12 } },
+    { 'project.owner.name': null, status: 'done', sum: { points: 6 } },
+  ])
+  assert.deepEqual(
+    await groups('group_by=project.created_at:year&sum=project.open_tasks&sort=-sum.project.open_tasks', ann),
+    [
+      { 'project.created_at:year': String(new Date().getUTCFullYear()), sum: { 'project.open_tasks': 24 } },
+      { 'project.created_at:year': null, sum: { 'project.open_tasks': null } },
+    ],
+  )
+  assert.deepEqual(await groups('group_by=employee.name&max=salary', ann, 'payslips/aggregate'), [
+    { 'employee.name': 'Ann', max: { salary: 1000 } },
+    { 'employee.name': 'Ben', max: { salary: null } },
+  ])
+  // The scopes of all collections on the way are needed.
+  const onlyTasks = user(1, 'user', new Set(['read:task']))
+  assert.deepEqual(await groups('group_by=status', onlyTasks), await groups('group_by=status'))
+  for (const query of ['group_by=project.name', 'max=project.name', 'group_by=project.owner.name'])
+    assert.equal((await send(query, onlyTasks)).status, 403, query)
+  const [hidden, unknown] = [await send('sum=task.salary'), await send('sum=task.qqqqqq')]
+  assert.equal(hidden.text, unknown.text.replaceAll('qqqqqq', 'salary'))
+})
+
 test('a related list is aggregated', async () => {
   assert.deepEqual(await groups('group_by=status', ann, 'projects/1/tasks/aggregate'), [
     { status: 'done', count: 2 },
@@ -277,7 +313,25 @@ test('a misspelled parameter gets the correct names', async () => {
     ['group_by=stats', /"group_by" names "stats", which is not a field of tasks\. Did you mean `status`\?/],
     ['group_by=status,done,points,due', /may list at most 3 names/],
     ['group_by=status:month', /which is not a part of it: status has no parts/],
-    ['group_by=due:week', /write due:year, due:month, due:day, due:hour/],
+    ['group_by=due:decade', /write due:year, due:quarter, due:month, due:week, due:day, due:hour/],
+    ['group_by=due:day&tz=Europe/Berlyn', /"tz" names no time zone: .*Did you mean `Europe\/Berlin`\?/],
+    ['group_by=due:day&tz=+01:00', /"tz" names no time zone/],
+    ['group_by=due:day&tz=', /"tz" names no time zone/],
+    ['group_by=due&tz=Europe/Berlin', /"tz" needs a part of a time in "group_by"/],
+    [
+      'group_by=project.nam',
+      /"group_by" names "nam", which is not a field of projects\. Did you mean `name`/,
+    ],
+    ['group_by=projec.name', /names "projec", which is not a relation of tasks\. Did you mean `project`/],
+    ['sum=project.tasks.points', /follows "project\.tasks", which leads to several items/],
+    ['group_by=project.', /names "", which is not a field/],
+    ['group_by=project.owner.projects.owner.name', /follows at most 3 relations, not 4/],
+    [
+      'min=project.owner.name,project.owner.id,project.owner.email,project.owner.role,project.owner.created_at,project.name',
+      /follow at most 10 relations together, not 11/,
+    ],
+    ['tz=Europe/Berlin', /"tz" needs a part of a time in "group_by"/],
+    ['group_by=due:day&timezone=UTC', /is not known here/],
     ['group_by=due:', /which is not a part of it/],
     ['sum=title', /"sum" names "title", which is not a quantity/],
     ['avg=project_id', /not a quantity/],
@@ -324,4 +378,54 @@ test('methods, entity tags and caching are those of lists', async () => {
   }
   await harness.seed('tasks', { title: 'new', status: 'open', project_id: 1 })
   assert.notEqual((await send('group_by=status')).text, text)
+})
+
+test('with `tz`, parts of times are those that the clocks of the zone show', async () => {
+  const times = [
+    '2026-10-24T23:30:00Z',
+    '2026-10-25T00:30:00Z',
+    '2026-10-25T01:30:00Z',
+    '2026-12-31T23:30:00Z',
+  ]
+  for (const due of times)
+    await harness.seed('tasks', {
+      title: 'zoned',
+      status: 'open',
+      done: false,
+      project_id: 1,
+      due,
+      points: 500,
+    })
+  const zoned = 'points[eq]=500&tz=Europe/Berlin&group_by='
+  const count = (key: string, values: readonly string[]) => values.map(value => ({ [key]: value, count: 1 }))
+  // The clocks show the hour from 2 to 3 twice.
+  assert.deepEqual(
+    await groups(`${zoned}due:hour`),
+    count('due:hour', [
+      ...['2026-10-25T01:00+02:00', '2026-10-25T02:00+02:00', '2026-10-25T02:00+01:00'],
+      '2027-01-01T00:00+01:00',
+    ]),
+  )
+  assert.deepEqual(await groups(`${zoned}due:day`), [
+    { 'due:day': '2026-10-25', count: 3 },
+    { 'due:day': '2027-01-01', count: 1 },
+  ])
+  assert.deepEqual(await groups(`${zoned}due:week&sort=-due:week`), [
+    { 'due:week': '2026-W53', count: 1 },
+    { 'due:week': '2026-W43', count: 3 },
+  ])
+  assert.deepEqual(await groups(`${zoned}due:quarter,due:year`), [
+    { 'due:quarter': '2026-Q4', 'due:year': '2026', count: 3 },
+    { 'due:quarter': '2027-Q1', 'due:year': '2027', count: 1 },
+  ])
+  assert.deepEqual(await groups('points[eq]=500&group_by=due:week'), [
+    { 'due:week': '2026-W43', count: 3 },
+    { 'due:week': '2026-W53', count: 1 },
+  ])
+  assert.deepEqual(await groups('points[eq]=500&group_by=due:quarter&tz=asia/kathmandu'), [
+    { 'due:quarter': '2026-Q4', count: 3 },
+    { 'due:quarter': '2027-Q1', count: 1 },
+  ])
+  const first = await send(`${zoned}due:hour&per_page=1`)
+  assert.match(String(first.header('Link')), /tz=Europe%2FBerlin&group_by=due%3Ahour&page=2/)
 })

@@ -5,7 +5,15 @@ import fc from 'fast-check'
 import { ApiError } from '../../../src/base/errors.ts'
 import { type Principal, system } from '../../../src/base/principal.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
-import type { AggregateShape, GroupKey, GroupSort, Measure, Plan } from '../../../src/engine/plan/plan.ts'
+import {
+  type AggregateShape,
+  type FieldAlong,
+  fieldMeasures,
+  type GroupKey,
+  type GroupSort,
+  type Measure,
+  type Plan,
+} from '../../../src/engine/plan/plan.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 import {
   anyone,
@@ -21,11 +29,13 @@ import {
   users,
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
+import { timeGroups } from '../../../src/model/fields/date-parts.ts'
 import type { Model } from '../../../src/model/model.ts'
+import { zoneChanges } from '../../../src/model/time-zone.ts'
 import { cases } from '../../cases.ts'
 import { seededStores } from '../../setups/databases/seeded-store.ts'
 import { aggregateReference } from './aggregates.ts'
-import { choices, datas, type Name, principals, readPlans } from './random.ts'
+import { choices, datas, type Name, principals, readPlans, relations } from './random.ts'
 import { type Data, requestTimeMs } from './reference.ts'
 import { smallModel } from './small-model.ts'
 
@@ -39,16 +49,33 @@ const fields: Record<Name, readonly string[]> = {
   post_tags: ['id', 'post_id', 'tag_id', 'created_at'],
 }
 
+/** Up to two relations, a few of which lead to many items, and a field. */
+function alongOf(collection: Name, deepest = 2): fc.Arbitrary<FieldAlong> {
+  const own = fc.constantFrom(...fields[collection]).map((field): FieldAlong => ({ field }))
+  const toFollow = relations[collection].flatMap(relation =>
+    Array(relation[2] === 'one' ? 6 : 1).fill(relation),
+  )
+  if (deepest === 0) return own
+  const related = fc
+    .constantFrom<(typeof relations)[Name][number]>(...toFollow)
+    .chain(([relation, target]) =>
+      alongOf(target, deepest - 1).map(({ path = [], field }) => ({ path: [relation, ...path], field })),
+    )
+  return fc.oneof({ weight: 2, arbitrary: own }, { weight: 1, arbitrary: related })
+}
+
 function aggregationOf(collection: Name) {
-  const name = fc.constantFrom(...fields[collection])
-  const group: fc.Arbitrary<GroupKey> = name.chain(field =>
-    field === 'created_at'
-      ? fc.constantFrom(undefined, 'year', 'month', 'day', 'hour').map(part => ({ field, part }) as GroupKey)
-      : fc.constant({ field }),
+  const along = alongOf(collection)
+  const group: fc.Arbitrary<GroupKey> = along.chain(key =>
+    key.field === 'created_at'
+      ? fc.constantFrom(undefined, ...timeGroups).map(part => ({ ...key, part }))
+      : fc.constant(key),
   )
   const measure: fc.Arbitrary<Measure> = fc.oneof(
     fc.constant<Measure>({ kind: 'count' }),
-    fc.record({ kind: fc.constantFrom('sum', 'avg', 'min', 'max'), field: name }),
+    fc
+      .tuple(fc.constantFrom(...fieldMeasures), along)
+      .map(([kind, measured]): Measure => ({ kind, ...measured })),
   )
   return fc
     .record({
@@ -56,6 +83,7 @@ function aggregationOf(collection: Name) {
       measures: fc.array(measure, { maxLength: 3 }),
       sort: fc.array(fc.tuple(fc.nat(), fc.boolean()), { maxLength: 2 }),
       offset: fc.constantFrom(0, 0, 1),
+      timeZone: fc.constantFrom(undefined, ...zones),
       limit: fc.integer({ min: 1, max: 4 }),
     })
     .map(({ groups, measures, sort, ...window }) => {
@@ -78,13 +106,14 @@ const aggregatePlans: fc.Arbitrary<Plan<AggregateShape>> = readPlans
   .chain(({ shape, args }) => {
     if (shape.kind !== 'list') throw new TypeError('only lists have filters')
     const { collection, within, filter, search } = shape
-    return aggregationOf(collection as Name).map(({ offset, limit, ...aggregation }) => ({
+    return aggregationOf(collection as Name).map(({ offset, limit, timeZone, ...aggregation }) => ({
       shape: {
         ...{ kind: 'aggregate' as const, collection, within, filter, search, ...aggregation },
         offset: args.length,
         limit: args.length + 1,
+        zone: timeZone === undefined ? undefined : args.length + 2,
       },
-      args: [...args, offset, limit],
+      args: [...args, offset, limit, ...(timeZone === undefined ? [] : [timeZone])],
     }))
   })
 
@@ -166,6 +195,29 @@ const data = {
   rows: values.map((row, index) => ({ id: index + 1, ...row, created_at: time })),
 }
 
+const zones = [
+  ...['Europe/Berlin', 'America/New_York', 'America/Sao_Paulo', 'Australia/Lord_Howe', 'Africa/Casablanca'],
+  // It skipped 30 December 2011.
+  ...['Pacific/Apia', 'Asia/Kathmandu', 'Africa/Monrovia', '-03:30', 'UTC'],
+]
+
+/** Times around all changes of the zones within some years, and at the ends of the calendar. */
+function timesOfChanges(): readonly string[] {
+  const within = (time: number) => {
+    const year = new Date(time).getUTCFullYear()
+    return [1911, 1919, 1945, 1972, 2011, 2026].includes(year)
+  }
+  const near = [-7_200_000, -1, 0, 1_800_000, 3_599_999, 7_200_000]
+  const changes = zones.flatMap(name => zoneChanges(name).times.filter(within))
+  const times = changes.flatMap(time => near.map(shift => new Date(time + shift).toISOString()))
+  return [
+    ...times,
+    ...['0000-01-01T00:00:00.000Z', '0000-02-29T12:00:00.000Z', '9999-12-31T12:00:00.000Z'],
+    ...['1899-12-31T23:59:59.999Z', '2099-12-31T23:59:59.999Z', '2400-07-01T00:00:00.000Z'],
+    ...['2020-12-31T23:30:00.000Z', '2021-01-03T23:30:00.000Z', '2026-12-28T00:00:00.000Z'],
+  ]
+}
+
 function aggregateBy(groups: readonly GroupKey[], measures: readonly Measure[]): AggregateShape {
   return {
     kind: 'aggregate',
@@ -232,6 +284,27 @@ for (const { name, within } of seededStores) {
         await read(aggregateBy([{ field: 'day', part: 'year' }, { field: 'done' }], [])),
         '[{"day":null,"done":null},{"day":null,"done":true},{"day":"0000","done":true},{"day":"2026","done":false},{"day":"9999","done":true}]',
       )
+    })
+  })
+
+  test(`on ${name} times are grouped as the clocks of a time zone show them, and dates as they are`, async () => {
+    const times = timesOfChanges()
+    const rows = [null, ...times].map((at, index) => ({
+      id: index + 1,
+      at,
+      day: at?.slice(0, 10) ?? null,
+      created_at: time,
+    }))
+    await within(ranges, { users: [], rows }, async ({ store }) => {
+      for (const zone of zones) {
+        for (const part of timeGroups) {
+          const groups = [{ field: 'at', part }, ...(part === 'hour' ? [] : [{ field: 'day', part }])]
+          const shape = { ...aggregateBy(groups, [{ kind: 'count' }]), zone: 2 }
+          const descending = { ...shape, sort: [{ by: 'group', index: 0, descending: true } as const] }
+          for (const sorted of [shape, descending])
+            await check(ranges, { users: [], rows }, store, system, { shape: sorted, args: [0, 5000, zone] })
+        }
+      }
     })
   })
 }

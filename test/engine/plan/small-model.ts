@@ -1,5 +1,6 @@
 /** A small model with users, posts, tags and a join collection, whose rules a test chooses. */
 import { booleanEncoding } from '../../../src/model/fields/boolean.ts'
+import { timeGroups } from '../../../src/model/fields/date-parts.ts'
 import { datetimeEncoding } from '../../../src/model/fields/datetime.ts'
 import type { FieldType } from '../../../src/model/fields/field-type.ts'
 import { wholeEncoding } from '../../../src/model/fields/integer.ts'
@@ -57,7 +58,7 @@ export const types = {
   json: fieldType('json', documentEncoding, ['null']),
   datetime: {
     ...fieldType('datetime', datetimeEncoding, ordered),
-    dateParts: ['year', 'month', 'day', 'hour'] as const,
+    dateGroups: timeGroups,
   },
 }
 

@@ -1,5 +1,6 @@
 /** An aggregate field → its groups and aggregates: those that are selected, and those that it is ordered by. */
 import { type GraphQLObjectType, getNamedType, isObjectType } from 'graphql'
+import { hasZone } from '../../../engine/plan/guard/guard.ts'
 import {
   type Aggregation,
   fieldMeasures,
@@ -12,13 +13,14 @@ import {
 } from '../../../engine/plan/plan.ts'
 import { mayScan } from '../../../engine/plan/scans.ts'
 import type { Collection } from '../../../model/model.ts'
+import { timeZoneOf } from '../../../model/time-zone.ts'
 import { badRequest } from '../bad-request.ts'
 import { collectionScanCost } from '../limits/scan-cost.ts'
 import type { AggregateFields, AggregateOrder } from '../schema/aggregate-types.ts'
 import { argumentsOf, type FieldRequest, replyFieldBase, subfields, typenameField } from './field-request.ts'
 import type { Input } from './input.ts'
 import { planRows, schemaDefault } from './list-plan.ts'
-import { type Cost, limitOf, unlessNull } from './parameters.ts'
+import { type Cost, createGetter, limitOf, unlessNull } from './parameters.ts'
 import type { PlanContext } from './plan-context.ts'
 import type { ReplyField } from './reply-fields.ts'
 
@@ -45,10 +47,16 @@ export function planAggregate(
   const { select, children } = aggregates.select(rowType(request), request, base.place)
   const sort = aggregates.sort(inputs.get('orderBy'))
   const { parameters } = context
+  const timeZone = unlessNull(inputs.get('timeZone'))
+  if (timeZone && !aggregates.hasZone) {
+    const message = '"timeZone" needs a part of a time in "groupBy", such as CREATED_AT_MONTH.'
+    throw badRequest(message, timeZone.node)
+  }
   const scan = search !== undefined || mayScan(filter, collection) ? collectionScanCost : 0
   return {
     aggregation: {
       ...{ filter, groups: aggregates.groups, measures: aggregates.measures, sort, select },
+      zone: timeZone && parameters.add(createGetter(timeZone, name => timeZoneOf(String(name)))),
       offset: parameters.add(() => 0),
       limit: parameters.add(limit),
     },
@@ -113,6 +121,17 @@ class Aggregates {
     this.#context = context
     this.#fields = fields
     this.groups = groups
+  }
+
+  /** Whether a group key depends on a time zone. */
+  get hasZone(): boolean {
+    const fields = [...this.#fields.groups.values()]
+    return this.groups.some(key =>
+      fields.some(
+        ({ key: { field, part }, field: declared }) =>
+          field === key.field && part === key.part && hasZone(declared, part),
+      ),
+    )
   }
 
   /** The selected fields of a group. */

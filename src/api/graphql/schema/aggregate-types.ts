@@ -8,6 +8,7 @@ import {
   GraphQLObjectType,
   GraphQLString,
 } from 'graphql'
+import { hasZone } from '../../../engine/plan/guard/guard.ts'
 import {
   type FieldMeasure,
   fieldMeasures,
@@ -81,6 +82,11 @@ export class AggregateTypes {
         type: list(this.#groupBy()),
         description: `At most ${maxGroupKeys} keys. By default, all items form one group.`,
       },
+      timeZone: {
+        type: GraphQLString,
+        description:
+          'The time zone of the parts of times: an IANA name, e.g. `Europe/Berlin`. The default is UTC.',
+      },
       orderBy: {
         type: list(this.#orderBy()),
         description: 'Sort keys, in order of precedence. Ties are broken by the group keys.',
@@ -96,7 +102,8 @@ export class AggregateTypes {
   #groupType(): GraphQLObjectType {
     const fields = [...this.fields.groups].map(([name, { key, field }]): [string, SchemaField] => {
       const type = key.part === undefined ? this.#leafTypes.type(this.#collection, field) : GraphQLString
-      const description = key.part === undefined ? undefined : `The ${key.part}, in UTC.`
+      const zone = hasZone(field, key.part) ? ', in `timeZone`' : ''
+      const description = key.part === undefined ? undefined : `The ${key.part}${zone}.`
       return [name, { type, description }]
     })
     return new GraphQLObjectType({ name: this.#reserveName('Group'), fields: Object.fromEntries(fields) })
@@ -161,7 +168,7 @@ function aggregateFields(collection: Collection): AggregateFields {
   const sortable = visible.filter(({ type }) => type.sortable)
   const summable = visible.filter(({ type }) => type.summable)
   const parts = sortable.flatMap(field =>
-    (field.type.dateParts ?? []).map(
+    (field.type.dateGroups ?? []).map(
       part => [camelCase(`${field.name}_${part}`), { key: { field: field.name, part }, field }] as const,
     ),
   )

@@ -25,10 +25,14 @@ const declared: { readonly [name: string]: JsonSchema } = {
   group_by: {
     ...queryParameter(
       'group_by',
-      `The fields to group by, separated by commas, at most ${maxGroupKeys}. After a date or time, \`:year\`, \`:month\`, \`:day\` or \`:hour\` groups by that part, in UTC. Without it, all items form one group.`,
+      `The fields to group by, separated by commas, at most ${maxGroupKeys}; also those of items to which to-one relations lead, as in \`author.name\`. After a date or time, \`:year\`, \`:quarter\`, \`:month\`, \`:week\` (ISO 8601), \`:day\` or, of a time, \`:hour\` groups by that part, in the time zone \`tz\`. Without it, all items form one group.`,
       text,
     ),
     example: 'created_at:month',
+  },
+  tz: {
+    ...queryParameter('tz', 'The time zone of the parts of times: an IANA name. The default is UTC.', text),
+    example: 'Europe/Berlin',
   },
   count: queryParameter(
     'count',

@@ -1,6 +1,7 @@
 /** The parameters of an aggregate → a plan. As for lists, the names determine the shape, which is created once. */
 
-import { groupFault, measureFault } from '../../../engine/plan/guard/guard.ts'
+import type { ApiError } from '../../../base/errors.ts'
+import { groupFault, hasZone, measureFault, toManyFault } from '../../../engine/plan/guard/guard.ts'
 import { findField, quoted } from '../../../engine/plan/names.ts'
 import {
   type FieldMeasure,
@@ -9,10 +10,12 @@ import {
   type GroupSort,
   lastPage,
   type Measure,
+  maxAggregatedRelations,
   maxGroupKeys,
   type SelectedAggregate,
 } from '../../../engine/plan/plan.ts'
 import type { Deprecation, Field } from '../../../model/model.ts'
+import { timeZoneOf } from '../../../model/time-zone.ts'
 import { makePresentation, type Presentation } from '../reply/headers.ts'
 import type { CollectionView, ListScope } from './collection-view.ts'
 import { bindValues, encodeParameter, makeConditions, paramsFrom } from './list.ts'
@@ -27,6 +30,7 @@ import {
   refuseIn,
   unknownParameter,
 } from './query-string.ts'
+import { follow } from './related-filters.ts'
 import { parseNames } from './select.ts'
 
 /** Per kind of measure, in one request. */
@@ -35,7 +39,7 @@ const maxSortKeys = 8
 
 /** The parameters that are not filters. */
 const aggregateParameterNames: readonly string[] = [
-  ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q'],
+  ...['group_by', 'count', ...fieldMeasures, 'sort', 'page', 'per_page', 'q', 'tz'],
 ]
 
 /** Parameters whose values, not only their names, determine the shape. */
@@ -54,6 +58,8 @@ export function parseAggregate(scope: ListScope, query: string): BoundAggregate 
   const perPage = parseCount(parameters, 'per_page', maxPerPage, maxPerPage)
   const page = parseCount(parameters, 'page', 1, lastPage)
   args.push((page - 1) * perPage, perPage)
+  const zone = valueFor(parameters, 'tz')
+  if (zone !== undefined) args.push(parseZone(zone))
   if (!cached) scope.aggregates.set(key, template)
   return { template, args, page, perPage, linkQuery: others.map(encodeParameter).join('') }
 }
@@ -78,6 +84,10 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
   const groups = parseGroups(view, valueFor(parameters, 'group_by'))
   const measures = parseMeasures(view, parameters)
   requireDistinctKeys(groups, measures)
+  const named = [...groups, ...measures.filter(measure => measure.kind !== 'count')]
+  requireFewRelations(named)
+  const hasZoneParameter = valueFor(parameters, 'tz') !== undefined
+  if (hasZoneParameter && !groups.some(({ field, part }) => hasZone(field, part))) throw zoneWithoutTime()
   const next = first + values.length
   return {
     shape: {
@@ -85,22 +95,38 @@ function makeTemplate(scope: ListScope, parameters: readonly Parameter[]): Aggre
       collection: view.collection.name,
       within: scope.within && { ...scope.within, id: 0 },
       ...{ filter, search },
-      groups: groups.map(({ field: { name: field }, part }) => ({ field, part }) as GroupKey),
+      groups: groups.map(({ path, field: { name: field }, part }) => ({ path, field, part }) as GroupKey),
+      zone: hasZoneParameter ? next + 2 : undefined,
       measures: measures.map(
-        ({ kind, field }) => (field ? { kind, field: field.name } : { kind: 'count' }) as Measure,
+        ({ kind, path, field }) => (field ? { kind, path, field: field.name } : { kind: 'count' }) as Measure,
       ),
       sort: parseSort(valueFor(parameters, 'sort'), groups, measures),
       ...{ offset: next, limit: next + 1 },
       select: selectedAggregates(groups, measures),
     },
-    presentation: presentationOf(view, [...groups, ...measures], values),
+    presentation: presentationOf(view, named, values),
     values,
+  }
+}
+
+function zoneWithoutTime(): ApiError {
+  const message =
+    'The parameter "tz" needs a part of a time in "group_by", such as `created_at:month`: it is the time zone of these parts.'
+  return parameterFault('tz', 'excluded', message)
+}
+
+function parseZone(value: string): string {
+  try {
+    return timeZoneOf(value)
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error
+    throw parameterFault('tz', 'wrong_type', `The parameter "tz" names no time zone: ${error.message}`)
   }
 }
 
 /** Throws BAD_REQUEST for a name without brackets: it is always a parameter, even if a field has the name. */
 function isCondition(view: CollectionView, name: string): boolean {
-  if (structural.has(name) || name === 'count') return false
+  if (structural.has(name) || name === 'count' || name === 'tz') return false
   if (name === 'q' || name.endsWith(']')) return true
   const suggestion = suggestParameter(view, name)
   if (suggestion === undefined) throw unknownParameter(name, aggregateParameterNames)
@@ -109,19 +135,36 @@ function isCondition(view: CollectionView, name: string): boolean {
   throw parameterFault(name, 'unknown_parameter', message)
 }
 
-interface NamedGroup {
+interface NamedField {
+  /** The relations before the field. */
+  readonly path: readonly string[]
+  readonly field: Field
+  readonly deprecations: readonly (Deprecation | undefined)[]
+  /** Whether the path leads through a collection whose items must not be stored. */
+  readonly secret: boolean
+}
+
+interface NamedGroup extends NamedField {
   /** As in the request. */
   readonly key: string
-  readonly field: Field
   readonly part: string | undefined
 }
 
-interface NamedMeasure {
-  readonly kind: 'count' | FieldMeasure
-  /** Undefined for `count`. */
-  readonly field: Field | undefined
-  /** Its name in `sort`. */
-  readonly key: string
+type NamedMeasure = { readonly key: string } & (
+  | { readonly kind: 'count'; readonly path?: undefined; readonly field?: undefined }
+  /** `name`: as in the request; `key`: its name in `sort`. */
+  | (NamedField & { readonly kind: FieldMeasure; readonly name: string })
+)
+
+/** A field along to-one relations, `project.owner.name`. Throws BAD_REQUEST, naming the parameter. */
+function namedField(start: CollectionView, parameter: string, name: string): NamedField {
+  const names = name.split('.')
+  const refuse = refuseIn(parameter)
+  const { view, deprecations, secret, toMany } = follow(start, parameter, names, () => refuse)
+  const path = names.slice(0, -1)
+  if (toMany > 0) requireNone(parameter, toManyFault(path.join('.')))
+  const field = findField(view, names.at(-1) ?? '', refuse)
+  return { path, field, deprecations: [...deprecations, field.deprecated], secret }
 }
 
 function parseGroups(view: CollectionView, value: string | undefined): readonly NamedGroup[] {
@@ -129,21 +172,21 @@ function parseGroups(view: CollectionView, value: string | undefined): readonly 
   return parseNames('group_by', value, maxGroupKeys).map(key => {
     const [name = '', ...parts] = key.split(':')
     const part = parts.length === 0 ? undefined : parts.join(':')
-    const field = findField(view, name, refuseIn('group_by'))
-    requireNone('group_by', groupFault(field, part))
-    return { key, field, part }
+    const named = namedField(view, 'group_by', name)
+    requireNone('group_by', groupFault(named.field, part))
+    return { ...named, key, part }
   })
 }
 
 function parseMeasures(view: CollectionView, parameters: readonly Parameter[]): readonly NamedMeasure[] {
-  const count: NamedMeasure = { kind: 'count', field: undefined, key: 'count' }
+  const count: NamedMeasure = { kind: 'count', key: 'count' }
   const ofFields = fieldMeasures.flatMap((kind): NamedMeasure[] => {
     const value = valueFor(parameters, kind)
     if (value === undefined) return []
     return parseNames(kind, value, maxMeasures).map(name => {
-      const field = findField(view, name, refuseIn(kind))
-      requireNone(kind, measureFault(field, kind))
-      return { kind, field, key: `${kind}.${name}` }
+      const named = namedField(view, kind, name)
+      requireNone(kind, measureFault(named.field, kind))
+      return { ...named, kind, name, key: `${kind}.${name}` }
     })
   })
   const counted = parameters.find(({ name }) => name === 'count')
@@ -154,6 +197,13 @@ function parseMeasures(view: CollectionView, parameters: readonly Parameter[]): 
 function requireNone(parameter: string, fault: string | undefined): void {
   if (fault === undefined) return
   throw parameterFault(parameter, 'not_aggregated', `The parameter "${parameter}" ${fault}`)
+}
+
+function requireFewRelations(named: readonly NamedField[]): void {
+  const count = named.reduce((sum, { path }) => sum + path.length, 0)
+  if (count <= maxAggregatedRelations) return
+  const message = `The fields of the aggregates follow at most ${maxAggregatedRelations} relations together, not ${count}.`
+  throw parameterFault('group_by', 'too_many', message)
 }
 
 /** Group keys and kinds of measures are members of the same object, so their names must differ. */
@@ -215,7 +265,7 @@ function selectedAggregates(
       {
         kind: 'object',
         key: kind,
-        select: ofKind.map(measure => selectMeasure(measure.field?.name ?? '', measure)),
+        select: ofKind.map(measure => selectMeasure(measure.kind === 'count' ? '' : measure.name, measure)),
       },
     ]
   })
@@ -224,16 +274,16 @@ function selectedAggregates(
 
 function presentationOf(
   view: CollectionView,
-  named: readonly { readonly field: Field | undefined }[],
+  named: readonly NamedField[],
   values: ListTemplate['values'],
 ): Presentation {
   const filters = values.flatMap(({ filter }) => filter ?? [])
   const deprecations: readonly (Deprecation | undefined)[] = [
     view.collection.deprecated,
-    ...named.map(({ field }) => field?.deprecated),
+    ...named.flatMap(({ deprecations }) => deprecations),
     ...filters.flatMap(filter => filter.deprecations),
   ]
-  const isSecret = view.secret || filters.some(filter => filter.secret)
+  const isSecret = view.secret || [...filters, ...named].some(({ secret }) => secret)
   return makePresentation(
     isSecret,
     deprecations.filter(deprecation => deprecation !== undefined),

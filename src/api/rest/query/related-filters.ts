@@ -1,14 +1,12 @@
 /** Filters along relations, `author.role=admin`: the path to the field, and the conditions of all paths as one filter. */
 
 import { findRelation, quoted, type Refuse } from '../../../engine/plan/names.ts'
-import { allOf, type Filter, type Param } from '../../../engine/plan/plan.ts'
+import { allOf, type Filter, maxRelationsDeep, type Param } from '../../../engine/plan/plan.ts'
 import type { Deprecation, Relation } from '../../../model/model.ts'
 import { type CollectionView, viewOf } from './collection-view.ts'
 import type { FilterTemplate } from './list-template.ts'
 import { parameterFault } from './query-string.ts'
 
-/** In one parameter's name. */
-export const maxRelationsDeep = 3
 /** In one parameter's name: each multiplies the number of rows that a condition reads. */
 const maxToManyRelations = 2
 /** In one request: each is a subquery. Conditions on the same related item share one. */
@@ -20,6 +18,8 @@ interface PathEnd {
   readonly deprecations: readonly Deprecation[]
   /** Whether the path leads through a collection whose items must not be stored. */
   readonly secret: boolean
+  /** The number of to-many relations. */
+  readonly toMany: number
 }
 
 /** Creates the error of an unknown parameter. `index`: that of the unknown name in `names`. */
@@ -33,10 +33,16 @@ export function refuseAt(parameter: string, names: readonly string[], index: num
 }
 
 /**
- * Follows the relations before the field in a parameter's name. `names`: the relations, then the field.
+ * Follows the relations before the field in a parameter's name. `names`: the relations, then the field. `refuse`: creates the
+ * error of the name with this index.
  * Throws BAD_REQUEST for a relation that does not exist for the caller, and for too many relations.
  */
-export function follow(start: CollectionView, parameter: string, names: readonly string[]): PathEnd {
+export function follow(
+  start: CollectionView,
+  parameter: string,
+  names: readonly string[],
+  refuse = (index: number) => refuseAt(parameter, names, index),
+): PathEnd {
   const path = names.slice(0, -1)
   if (path.length > maxRelationsDeep) throw tooDeep(parameter, `${maxRelationsDeep} relations`, path.length)
   const relations: Relation[] = []
@@ -44,7 +50,7 @@ export function follow(start: CollectionView, parameter: string, names: readonly
   let view = start
   let secret = false
   for (const [index, name] of path.entries()) {
-    const relation = findRelation(view, name, refuseAt(parameter, names, index))
+    const relation = findRelation(view, name, refuse(index))
     const target = viewOf(view, relation)
     deprecations.push(...deprecationsOf(relation, view, target))
     relations.push(relation)
@@ -53,7 +59,7 @@ export function follow(start: CollectionView, parameter: string, names: readonly
   }
   const toMany = relations.filter(({ kind }) => kind !== 'one').length
   if (toMany > maxToManyRelations) throw tooDeep(parameter, `${maxToManyRelations} to-many relations`, toMany)
-  return { view, deprecations, secret }
+  return { view, deprecations, secret, toMany }
 }
 
 function tooDeep(parameter: string, limit: string, count: number): Error {

@@ -1,7 +1,8 @@
 /** Aggregates: over the same rows as lists, and the fields that the caller may read in each row. */
 import { ApiError } from '../../../base/errors.ts'
+import { timeGroups } from '../../../model/fields/date-parts.ts'
 import type { Collection, Field } from '../../../model/model.ts'
-import { addField, type Dependencies } from '../condition.ts'
+import { addField, always, type Dependencies } from '../condition.ts'
 import type {
   GuardedAggregate,
   GuardedAggregateRoot,
@@ -9,18 +10,21 @@ import type {
   GuardedGroupKey,
   GuardedMeasure,
 } from '../guarded.ts'
+import type { VisibleField } from '../guarded-conditions.ts'
 import { quoted } from '../names.ts'
 import type {
   AggregateRoot,
   AggregateShape,
   Aggregation,
+  FieldAlong,
   FieldMeasure,
   GroupKey,
   GroupSort,
   Measure,
+  Param,
 } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
-import { conclude, guardRows, visibleField } from './read.ts'
+import { conclude, guardRows, reach, visibleField } from './read.ts'
 
 export function guardAggregate(shape: AggregateShape, view: ModelView): GuardedAggregate {
   const { collection, within, rows, dependencies } = guardRows(shape, view)
@@ -49,7 +53,7 @@ function guardAggregation(
   view: ModelView,
 ): GuardedAggregation {
   const { offset, limit, select } = aggregation
-  const groups = aggregation.groups.map(group => guardGroup(group, collection, view))
+  const groups = aggregation.groups.map(group => guardGroup(group, aggregation.zone, collection, view))
   const measures = aggregation.measures.map(measure => guardMeasure(measure, collection, view))
   return { groups, measures, sort: totalSort(aggregation), offset, limit, select }
 }
@@ -64,28 +68,57 @@ function totalSort({ sort, groups }: Aggregation): readonly GroupSort[] {
 }
 
 function guardGroup(
-  { field: name, part }: GroupKey,
+  { part, ...along }: GroupKey,
+  zone: Param | undefined,
   collection: Collection,
   view: ModelView,
 ): GuardedGroupKey {
-  const field = visibleField(collection, name, view)
+  const field = fieldAlong(along, collection, view)
   const fault = groupFault(field.field, part)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
-  return { field, part }
+  return { field, part, zone: hasZone(field.field, part) ? zone : undefined }
 }
 
 function guardMeasure(measure: Measure, collection: Collection, view: ModelView): GuardedMeasure {
   if (measure.kind === 'count') return measure
-  const field = visibleField(collection, measure.field, view)
+  const field = fieldAlong(measure, collection, view)
   const fault = measureFault(field.field, measure.kind)
   if (fault !== undefined) throw new ApiError('BAD_REQUEST', `The request ${fault}`)
   return { kind: measure.kind, field }
 }
 
+/** Throws as a filter does for what the caller may not follow or read. */
+function fieldAlong(
+  { path = [], field: name }: FieldAlong,
+  collection: Collection,
+  view: ModelView,
+): VisibleField {
+  const [relation, ...others] = path
+  if (relation === undefined) return visibleField(collection, name, view)
+  const reached = reach(collection, relation, view)
+  if (reached.path.relation.kind !== 'one') {
+    throw new ApiError('BAD_REQUEST', `The request ${toManyFault(relation)}`)
+  }
+  const field = fieldAlong({ path: others, field: name }, reached.path.target, view)
+  const { type } = field.field
+  const value = { kind: 'column', field, type } as const
+  return { field: field.field, when: always, computation: { kind: 'related', ...reached, value, type } }
+}
+
+/** Why a field of an aggregate cannot follow the relation, as a predicate. */
+export function toManyFault(relation: string): string {
+  return `follows ${quoted(relation)}, which leads to several items: only relations to one item can be followed.`
+}
+
+/** Whether the part depends on a time zone: that of a time does, that of a date does not. */
+export function hasZone({ type }: Field, part: string | undefined): boolean {
+  return part !== undefined && type.dateGroups === timeGroups
+}
+
 /** Why items cannot be grouped by the field, as a predicate; undefined if they can. */
 export function groupFault({ name, type }: Field, part: string | undefined): string | undefined {
   if (!type.sortable) return `groups by ${quoted(name)}, whose values cannot be compared.`
-  const parts: readonly string[] = type.dateParts ?? []
+  const parts: readonly string[] = type.dateGroups ?? []
   if (part === undefined || parts.includes(part)) return undefined
   const spellings = parts.map(datePart => `${name}:${datePart}`).join(', ')
   const hint = spellings === '' ? `${name} has no parts` : `write ${spellings}`

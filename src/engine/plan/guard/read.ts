@@ -136,7 +136,7 @@ function addWithin(within: Within, dependencies: Dependencies): void {
 }
 
 /** Follows a relation that the plan names, whose target the caller must be allowed to read. */
-function reach(
+export function reach(
   collection: Collection,
   name: string,
   view: ModelView,

@@ -1,7 +1,8 @@
 /** Lists as paths of REST without any values, so that they may be logged and stored. */
 import { fold } from '../../../base/predicate.ts'
+import { isComputed } from '../../../model/computed/fields.ts'
 import type { GuardedAggregate, GuardedList } from '../../plan/guarded.ts'
-import type { Condition, ConditionLeaf, GuardedSort } from '../../plan/guarded-conditions.ts'
+import type { Condition, ConditionLeaf, GuardedSort, VisibleField } from '../../plan/guarded-conditions.ts'
 
 /** A longer path is cut off. */
 const maxCharacters = 300
@@ -18,9 +19,9 @@ export function listPath(list: GuardedList, path = pathOf(list)): string {
 /** E.g. `/posts/aggregate?status=…&group_by=author_id,created_at:month&count&sum=points`. */
 export function aggregatePath({ collection, within, rows, aggregation }: GuardedAggregate): string {
   const { groups, measures } = aggregation
-  const keys = groups.map(({ field, part }) => `${field.field.name}${part === undefined ? '' : `:${part}`}`)
+  const keys = groups.map(({ field, part }) => `${nameAlong(field)}${part === undefined ? '' : `:${part}`}`)
   const measureParameters = measures.map(measure =>
-    measure.kind === 'count' ? 'count' : `${measure.kind}=${measure.field.field.name}`,
+    measure.kind === 'count' ? 'count' : `${measure.kind}=${nameAlong(measure.field)}`,
   )
   const parts = [
     ...filterParameters(rows),
@@ -28,6 +29,13 @@ export function aggregatePath({ collection, within, rows, aggregation }: Guarded
     ...measureParameters,
   ]
   return truncated(`${pathOf({ collection, within })}/aggregate?${parts.join('&')}`)
+}
+
+/** `project.owner.name` */
+function nameAlong({ field, computation }: VisibleField): string {
+  if (isComputed(field) || computation?.kind !== 'related' || computation.value.kind !== 'column')
+    return field.name
+  return `${computation.path.relation.name}.${nameAlong(computation.value.field)}`
 }
 
 function truncated(text: string): string {

@@ -1,8 +1,11 @@
 /** The lists of a read, each as a separate list whose plan can be examined. */
+
+import { isComputed } from '../../../model/computed/fields.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import { always } from '../../plan/condition.ts'
 import type {
   GuardedAggregate,
+  GuardedGroupKey,
   GuardedList,
   GuardedListRoot,
   GuardedRelation,
@@ -77,8 +80,11 @@ function readProperties({ reads, personal, volatile, readsUnboundedLists }: Read
 function aggregateUnit(shape: GuardedAggregate, keys: readonly string[]): ListUnit {
   const { collection, within, rows, aggregation } = shape
   const { groups, offset, limit } = aggregation
-  const isWhole = groups.every(({ part }) => part === undefined)
-  const sort = isWhole ? groups.map(({ field }) => ({ field, descending: false })) : []
+  // Neither parts nor fields of related items are in the order of an index of the collection.
+  const isOwn = ({ field: { field, computation } }: GuardedGroupKey) =>
+    computation === undefined || isComputed(field)
+  const mayBeSorted = groups.every(group => group.part === undefined && isOwn(group))
+  const sort = mayBeSorted ? groups.map(({ field }) => ({ field, descending: false })) : []
   const window = { kind: 'page', offset, limit, total: 'none' } as const
   const list: GuardedList = {
     kind: 'list',

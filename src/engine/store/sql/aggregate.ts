@@ -1,5 +1,5 @@
 /** The statements of aggregates: an inner query computes the values of each group, the outer one writes them as JSON. */
-import { datePartLengths } from '../../../model/fields/date-parts.ts'
+import { datePrefixLengths, hourOrderLength } from '../../../model/fields/date-parts.ts'
 import { wholeEncoding } from '../../../model/fields/integer.ts'
 import { realEncoding } from '../../../model/fields/number.ts'
 import type {
@@ -75,9 +75,12 @@ function orderSql(sort: readonly GroupSort[], groups: number, { nulls }: Dialect
   return keys.length === 0 ? [] : sql` ORDER BY ${join(keys, ', ')}`
 }
 
-function keySql({ field, part }: GuardedGroupKey, row: RowAlias): Sql {
+function keySql({ field, part, zone }: GuardedGroupKey, row: RowAlias): Sql {
   const value = visibleSql(field, row)
-  return part === undefined ? value : sql`substr(${value}, 1, ${[String(datePartLengths[part])]})`
+  if (part === undefined) return value
+  if (zone !== undefined || part === 'quarter' || part === 'week')
+    return row.dialect.dateGroup(value, part, zone)
+  return sql`substr(${value}, 1, ${[String(datePrefixLengths[part])]})`
 }
 
 function measureSql(measure: GuardedMeasure, row: RowAlias): Sql {
@@ -112,6 +115,8 @@ function memberSql(selected: SelectedAggregate, aggregation: GuardedAggregation,
   if (kind === 'measure') return measureJson(column, aggregation.measures[index], as, row)
   const group = aggregation.groups[index]
   if (group === undefined) throw new TypeError('a selected key must be one of the groups')
+  const isOrdered = group.part === 'hour' && group.zone !== undefined
+  if (isOrdered) return row.dialect.string(sql`substr(${column}, ${[String(hourOrderLength + 1)]})`)
   if (group.part !== undefined) return row.dialect.string(column)
   return formSql(column, group.field.field, as, row)
 }

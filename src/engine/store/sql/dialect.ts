@@ -1,4 +1,5 @@
 /** What differs between databases in the SQL of reads and writes. */
+import type { DateGroup } from '../../../model/fields/date-parts.ts'
 import type { Encoding, StoredValue } from '../../../model/fields/encoding.ts'
 import type { FieldType } from '../../../model/fields/field-type.ts'
 import type { Field } from '../../../model/model.ts'
@@ -82,6 +83,8 @@ export interface Dialect {
   rounded(value: Sql): Sql
   /** The day of the week, 1 (Monday) to 7, of a day as `YYYY-MM-DD`. */
   weekday(day: Sql): Sql
+  /** The part of a stored date or time. `zone`: the argument with the time zone; undefined: UTC. */
+  dateGroup(value: Sql, part: DateGroup, zone: number | undefined): Sql
   /** Null-safe equality of values of a field. */
   same(left: Sql, right: Sql, field: Field): Sql
   /** Whether `same` uses an index if the value may be null. */

@@ -9,6 +9,7 @@ import type { Field } from '../../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
 import { searchTerms } from '../../plan/text-search.ts'
 import { type Dialect, type SearchQuery, type SearchRow, searchTable, storedTable } from './dialect.ts'
+import { dateGroup } from './postgres-dates.ts'
 import { sumFunction } from './sum-function.ts'
 import {
   aliasPrefix,
@@ -166,6 +167,7 @@ export const postgres: Dialect = {
   cast,
   rounded: value => sql`(${value})::double precision::numeric::double precision`,
   weekday,
+  dateGroup,
   matches: (column, pattern) => sql`${column} ~ ${pattern}`,
   caselessPattern: { name: 'caseless', encode: text => caselessPattern(String(text), regexLiteral) },
   same: (left, right, field) =>

@@ -1,4 +1,5 @@
 /** SQLite: JSON by its functions, search by FTS5. */
+import { textEncoding } from '../../../model/fields/textual.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field } from '../../../model/model.ts'
 import { caselessPattern } from '../../plan/text-match.ts'
@@ -9,6 +10,7 @@ import { sumFunction } from './sum-function.ts'
 import {
   aliasPrefix,
   applyToFragments,
+  arg,
   type Bind,
   empty,
   join,
@@ -38,6 +40,9 @@ function search(collection: string, searched: SearchQuery): Sql {
 function searchedIn(collection: string, field: Field, terms: Bind, { id, lowest }: SearchRow): Sql {
   return sql`${id} IN (${search(collection, { fields: [field], terms: [terms], isWhole: false })} AND rowid >= ${lowest})`
 }
+
+/** The SQL function of `dateGroupOf`. */
+export const dateGroupFunction = '_date_group'
 
 /** The SQL function that throws once the statement has run for too long: see `sqlite/read/budget.ts`. */
 export const budgetFunction = '_within_budget'
@@ -108,6 +113,8 @@ export const sqlite: Dialect = {
   cast: (value, { sqlite }) => sql`CAST(${value} AS ${[sqlite.type]})`,
   rounded: value => sql`CAST(printf('%.15g', ${value}) AS REAL)`,
   weekday: day => sql`(strftime('%w', ${day}) + 6) % 7 + 1`,
+  dateGroup: (value, part, zone) =>
+    sql`${[dateGroupFunction]}(${value}, ${textLiteral(part)}, ${zone === undefined ? ['NULL'] : arg(zone, textEncoding)})`,
   matches: (column, pattern) => sql`${column} GLOB ${pattern}`,
   caselessPattern: { name: 'caseless', encode: text => `*${caselessPattern(String(text), globLiteral)}*` },
   same: (left, right) => sql`${left} IS ${right}`,

@@ -62,6 +62,11 @@ const aggregates: readonly Question[] = [
       '{ answer: projectsAggregate(groupBy: [VISIBILITY, CREATED_AT_YEAR], orderBy: [COUNT_DESC, VISIBILITY_ASC]) { group { visibility createdAtYear } count } }',
   },
   {
+    rest: '/api/v1/tasks/aggregate?group_by=created_at:hour,due_on:week,created_at:quarter&tz=Asia/Kathmandu&count',
+    graphql:
+      '{ answer: tasksAggregate(groupBy: [CREATED_AT_HOUR, DUE_ON_WEEK, CREATED_AT_QUARTER], timeZone: "Asia/Kathmandu") { group { createdAtHour dueOnWeek createdAtQuarter } count } }',
+  },
+  {
     rest: '/api/v1/tasks/aggregate?sum=priority&avg=priority&min=title,due_on&max=created_at&group_by=project_id',
     graphql:
       '{ answer: tasksAggregate(groupBy: PROJECT_ID) { group { projectId } sum { priority } avg { priority } min { title dueOn } max { createdAt } } }',
@@ -135,6 +140,11 @@ for (const kind of databaseKinds) {
         ],
         ['{ answer: tasksAggregate(groupBy: [STATE, TITLE, DONE, PRIORITY]) { count } }', /at most 3/],
         ['{ answer: tasksAggregate(limit: 100000) { count } }', /must be from 0 to/],
+        [
+          '{ answer: tasksAggregate(groupBy: CREATED_AT_DAY, timeZone: "Mars") { count } }',
+          /not a time zone/,
+        ],
+        ['{ answer: tasksAggregate(groupBy: DUE_ON_DAY, timeZone: "UTC") { count } }', /part of a time/],
       ] as const
       // A request error has no data.
       for (const [source, message] of rows) await assert.rejects(transports.byGraphql(source, who), message)

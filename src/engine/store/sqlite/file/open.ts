@@ -2,6 +2,8 @@
 import { closeSync, existsSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { openPrivate } from '../../../../base/private-files.ts'
+import { dateGroupOf } from '../../../../model/fields/date-parts.ts'
+import { dateGroupFunction } from '../../sql/sqlite.ts'
 
 export interface ConnectionOptions {
   readonly file: string
@@ -19,6 +21,11 @@ function createFile(file: string): void {
   }
 }
 
+/** The functions of all connections that read for requests. */
+export function addFunctions(database: DatabaseSync): void {
+  database.function(dateGroupFunction, { deterministic: true }, dateGroupOf)
+}
+
 /** Opens a database file with the settings that every connection needs. */
 export function openDatabase({ file, busyTimeoutMs }: ConnectionOptions): DatabaseSync {
   createFile(file)
@@ -27,5 +34,6 @@ export function openDatabase({ file, busyTimeoutMs }: ConnectionOptions): Databa
   database.exec(
     'PRAGMA temp_store = MEMORY; PRAGMA trusted_schema = OFF; PRAGMA journal_size_limit = 67108864;',
   )
+  addFunctions(database)
   return database
 }

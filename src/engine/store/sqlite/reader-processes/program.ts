@@ -6,6 +6,7 @@ import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { Worker } from 'node:worker_threads'
 import type { ResultRows } from '../../values.ts'
 import { identityOf } from '../file/identity.ts'
+import { addFunctions } from '../file/open.ts'
 import { AnswerSize } from '../read/answer-size.ts'
 import {
   lifelineDescriptor,
@@ -59,6 +60,7 @@ class FileReader {
     const database = new DatabaseSync(file, { readOnly: true, timeout: busyTimeoutMs })
     // `temp_store` is not MEMORY, unlike in the service: sorted rows may not fit in memory.
     database.exec('PRAGMA query_only = ON; PRAGMA cache_size = -16384; PRAGMA trusted_schema = OFF')
+    addFunctions(database)
     // The first read opens the log.
     database.exec('SELECT 1 FROM sqlite_schema LIMIT 1')
     this.#requireSameFile()
