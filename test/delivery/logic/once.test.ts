@@ -16,7 +16,10 @@ import { type Fixture, handler, type LooseContext, within } from './fixture.ts'
 import { paying } from './once-killed.ts'
 
 async function bodies({ model, run }: Fixture): Promise<readonly unknown[]> {
-  const data = createData({ model, hooks: new Map(), execute: executeBy(run, defaultOperationLimits) }, service)
+  const data = createData(
+    { model, hooks: new Map(), execute: executeBy(run, defaultOperationLimits) },
+    service,
+  )
   return ((await data['notes']?.list()) ?? []).map(({ body }) => body)
 }
 
