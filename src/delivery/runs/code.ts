@@ -189,12 +189,14 @@ export class CodeRun {
   }
 
   #enqueue(at: string | Date, name: string, input: object | undefined): void {
-    const { model, clock } = this.#parts
+    const { model } = this.#parts
     const { depth = 0 } = this.#options.principal
+    // How long after this run it is due, however long the code took to say so.
+    const now = Date.parse(this.tools.now)
     this.#requireRunning()
     if (this.startedJobs.length >= maxStartedJobs)
       throw new RangeError(`A run starts at most ${maxStartedJobs} jobs.`)
-    this.startedJobs.push(enqueueJob(at, name, input, { model, now: clock.now(), depth }))
+    this.startedJobs.push(enqueueJob(at, name, input, { model, now, depth }))
   }
 
   /** The tools do not take part in a transaction of the code, and what waits for them within it would wait for ever. */
