@@ -22,7 +22,7 @@ import { createVerify, SignatureRefused } from './verify.ts'
 export interface RouteConnection {
   /** Reads the body into `call.body`. Rejects with PAYLOAD_TOO_LARGE or REQUEST_TIMEOUT. */
   readBody(): Awaitable<void>
-  /** Calls the listener when the response has ended, or the client has closed the connection. */
+  /** Calls the listener when the response has ended, or the client has ended its side; perhaps for both. */
   onClose(listener: () => void): void
 }
 
@@ -176,7 +176,9 @@ class RouteCall {
       cancel()
       this.#code.end(new ClientGone())
       // A stream that has not ended cleans up.
-      this.#code.release(() => this.#iterator?.return?.())
+      const iterator = this.#iterator
+      this.#iterator = undefined
+      this.#code.release(() => iterator?.return?.())
     })
   }
 
