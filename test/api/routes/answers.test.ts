@@ -1,5 +1,6 @@
 /** What routes answer: bodies, headers, errors, streams, and their ends. */
 import assert from 'node:assert/strict'
+import { ReadableStream } from 'node:stream/web'
 import { test } from 'node:test'
 import { anyone, type RouteAnswer, refuse, route } from '../../../src/index.ts'
 import { openConnection, readToEnd, sendRaw } from '../../server/http/raw-client.ts'
