@@ -2,6 +2,7 @@
 import { inspect } from 'node:util'
 import type { Reply } from '../../base/call.ts'
 import type { RouteAnswer } from '../../model/types/route.ts'
+import { vary } from '../rest/reply/headers.ts'
 
 /** A token (RFC 9110, 5.6.2). */
 const headerName = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
@@ -18,10 +19,11 @@ const ownPrefixes = ['access-control-', 'ratelimit', 'x-ratelimit']
 const ownCookie = /^\s*(?:__\w+-)?portico_/i
 
 /**
- * Unless the route says otherwise, what it sends is not cached, and a browser that shows it runs none of it with the rights of
- * the service's own pages.
+ * Unless the route says otherwise, what it sends is not cached, a cache keeps the answers to different callers apart, and a
+ * browser runs none of it with the rights of the service's own pages.
  */
 const defaultHeaders = [
+  ['Vary', vary],
   ['Cache-Control', 'no-store'],
   ['Content-Security-Policy', "default-src 'none'; frame-ancestors 'none'; sandbox"],
 ] as const
@@ -32,10 +34,10 @@ const bodilessStatuses = new Set([204, 205, 304])
 const answerMembers = ['status', 'headers', 'body']
 
 type Part = string | Buffer
-export type RouteStream = AsyncIterable<unknown> | Iterable<unknown>
+type Stream = AsyncIterable<unknown> | Iterable<unknown>
 
 export interface RouteReply extends Omit<Reply, 'body'> {
-  readonly body: Part | null | { readonly stream: RouteStream }
+  readonly body: Part | null | { readonly stream: Stream }
 }
 
 /** Throws a `TypeError` that says what is wrong. `maxBytes`: of a body that is not a stream. */
@@ -61,8 +63,13 @@ export function partOf(value: unknown, maxBytes: number): Part {
   return part
 }
 
-export function isStream(body: RouteReply['body']): body is { readonly stream: RouteStream } {
+export function isStream(body: RouteReply['body']): body is { readonly stream: Stream } {
   return typeof body === 'object' && body !== null && 'stream' in body
+}
+
+/** Calls code of the model. */
+export function iteratorOf(stream: Stream): AsyncIterator<unknown> | Iterator<unknown> {
+  return Symbol.asyncIterator in stream ? stream[Symbol.asyncIterator]() : stream[Symbol.iterator]()
 }
 
 function shown(value: unknown): string {
@@ -97,7 +104,7 @@ function bodyOf(content: unknown): readonly [RouteReply['body'], string | undefi
   if (bytes !== undefined) return [bytes, bytesType]
   if (typeof content === 'object' && !Array.isArray(content)) {
     if (Symbol.asyncIterator in content || Symbol.iterator in content) {
-      return [{ stream: content as RouteStream }, bytesType]
+      return [{ stream: content as Stream }, bytesType]
     }
   }
   const text = typeof content === 'object' ? JSON.stringify(content) : undefined

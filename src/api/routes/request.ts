@@ -2,8 +2,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { Call } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import { collectionOfFields, withDefaults } from '../../engine/logic/operations/input.ts'
-import type { Collection, Field, Route } from '../../model/model.ts'
+import { isOptional, routeInputShape, withDefaults } from '../../engine/logic/operations/input.ts'
+import type { Collection, Route } from '../../model/model.ts'
 import type { RouteRequest } from '../../model/types/route.ts'
 import { bodyValidator } from '../../model/validate.ts'
 import { valueOfParameter } from '../rest/actions/input.ts'
@@ -30,33 +30,23 @@ export function requestOf(
   })
 }
 
-const shapes = new WeakMap<Route, Collection>()
-
-/** The input as a collection: its fields give the JSON Schema, the validator and the defaults. */
-export function inputShape(route: Route): Collection {
-  const shape = shapes.get(route) ?? collectionOfFields(route.name, route.input ?? new Map())
-  shapes.set(route, shape)
-  return shape
-}
-
 /**
  * The checked input with its defaults; without declared fields, empty. Throws BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, or
  * VALIDATION_FAILED with all faults.
  */
 export function inputOf(route: Route, call: Call, at: string, userId: number | null): object {
   if (route.input === undefined) return Object.freeze({})
-  const shape = inputShape(route)
-  const { values } = bodyValidator(shape).create(bodyOf(route.input, call))
+  const shape = routeInputShape(route)
+  const { values } = bodyValidator(shape).create(bodyOf(shape, call))
   return Object.freeze(withDefaults(shape, values, at, userId))
 }
 
-function bodyOf(fields: ReadonlyMap<string, Field>, call: Call): unknown {
-  const isOptional = [...fields.values()].every(field => field.optional || field.default !== undefined)
-  if (call.body.length === 0 && isOptional) return {}
+function bodyOf(shape: Collection, call: Call): unknown {
+  if (call.body.length === 0 && isOptional(shape)) return {}
   if (!isMediaType(call.headers['content-type'] ?? '', [form])) return readBody(call, inputTypes)
   if (!isUtf8(call.body)) throw new ApiError('BAD_REQUEST', 'The body is not valid UTF-8.')
   const parameters = parseQuery(call.body.toString('utf8')).map(parameter => {
-    const field = fields.get(parameter.name)
+    const field = shape.fields.get(parameter.name)
     return [parameter.name, field ? valueOfParameter(parameter, field) : parameter.value] as const
   })
   return Object.fromEntries(parameters)

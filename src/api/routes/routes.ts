@@ -1,5 +1,6 @@
 /** The routes of a model: request → the model's code → reply. */
 
+import { inspect } from 'node:util'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
@@ -12,7 +13,7 @@ import { callerOf } from '../../engine/logic/operations/call.ts'
 import type { Route } from '../../model/model.ts'
 import type { LogicLog } from '../../model/types/run.ts'
 import { refuseMethod } from '../rest/methods.ts'
-import { isStream, partOf, type RouteStream, replyOf } from './answer.ts'
+import { isStream, iteratorOf, partOf, replyOf } from './answer.ts'
 import { RoutePaths, type RoutesAtPath } from './paths.ts'
 import { inputOf, requestOf } from './request.ts'
 import { createVerify, SignatureRefused } from './verify.ts'
@@ -21,7 +22,7 @@ import { createVerify, SignatureRefused } from './verify.ts'
 export interface RouteConnection {
   /** Reads the body into `call.body`. Rejects with PAYLOAD_TOO_LARGE or REQUEST_TIMEOUT. */
   readBody(): Awaitable<void>
-  /** Calls the listener when the response has ended, or the client has closed the connection. */
+  /** Calls the listener when the response has ended, or the client has ended its side; perhaps for both. */
   onClose(listener: () => void): void
 }
 
@@ -80,7 +81,11 @@ function answer(
   })
 }
 
-class ClientGone extends Error {}
+class ClientGone extends ApiError {
+  constructor() {
+    super('REQUEST_TIMEOUT', 'The connection ended before the answer.')
+  }
+}
 
 class RouteCall {
   readonly #parts: RouteParts
@@ -90,6 +95,8 @@ class RouteCall {
   readonly #code: CodeRun
   #usesVerify = false
   #isVerified = false
+  /** Of the body, if it is a stream. */
+  #iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined
 
   constructor(parts: RouteParts, route: Route, call: Call, principal: Principal) {
     this.#parts = parts
@@ -100,25 +107,23 @@ class RouteCall {
   }
 
   async answer(params: Readonly<Record<string, string>>): Promise<Reply> {
-    const { code, connectionOf, drawRoute } = this.#parts
-    await this.#orDrawFromCaller(() => admitRoute(code.model, this.#route, this.#principal))
-    await drawRoute(this.#route)
+    const { connectionOf, drawRoute } = this.#parts
+    await this.#admit()
     const connection = connectionOf(this.#call)
+    // Before the draw, so that a slow sender holds nothing of the route's budget.
     await connection.readBody()
+    await drawRoute(this.#route)
     const context = this.#context(params)
-    this.#limitTime(connection)
+    this.#endWith(connection)
     try {
       return await this.#reply(context)
     } catch (error) {
       await this.#code.close()
       if (!(error instanceof SignatureRefused)) throw this.#errorOf(error)
-      this.#parts.giveRoute(this.#route)
-      this.#code.tools.log.debug('the signature of a request was refused', {
-        reason: error.cause instanceof Error ? error.cause.message : undefined,
-      })
-      return this.#orDrawFromCaller(() => {
-        throw error
-      })
+      const reason = error.cause instanceof Error ? error.cause.message : undefined
+      this.#code.tools.log.debug('the signature of a request was refused', { reason })
+      await this.#drawFromCaller()
+      throw error
     }
   }
 
@@ -126,14 +131,19 @@ class RouteCall {
     return `routes.${this.#route.name}`
   }
 
-  /** What is refused draws from the budget of the caller: strangers must not use up that of the route. */
-  async #orDrawFromCaller<T>(admit: () => T): Promise<T> {
+  async #admit(): Promise<void> {
     try {
-      return admit()
+      admitRoute(this.#parts.code.model, this.#route, this.#principal)
     } catch (error) {
       await this.#parts.draw(this.#principal, this.#call)
       throw error
     }
+  }
+
+  /** Strangers must not use up the budget of the route: the request counts as the caller's. Rejects with RATE_LIMITED. */
+  async #drawFromCaller(): Promise<void> {
+    this.#parts.giveRoute(this.#route)
+    await this.#parts.draw(this.#principal, this.#call)
   }
 
   #context(params: Readonly<Record<string, string>>): object {
@@ -156,14 +166,19 @@ class RouteCall {
     })
   }
 
-  #limitTime(connection: RouteConnection): void {
+  /** Ends the code after the time limit, and with the connection. */
+  #endWith(connection: RouteConnection): void {
     const { timeoutMs, code } = this.#parts
     const cancel = afterAtMost(code.clock, timeoutMs, () => {
       this.#code.end(new Error(`It took longer than ${timeoutMs / 1000} s (\`route\` of \`logic.limits\`).`))
     })
     connection.onClose(() => {
       cancel()
-      this.#code.end(new ClientGone('The client has closed the connection.'))
+      this.#code.end(new ClientGone())
+      // A stream that has not ended cleans up.
+      const iterator = this.#iterator
+      this.#iterator = undefined
+      this.#code.release(() => iterator?.return?.())
     })
   }
 
@@ -171,15 +186,18 @@ class RouteCall {
     const run = this.#route.run as (context: object) => unknown
     const returned = await this.#code.run(() => run(context))
     const { body, ...reply } = replyOf(returned, this.#parts.maxAnswerBytes)
-    if (reply.status < 400) this.#requireVerified()
+    if (this.#usesVerify && !this.#isVerified) await this.#settleUnverified(reply.status)
     await this.#storeJobs()
-    if (isStream(body)) return { ...reply, body: this.#streamed(body.stream) }
+    if (isStream(body)) {
+      this.#iterator = await this.#code.resume(() => iteratorOf(body.stream))
+      return { ...reply, body: this.#streamed(this.#iterator) }
+    }
     await this.#code.close()
     return { ...reply, body }
   }
 
-  #requireVerified(): void {
-    if (!this.#usesVerify || this.#isVerified) return
+  async #settleUnverified(status: number): Promise<void> {
+    if (status >= 400) return this.#drawFromCaller()
     const message = 'the route has `verify`, but answered before it has verified the signature of the request'
     this.#code.tools.log.error(message)
     if (this.#parts.isDevelopment) throw new Error(message)
@@ -198,15 +216,15 @@ class RouteCall {
     })
   }
 
-  async *#streamed(stream: RouteStream): AsyncGenerator<string | Buffer> {
+  async *#streamed(iterator: AsyncIterator<unknown> | Iterator<unknown>): AsyncGenerator<string | Buffer> {
     const code = this.#code
     try {
-      const iterator = await code.resume(() => iteratorOf(stream))
       for (;;) {
         const { done, value } = await code.resume(() => iterator.next())
         if (done) break
         yield partOf(value, this.#parts.maxAnswerBytes)
       }
+      this.#iterator = undefined
       await this.#storeJobs()
     } catch (error) {
       if (!(error instanceof ClientGone)) throw this.#errorOf(error)
@@ -219,13 +237,10 @@ class RouteCall {
   #errorOf(error: unknown): unknown {
     const shown = error instanceof Error ? errorForCaller(error) : error
     if (shown instanceof ApiError) return shown
-    const reason = error instanceof Error ? error.message : `It threw ${typeof error}, which is not an error.`
+    const cause =
+      error instanceof Error ? error : new Error(`It threw ${inspect(error)}, which is not an error.`)
     return new ApiError('INTERNAL_ERROR', undefined, {
-      cause: new Error(`${this.#place} has failed: ${reason}`, { cause: error }),
+      cause: new Error(`${this.#place} has failed.`, { cause }),
     })
   }
-}
-
-function iteratorOf(stream: RouteStream): AsyncIterator<unknown> | Iterator<unknown> {
-  return Symbol.asyncIterator in stream ? stream[Symbol.asyncIterator]() : stream[Symbol.iterator]()
 }

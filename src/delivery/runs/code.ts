@@ -105,6 +105,14 @@ export class CodeRun {
     this.#abort.abort(reason)
   }
 
+  /** Lets code clean up after its end: its tools do not work. */
+  release(work: () => unknown): void {
+    const call = async () => work()
+    setImmediate(() =>
+      this.#parts.watchdog.turn(this.#options.place, () => void call().catch(() => undefined)),
+    )
+  }
+
   /** Whether `end` has ended the code with this error. */
   isEndedBy(error: unknown): boolean {
     return error === this.#endReason

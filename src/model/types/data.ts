@@ -107,6 +107,10 @@ interface ChangeOptions<C, N> {
   readonly ifMatch?: Partial<ItemIn<C, N>>
 }
 
+interface UpsertOptions<Name> {
+  readonly by: Name | readonly Name[]
+}
+
 interface BoundOptions {
   /** The maximum number of items, 1 to 1,000. Default: every match, or a rejection if there are more than 1,000. */
   readonly limit?: number
@@ -136,6 +140,14 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
   /** Changes the fields in `values`. `{ seats: { increment: -1, min: 0 } }` changes a number by its stored value. */
   update(id: number, values: Update, options?: ChangeOptions<C, N>): Promise<ItemFor<C, N, By>>
   delete(id: number, options?: ChangeOptions<C, N>): Promise<void>
+  /**
+   * Changes the item that has these values in the fields of `by`, or creates it: safe under concurrency. A unique field, or the
+   * fields of a unique index.
+   */
+  upsert(
+    options: UpsertOptions<keyof FieldsIn<C, N> & string>,
+    values: Create,
+  ): Promise<{ readonly item: ItemFor<C, N, By>; readonly created: boolean }>
   /** Changes every match, each as `update` does: all of them or none. Resolves with their number. */
   updateWhere(where: WhereIn<C, N>, values: Update, options?: BoundOptions): Promise<number>
   /** Deletes every match, each as `delete` does: all of them or none. Resolves with their number. */

@@ -146,6 +146,8 @@ function createTracer(openTelemetry: OpenTelemetry, tracer: Tracer): Omit<Traces
       if (span === undefined) return
       span.updateName(`${call.method} ${route}`)
       span.setAttributes({ 'http.route': route, 'http.response.status_code': status })
+      // The parameters in the path of a model's own route may be secrets.
+      if (route.includes('/:')) span.setAttribute('url.path', route)
       if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
       span.end()
     },

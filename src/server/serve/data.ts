@@ -108,6 +108,7 @@ function openedAtCall(name: string, open: () => Promise<DataOf>): CollectionData
     create: async values => (await opened()).create(values),
     update: async (id, values, options) => (await opened()).update(id, values, options),
     delete: async (id, options) => (await opened()).delete(id, options),
+    upsert: async (options, values) => (await opened()).upsert(options, values),
     updateWhere: async (where, values, options) => (await opened()).updateWhere(where, values, options),
     deleteWhere: async (where, options) => (await opened()).deleteWhere(where, options),
   } satisfies CollectionData)

@@ -13,6 +13,7 @@ import {
   relation,
   role,
   string,
+  unique,
   users,
 } from '../../../src/index.ts'
 import type { ProgramData } from '../../../src/model/types/types.ts'
@@ -34,6 +35,19 @@ const declared = model({
     prepare: ({ next }) => ({ kind: next.kind.toLowerCase() }),
     check: ({ next }) => (next.n === 13 ? [{ field: 'n', message: 'Not 13.' }] : []),
     access: { ...access, read: field('n').ne(99) },
+  }),
+  seats: collection({
+    fields: {
+      row: string(),
+      place: integer(),
+      code: string({ unique: true, optional: true, access: { read: field('row').ne('hidden') } }),
+      holder: string({ optional: true }),
+      times: integer({ default: 1 }),
+    },
+    indexes: [unique('row', 'place')],
+    prepare: ({ next, previous }) => (previous === undefined ? {} : { times: next.times + 1 }),
+    check: ({ next }) => (next.holder === 'nobody' ? [{ field: 'holder', message: 'Somebody.' }] : []),
+    access: { ...access, update: field('row').ne('fixed') },
   }),
   counters: collection({
     fields: {
@@ -337,6 +351,83 @@ for (const kind of databaseKinds) {
         10 - left,
       )
       assert.equal(await parts.count({ kind: { starts_with: 'taken ' } }), 10 - left)
+    })
+
+    const seatOf = { by: ['place', 'row'] } as const
+
+    it('an upsert changes the item of a unique key, or creates it', async () => {
+      const { seats } = service.asSystem
+      const first = await seats.upsert(seatOf, { row: 'a', place: 1, holder: 'Ada' })
+      const second = await seats.upsert(seatOf, { row: 'a', place: 1, holder: 'Ben', code: 'x' })
+      assert.deepEqual([first.created, second.created, second.item.id], [true, false, first.item.id])
+      assert.deepEqual([second.item.holder, second.item.times], ['Ben', 2])
+      const third = await seats.upsert({ by: 'code' }, { row: 'a', place: 2, code: 'x' })
+      // What is not given keeps its value.
+      assert.deepEqual([third.item.id, third.item.place, third.item.holder], [first.item.id, 2, 'Ben'])
+      const nobody = { row: 'a', place: 2, holder: 'nobody' }
+      await assert.rejects(seats.upsert(seatOf, nobody), { code: 'VALIDATION_FAILED' })
+      await assert.rejects(seats.upsert(seatOf, { ...nobody, place: 3 }), { code: 'VALIDATION_FAILED' })
+      assert.equal(await seats.count({ row: 'a' }), 1)
+    })
+
+    it('an upsert by other fields, or without a value of its key, is a mistake', async () => {
+      const { seats } = service.asSystem
+      for (const by of ['row', ['row'], ['code', 'row'], [], 'id', undefined] as never[])
+        await assert.rejects(seats.upsert({ by }, { row: 'b', place: 1, code: 'b' }), {
+          code: 'BAD_REQUEST',
+          message: /must be a unique field, or the fields of a unique index: code, row and place/,
+        })
+      for (const code of [null, undefined] as never[])
+        await assert.rejects(seats.upsert({ by: 'code' }, { row: 'b', place: 1, code }), {
+          code: 'BAD_REQUEST',
+        })
+      // No operator of a filter.
+      const operator = { contains: '' } as never
+      await seats.create({ row: 'b', place: 1, code: 'bbb' })
+      await assert.rejects(seats.upsert({ by: 'code' }, { row: 'b', place: 2, code: operator }))
+      assert.equal(await seats.count({ row: 'b' }), 1)
+    })
+
+    it('an upsert by a user is subject to the rules, and tells of no hidden item more than a create', async () => {
+      const ada = await service.users.create({})
+      const { seats } = asUser(service, ada.id)
+      await service.asSystem.seats.create({ row: 'fixed', place: 1 })
+      await assert.rejects(seats.upsert(seatOf, { row: 'fixed', place: 1, holder: 'Ada' }), {
+        code: 'FORBIDDEN',
+      })
+      await service.asSystem.seats.create({ row: 'hidden', place: 1, code: 'secret' })
+      const taken = await seats.create({ row: 'c', place: 1, code: 'secret' }).catch(error => error)
+      const upserted = await seats
+        .upsert({ by: 'code' }, { row: 'c', place: 1, code: 'secret' })
+        .catch(error => error)
+      assert.deepEqual([upserted.code, upserted.message], [taken.code, taken.message])
+      assert.equal(upserted.code, 'CONFLICT')
+    })
+
+    it('32 concurrent upserts of one key leave one item, also while it is deleted', async () => {
+      const { seats } = service.asSystem
+      const upsert = (holder: string) => seats.upsert(seatOf, { row: 'd', place: 1, holder })
+      const results = await Promise.all(Array.from({ length: 32 }, (_, n) => upsert(`h${n}`)))
+      assert.equal(results.filter(({ created }) => created).length, 1)
+      assert.equal((await seats.list({ where: { row: 'd' } }))[0]?.times, 32)
+      const deleting = Array.from({ length: 4 }, () => seats.deleteWhere({ row: 'd' }))
+      await Promise.allSettled([...deleting, ...Array.from({ length: 12 }, (_, n) => upsert(`i${n}`))])
+      assert.ok((await seats.count({ row: 'd' })) <= 1)
+    })
+
+    it('upserts in transactions are exact, too', async () => {
+      const upserts = Array.from({ length: 8 }, (_, n) =>
+        service.asSystem.transaction(async data => {
+          const { created } = await data.seats.upsert(seatOf, { row: 'e', place: 1, holder: `h${n}` })
+          return created
+        }),
+      )
+      const outcomes = await Promise.allSettled(upserts)
+      const failures = outcomes.filter(({ status }) => status === 'rejected')
+      for (const failure of failures) assert.equal('reason' in failure && failure.reason.code, 'CONFLICT')
+      const [seat] = await service.asSystem.seats.list({ where: { row: 'e' } })
+      assert.equal(seat?.times, 8 - failures.length)
+      assert.equal(outcomes.filter(outcome => outcome.status === 'fulfilled' && outcome.value).length, 1)
     })
   })
 }

@@ -44,7 +44,7 @@ test('references get the base path once', () => {
 })
 
 test('a base path that begins with a path of the service is refused', () => {
-  for (const path of ['/docs', '/account/x', '/graphql', '/oauth', '/api/v1'])
+  for (const path of ['/docs', '/account/x', '/graphql', '/oauth', '/api/v1', '/hooks'])
     assert.throws(
       () => readSettings({ environment: { BASE_URL: `https://example.com${path}` } }),
       /begins with one of the service itself/,

@@ -32,16 +32,37 @@ const actionAt = (index: number) => `
     run: async ({ item, data, input }) => data.c${index}s.update(item.id, { name: input.other.name }),
   }),`
 
+const routeAt = (index: number) => `
+  hook${index}: route({
+    path: 'c${index}s/:id',
+    input: { name: text() },
+    access: anyone,
+    run: async ({ data, input, once, request }) => {
+      await once(request.params.id, inner => inner.asSystem.c${index}s.update(1, { name: input.name }))
+      return { body: await data.c${index}s.list() }
+    },
+  }),`
+
+const jobAt = (index: number) => `
+  job${index}: job({
+    input: { id: integer() },
+    run: async ({ input, once }) => void (await once(data => data.c${index}s.delete(input.id))),
+  }),`
+
 const indices = Array.from({ length: 40 }, (_, index) => index)
 
 const models = {
   empty: `import { model } from 'portico'\nexport default model({})\n`,
   large: `import {
-  action, choice, collection, currentUser, datetime, item, model, owner, relation, role, signedIn, text
+  action, anyone, choice, collection, currentUser, datetime, integer, item, job, model, owner, relation, role, route,
+  signedIn, text
 } from 'portico'
 export default model({${indices.map(collectionAt).join('')}
-}, { actions: {${indices.map(actionAt).join('')}
-} })
+}, {
+  actions: {${indices.map(actionAt).join('')}},
+  routes: {${indices.map(routeAt).join('')}},
+  jobs: {${indices.map(jobAt).join('')}},
+})
 `,
 }
 

@@ -36,6 +36,7 @@ import {
   readResponses,
   responses,
 } from './responses.ts'
+import { describedRoutes, routePaths, routesTag } from './routes.ts'
 import { runsPaths, runsSchemas } from './runs.ts'
 import { collectionSchemas, isRevealing, shared } from './schemas.ts'
 import { type Access, securitySchemes } from './security.ts'
@@ -243,6 +244,9 @@ function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[])
     ...(hasOwnPaths(model)
       ? [{ name: logicTag, description: 'Actions and queries that belong to no collection.' }]
       : []),
+    ...(describedRoutes({ model }).length > 0
+      ? [{ name: routesTag, description: 'Paths of the service’s own, outside of the API.' }]
+      : []),
     { name: 'batch', description: 'Several operations in one transaction.' },
     { name: 'explain', description: 'Why a request is allowed or refused.' },
     { name: 'events', description: 'Changes of items, in order.' },
@@ -274,6 +278,7 @@ export function openapi(
   const paths = [
     ...collections.flatMap(collection => collectionPaths(document, collection)),
     ...logicPaths(document),
+    ...routePaths(document),
     ...mePath(document),
     batchPath(document),
     explainPath(document),

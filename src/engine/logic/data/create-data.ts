@@ -23,10 +23,13 @@ import type {
   DataOf,
   ListOptions,
   ReadOptions,
+  Upserted,
+  UpsertOptions,
   Where,
 } from './data.ts'
 import { separateIncrements } from './increments.ts'
 import { type Changes, DataPlans, maxLimit } from './plans.ts'
+import { isOvertaken, upsertKeyOf } from './upsert.ts'
 
 /** Steps of one transaction: all take effect, or none. */
 type SeveralSteps = () => ProgramSteps<unknown>
@@ -148,17 +151,27 @@ class PrincipalData implements CollectionData {
   }
 
   create(values: JsonObject): Promise<LogicItem> {
-    return this.#call(async () => {
-      this.#requirePlain('create', values)
-      const { values: set } = bodyValidator(this.#writableCollection).create(plainOf(values))
-      return this.#write(this.#plans.create(set, this.#place('create')))
-    })
+    return this.#call(() => this.#create(values, 'create'))
   }
 
   update(id: number, values: JsonObject, options: ChangeOptions = {}): Promise<LogicItem> {
+    return this.#call(() => this.#update(id, values, options, 'update'))
+  }
+
+  upsert({ by }: UpsertOptions, values: JsonObject): Promise<Upserted> {
+    const call = 'upsert'
     return this.#call(async () => {
-      const place = this.#place('update')
-      return this.#write(this.#plans.update(id, this.#changes(values, place), options, place))
+      const { fields, where, others } = upsertKeyOf(by, values, this.#collection, this.#place(call))
+      for (let tries = 1; ; tries++) {
+        const [found] = await this.#list({ where, fields: ['id', ...fields], limit: 1 }, call)
+        try {
+          if (found === undefined) return { item: await this.#create(values, call), created: true }
+          const item = await this.#update(Number(found['id']), others, { ifMatch: found }, call)
+          return { item, created: false }
+        } catch (error) {
+          if (tries === maxUpsertTries || !isOvertaken(error, found !== undefined)) throw error
+        }
+      }
     })
   }
 
@@ -184,6 +197,17 @@ class PrincipalData implements CollectionData {
       const place = this.#place('deleteWhere')
       return this.#changeWhere(where, limit, 'deleteWhere', id => this.#plans.delete(id, {}, place))
     })
+  }
+
+  async #create(values: JsonObject, call: string): Promise<LogicItem> {
+    this.#requirePlain('create', values)
+    const { values: set } = bodyValidator(this.#writableCollection).create(plainOf(values))
+    return this.#write(this.#plans.create(set, this.#place(call)))
+  }
+
+  async #update(id: number, values: JsonObject, options: ChangeOptions, call: string): Promise<LogicItem> {
+    const place = this.#place(call)
+    return this.#write(this.#plans.update(id, this.#changes(values, place), options, place))
   }
 
   /** The values of an update, checked. */
@@ -258,6 +282,9 @@ class PrincipalData implements CollectionData {
 function tooManyItems(place: string, remedy: string): ApiError {
   return badCall(place, `finds more than ${maxLimit.toLocaleString('en')} items: ${remedy}.`)
 }
+
+/** How often an upsert looks for its item: others may create it, delete it or change its key meanwhile. */
+const maxUpsertTries = 5
 
 const onFailure = () => undefined
 

@@ -40,6 +40,16 @@ export interface ChangeOptions {
   readonly ifMatch?: LogicItem
 }
 
+export interface UpsertOptions {
+  /** A unique field, or the fields of a unique index. */
+  readonly by: string | readonly string[]
+}
+
+export interface Upserted {
+  readonly item: LogicItem
+  readonly created: boolean
+}
+
 export interface BoundOptions {
   /** The maximum number of items, 1 to 1,000. Default: every match, or a rejection if there are more than 1,000. */
   readonly limit?: number
@@ -63,6 +73,8 @@ export interface CollectionData {
   /** Changes the given fields. A number may be an `Increment` of the stored one, which no concurrent change is lost to. */
   update(id: number, values: JsonObject, options?: ChangeOptions): Promise<LogicItem>
   delete(id: number, options?: ChangeOptions): Promise<void>
+  /** Changes the item that has these values in the fields of `by`, or creates it. */
+  upsert(options: UpsertOptions, values: JsonObject): Promise<Upserted>
   /** Changes every match, each as `update` does: all of them or none. Resolves with their number. */
   updateWhere(where: Where, values: JsonObject, options?: BoundOptions): Promise<number>
   /** Deletes every match, each as `delete` does: all of them or none. Resolves with their number. */

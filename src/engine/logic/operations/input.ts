@@ -3,7 +3,14 @@ import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../../base/errors.ts'
 import { idField } from '../../../model/builtin/builtin.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
-import type { Collection, EmittedEvent, Field, Operation, OperationValue } from '../../../model/model.ts'
+import type {
+  Collection,
+  EmittedEvent,
+  Field,
+  Operation,
+  OperationValue,
+  Route,
+} from '../../../model/model.ts'
 import { plainField } from '../../../model/plain-field.ts'
 import { anyoneRule } from '../../../model/rule/rule.ts'
 import { bodyValidator } from '../../../model/validate.ts'
@@ -57,10 +64,23 @@ export function emittedShape(event: EmittedEvent): Collection {
   return shape
 }
 
+const routeShapes = new WeakMap<Route, Collection>()
+
+/** The input of a route. */
+export function routeInputShape(route: Route): Collection {
+  const shape = routeShapes.get(route) ?? collectionOfFields(route.name, route.input ?? new Map())
+  routeShapes.set(route, shape)
+  return shape
+}
+
+/** Whether all values may be omitted. */
+export function isOptional({ fields }: Collection): boolean {
+  return [...fields.values()].every(field => field.optional || field.default !== undefined)
+}
+
 /** Whether the whole input may be omitted. */
 export function isInputOptional(operation: Operation): boolean {
-  const fields = [...inputShape(operation).fields.values()]
-  return fields.every(field => field.optional || field.default !== undefined)
+  return isOptional(inputShape(operation))
 }
 
 /** The canonical input, without defaults. Throws VALIDATION_FAILED with all faults. */

@@ -15,7 +15,7 @@ import type {
   StoreCounts,
 } from '../../../engine/store/store.ts'
 import type { Exchange, HttpServer } from '../../http/http.ts'
-import type { Log } from '../../observability/log.ts'
+import type { AnsweredRequest, Log } from '../../observability/log.ts'
 import type { Metric, Metrics } from '../../observability/metrics.ts'
 import type { RunningReactions } from '../background/reactions.ts'
 import type { RunningSender } from '../background/webhook-sender.ts'
@@ -24,9 +24,17 @@ import type { RunningSender } from '../background/webhook-sender.ts'
 export function requestRecorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
   return (exchange: Exchange, status: number, bytes: number | undefined) => {
     const milliseconds = performance.now() - exchange.start
-    metrics.observe(exchange.method, routeOf(exchange.path), status, milliseconds / 1000)
-    log.access(exchange, status, milliseconds, bytes)
+    const route = routeOf(exchange.path)
+    metrics.observe(exchange.method, route, status, milliseconds / 1000)
+    log.access(shownRequest(exchange, route), status, milliseconds, bytes)
   }
+}
+
+/** A parameter in the path of a model's own route may be a secret, e.g. of a calendar feed: the log has the declared path. */
+function shownRequest(exchange: Exchange, route: string): AnsweredRequest {
+  if (!route.includes('/:')) return exchange
+  const { method, requestId, userId } = exchange
+  return { method, path: route, requestId, userId }
 }
 
 type Read = () => number

@@ -1,7 +1,9 @@
 /** The routes of the model, as the service answers them. */
 
 import { createRoutes, type Routes } from '../../../api/routes/routes.ts'
+import { basePathOf } from '../../../base/base-path.ts'
 import type { RateLimits } from '../../../engine/cluster/rate-limits.ts'
+import { SettingsError } from '../../config/config.ts'
 import type { Exchange } from '../../http/http.ts'
 import { logWith, openCode, type ServiceCodeParts } from '../background/code.ts'
 
@@ -18,6 +20,7 @@ export interface OpenRoutes {
 
 export function openRoutes(parts: RoutesParts): OpenRoutes {
   const { settings, logger, rateLimits, isDevelopment } = parts
+  requireReachable(parts)
   const { close, ...code } = openCode(parts)
   const routes = createRoutes({
     code,
@@ -27,7 +30,7 @@ export function openRoutes(parts: RoutesParts): OpenRoutes {
       const exchange = call as Exchange
       return {
         readBody: () => exchange.readBody(settings.bodyLimit),
-        onClose: listener => exchange.res.once('close', listener),
+        onClose: listener => exchange.res.once('close', exchange.onGone(listener)),
       }
     },
     draw: (principal, call) => rateLimits.draw(principal, call as Exchange),
@@ -38,4 +41,13 @@ export function openRoutes(parts: RoutesParts): OpenRoutes {
     isDevelopment,
   })
   return { routes, close }
+}
+
+/** Below a base path, requests come with it or without it: no path of a route may begin with it. */
+function requireReachable({ model, settings }: RoutesParts): void {
+  const basePath = basePathOf(settings.baseUrl)
+  const route = [...model.logic.routes.values()].find(({ path }) => `${path}/`.startsWith(`${basePath}/`))
+  if (basePath === '' || route === undefined) return
+  const message = `its path is the beginning of ${route.path}, the path of \`routes.${route.name}\`: choose another for one of them`
+  throw new SettingsError([{ place: '`baseUrl`', message }])
 }

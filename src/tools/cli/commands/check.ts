@@ -7,6 +7,8 @@ export const command: Command = {
   async run(args) {
     const { model: checked, path, settings } = await projectOf(args)
     await loadMailTemplates(settings)
-    return `${path}: the model is valid: ${[...checked.collections.keys()].join(', ')}.\n`
+    const { collections, logic } = checked
+    const routes = [...logic.routes.values()].map(route => `${route.method} ${route.path}\n`)
+    return `${path}: the model is valid: ${[...collections.keys()].join(', ')}.\n${routes.join('')}`
   },
 }
