@@ -1,18 +1,20 @@
 /** One attempt to run a reaction or a job, with a time limit. Once the attempt has ended, its code has no further effects. */
 
 import type { Awaitable } from '../../base/awaitable.ts'
-import { service } from '../../base/principal.ts'
+import { type Principal, service } from '../../base/principal.ts'
 import type { Watchdog } from '../../base/watchdog/watchdog.ts'
 import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
 import type { TransactionCode } from '../../engine/logic/data/data.ts'
-import type { OperationLimits } from '../../engine/logic/operations/call.ts'
+import { admittedCall, createActions } from '../../engine/logic/operations/actions.ts'
+import type { OperationLimits, OperationParts } from '../../engine/logic/operations/call.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
+import { runAction } from '../../engine/logic/operations/run-action.ts'
 import { TrackedCalls } from '../../engine/logic/operations/tracked-calls.ts'
 import { runTransaction, transactionIsOpen } from '../../engine/logic/operations/transaction.ts'
 import { idempotencyKeyOf, type LogicRun } from '../../engine/logic/run.ts'
 import type { Run as PlanRun } from '../../engine/plan/run.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
-import type { Model } from '../../model/model.ts'
+import type { Action, Model } from '../../model/model.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
 import { afterAtMost, type Clock } from '../consumer/timetable.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
@@ -176,7 +178,7 @@ class RunAttempt {
         }),
       track,
     }
-    const data = createData(parts, { ...service, depth: this.#run.depth + 1 })
+    const data = createData(parts, this.#principal)
     const fetch_ = fetchBy(outgoing, signal)
     return {
       // Runs act as the service: `asSystem` is the same.
@@ -184,6 +186,8 @@ class RunAttempt {
         asSystem: data,
         transaction: <T>(code: TransactionCode<T>) => track(this.#transaction(code)),
       }),
+      actions: createActions(model, (action, args) => track(this.#action(action, args))),
+      emit: (type, item, values) => track(this.#commit((_, effects) => effects.emit(type, item, values))),
       mail: Object.freeze({ send: (message: never) => track(this.#outsideTurn(() => mail.send(message))) }),
       fetch: (url, options) => track(this.#outsideTurn(() => fetch_(url, options))),
       log: logOf(this.#run),
@@ -196,26 +200,45 @@ class RunAttempt {
   }
 
   async #transaction<T>(code: TransactionCode<T>): Promise<T> {
-    const { model, run, hooks, refresh, watchdog, limits, clock } = this.#parts
+    const transaction = this.#commit(code).finally(() => {
+      this.#isInTransaction = false
+    })
+    this.#isInTransaction = true
+    return transaction
+  }
+
+  async #commit<T>(code: TransactionCode<T>): Promise<T> {
+    const { run, refresh } = this.#parts
     const call = {
       place: this.#place,
       isDeclared: true,
-      principal: { ...service, depth: this.#run.depth + 1 },
+      principal: this.#principal,
       code,
       requireRunning: () => {
         if (this.#isOver) throw endedError()
       },
     }
-    const transaction = this.#outsideTurn(async () => {
-      try {
-        await refresh()
-        return await runTransaction({ model, hooks, watchdog, limits, now: clock.now }, run, call)
-      } finally {
-        this.#isInTransaction = false
-      }
+    return this.#outsideTurn(async () => {
+      await refresh()
+      return runTransaction(this.#operationParts, run, call)
     })
-    this.#isInTransaction = true
-    return transaction
+  }
+
+  async #action(action: Action, args: readonly unknown[]): Promise<unknown> {
+    const { model, run, refresh } = this.#parts
+    return this.#outsideTurn(async () => {
+      await refresh()
+      return runAction(this.#operationParts, run, admittedCall(model, action, args, this.#principal))
+    })
+  }
+
+  get #operationParts(): OperationParts {
+    const { model, hooks, watchdog, limits, clock } = this.#parts
+    return { model, hooks, watchdog, limits, now: clock.now }
+  }
+
+  get #principal(): Principal {
+    return { ...service, depth: this.#run.depth + 1 }
   }
 
   #enqueue(at: string | Date, name: string, input: object | undefined): void {

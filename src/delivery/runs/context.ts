@@ -1,6 +1,6 @@
 /** The context of reactions and jobs, besides their event or input. */
 
-import type { ActionData } from '../../engine/logic/data/data.ts'
+import type { ActionData, ActionFunctions } from '../../engine/logic/data/data.ts'
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../outgoing/errors.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
@@ -9,6 +9,7 @@ import type { Outgoing } from '../outgoing/outgoing.ts'
 export interface RunContext extends RunTools {
   /** Reads and writes as the service itself, to which no rule applies. `asSystem` is the same. */
   readonly data: ActionData
+  readonly actions: ActionFunctions
 }
 
 const fetchTimeoutMs = 30_000

@@ -1,6 +1,6 @@
 /**
  * The functions that declare actions, queries, reactions and jobs. `checkModel` checks what they return. `C`, the model's
- * collections, and `J`, the jobs of an earlier part of its logic, are inferred from where the declaration is written: within
+ * collections, and `J`, the jobs and actions of an earlier part of its logic, are inferred from where the declaration is written: within
  * `model(…)`.
  */
 
@@ -20,7 +20,7 @@ import type {
 } from '../types/logic.ts'
 import type { NameIn } from '../types/model.ts'
 import type { AccessRule, AnyCaller } from '../types/rule.ts'
-import type { AnyJobs } from '../types/run.ts'
+import type { AnyEarlier } from '../types/run.ts'
 import type {
   ActionDeclaration,
   ActionOptions,
@@ -64,7 +64,7 @@ interface TypedQuery<C, On, Of, In, Out, Callers extends AnyCaller>
   run(context: QueryContext<C, On, In, Callers>): Awaitable<ResultIn<C, Out>>
 }
 
-interface TypedAction<C, J, On, Of, In, Out, E, Callers extends AnyCaller>
+interface TypedAction<C, J extends AnyEarlier, On, Of, In, Out, E, Callers extends AnyCaller>
   extends TypedOptions<C, On, Of, In, Out, Callers> {
   /** By type, e.g. `project.archived`. */
   readonly emits?: E
@@ -74,7 +74,7 @@ interface TypedAction<C, J, On, Of, In, Out, E, Callers extends AnyCaller>
 /** A named operation over several items, in one serialisable transaction. */
 export function action<
   C extends AnyCollections = AnyCollections,
-  J extends AnyJobs = AnyJobs,
+  J extends AnyEarlier = AnyEarlier,
   const On extends NameIn<C> = never,
   const Of extends NameIn<C> = never,
   const In extends ValuesIn<C> = None,
@@ -106,7 +106,7 @@ interface WithDescription {
 /** Runs after the commit of each event of these types: at least once, and in order for each item. */
 export function on<
   C extends AnyCollections = AnyCollections,
-  J extends AnyJobs = AnyJobs,
+  J extends AnyEarlier = AnyEarlier,
   const T extends EventPattern<C> = EventPattern<C>,
 >(
   types: T | readonly T[],
@@ -126,14 +126,14 @@ interface EveryOptions extends WithDescription {
   readonly timeZone?: string
 }
 
-type RunJob<C, J, In> = (context: JobContext<C, In, J>) => Awaitable<unknown>
+type RunJob<C, J extends AnyEarlier, In> = (context: JobContext<C, In, J>) => Awaitable<unknown>
 
 /** A job that runs by a schedule: a cron expression, or words such as `day at 03:00`. */
-export function every<C extends AnyCollections = AnyCollections, J extends AnyJobs = AnyJobs>(
+export function every<C extends AnyCollections = AnyCollections, J extends AnyEarlier = AnyEarlier>(
   schedule: string,
   run: RunJob<C, J, None>,
 ): JobDeclaration<None, C, J>
-export function every<C extends AnyCollections = AnyCollections, J extends AnyJobs = AnyJobs>(
+export function every<C extends AnyCollections = AnyCollections, J extends AnyEarlier = AnyEarlier>(
   schedule: string,
   options: EveryOptions,
   run: RunJob<C, J, None>,
@@ -154,7 +154,7 @@ export function every(
   })
 }
 
-interface JobOptions<C, J, In> extends WithDescription {
+interface JobOptions<C, J extends AnyEarlier, In> extends WithDescription {
   readonly input?: In
   run(context: JobContext<C, In, J>): Awaitable<unknown>
 }
@@ -162,7 +162,7 @@ interface JobOptions<C, J, In> extends WithDescription {
 /** A job that only `later` starts. */
 export function job<
   C extends AnyCollections = AnyCollections,
-  J extends AnyJobs = AnyJobs,
+  J extends AnyEarlier = AnyEarlier,
   const In extends FieldDeclarations = None,
 >(options: JobOptions<C, J, In>): JobDeclaration<In, C, J> {
   const { input, run, description } = options ?? {}

@@ -5,7 +5,8 @@ import type { EmittedEvent, Model } from '../../../model/model.ts'
 import type { Run } from '../../plan/run.ts'
 import type { ProgramSteps, RunStep } from '../../plan/transaction.ts'
 import type { TransactionCode } from '../data/data.ts'
-import type { OperationParts } from './call.ts'
+import { asyncStepsOf, type OperationParts } from './call.ts'
+import { callSteps } from './operation.ts'
 import { type OperationStep, TransactionTools } from './tools.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
@@ -38,7 +39,7 @@ export async function runTransaction<T>(
     return await run.transaction({
       principal,
       serial: {},
-      asyncSteps: { places: isDeclared ? [place] : [], tries: limits.tries, limitMs: limits.timeMs },
+      asyncSteps: asyncStepsOf(limits, isDeclared ? [place] : []),
       steps: () => attempts.steps(),
     })
   } catch (error) {
@@ -103,6 +104,7 @@ class Attempts<T> {
     const tools = new TransactionTools(this.#parts, {
       ...{ place, principal, nowIso, calls },
       emits: emittedBy(model),
+      callSteps,
       run: runStep,
     })
     try {
