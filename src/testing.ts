@@ -6,7 +6,7 @@ import type { Mail, MailMessage } from './identity/mail/mail.ts'
 import { checkModel } from './model/check/check.ts'
 import type { Declaration } from './model/declaration.ts'
 import type { Duration } from './model/fields/marker.ts'
-import type { CreateInput, Item, SystemProgramData } from './model/types/types.ts'
+import type { CreateInput, Item, ProgramActions, SystemProgramData } from './model/types/types.ts'
 import { type GivenSettings, readSettings, type Settings } from './server/config/config.ts'
 import { createLog } from './server/observability/log.ts'
 import { presentUser } from './server/serve/data.ts'
@@ -72,6 +72,8 @@ export interface TestService<M extends Declaration> {
   readonly anonymous: Client<M>
   /** As the service itself, to which no rule applies. */
   readonly asSystem: SystemProgramData<M>
+  /** The actions as the service itself: `actions.book({ … })`, with the item's id first where it has `on`. */
+  readonly actions: ProgramActions<M>
   /** Runs all reactions and due jobs, including those that they start. A failed run waits for its retry. */
   settled(): Promise<void>
   /** Sends an HTTP request in memory: `request('PATCH /api/v1/tasks/1', { as: ada, body: { title: 'New' } })`. */
@@ -118,6 +120,7 @@ export async function testService<const M extends Declaration>(
         },
       }),
     anonymous: createClient<M>(clientOptions),
+    actions: service.actions as ProgramActions<M>,
     asSystem: service.data as unknown as SystemProgramData<M>,
     settled: () => reactions.runner.settled(),
     request: (line, options) => request(opened, users, line, options),

@@ -9,7 +9,8 @@ export function basePathOf(baseUrl: string | undefined): string {
 }
 
 /** The paths of the service itself, below the root. */
-const ownPath = /^\/(?:api\/v1|graphql|oauth|account|docs|dev|hooks|\.well-known|healthz|readyz|metrics)(?:[/?#]|$)/
+const ownPath =
+  /^\/(?:api\/v1|graphql|oauth|account|docs|dev|hooks|\.well-known|healthz|readyz|metrics)(?:[/?#]|$)/
 
 /** Whether a request could not be told from one without the base path. `/api` can: no path of the service is `/api/api/v1`. */
 export function isAmbiguous(basePath: string): boolean {

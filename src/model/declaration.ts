@@ -21,7 +21,7 @@ import type { LimitDeclaration, LogicDeclaration } from './logic/logic.ts'
 import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
 import type { FieldRulesIn, OwnRow } from './types/row.ts'
 import type { AccessRule } from './types/rule.ts'
-import type { JobsOf } from './types/run.ts'
+import type { EarlierOf } from './types/run.ts'
 import type { FaultField, TypedCheck, TypedPrepare } from './types/write.ts'
 
 export type { CollectionDeclaration, CollectionOptions, Declaration, IndexDeclaration, ManyToManyDeclaration }
@@ -75,12 +75,12 @@ interface TraitsOf<F, S, R, A, K, L extends readonly unknown[]> {
 
 /**
  * A model. The keys are the names of the collections: plural, in snake_case. `logic`: actions, queries, reactions, jobs and routes.
- * `furtherLogic`: more logic, in which `later` is typed by the jobs of `logic`. Throws a `ModelError` if both declare a name.
+ * `furtherLogic`: more logic, in which `later` and `actions` are typed by the jobs and actions of `logic`. Throws a `ModelError` if both declare a name.
  */
 export function model<
   const C extends AnyCollections,
   const L extends LogicDeclaration<C> = Record<never, never>,
-  const M extends LogicDeclaration<C, JobsOf<L>> = Record<never, never>,
+  const M extends LogicDeclaration<C, EarlierOf<L>> = Record<never, never>,
 >(
   collections: C & NoInfer<CheckedCollections<C>>,
   logic: L & NoInfer<CheckedLogic<C, L, M>> = {} as L & CheckedLogic<C, L, M>,

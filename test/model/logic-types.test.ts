@@ -41,6 +41,7 @@ import {
   type Where,
 } from '../../src/index.ts'
 import type { LogicCaller } from '../../src/model/logic/logic.ts'
+import type { Service } from '../../src/server/serve/typed.ts'
 import { type Equal, is, same } from './type-equality.ts'
 
 const ownTasks = related('project', owner('owner_id'))
@@ -619,6 +620,51 @@ test('the second part of the logic knows the jobs of the first', () => {
     is<void>()(await api.notes.show(1, { at: '2026-01-01T00:00:00Z' }))
     // @ts-expect-error The input is missing.
     await api.notes.show(1)
+  })
+})
+
+test('the second part of the logic, programs and tests know the actions of the first', () => {
+  const withActions = model(
+    collections,
+    {
+      actions: {
+        count_notes: action({ output: { n: integer() }, run: () => ({ n: 1 }) }),
+        rename: action({ on: 'notes', input: { text: text() }, output: item('notes'), run: () => 1 }),
+      },
+    },
+    {
+      actions: {
+        twice: action({
+          on: 'notes',
+          async run({ item, actions }) {
+            is<{ readonly n: number }>()(await actions.count_notes())
+            const renamed: string = (await actions.rename(item.id, { text: 'x' })).text
+            // @ts-expect-error The input is missing.
+            await actions.rename(item.id)
+            // @ts-expect-error Unknown action.
+            await actions.rename_all()
+            return void renamed
+          },
+        }),
+      },
+      jobs: {
+        nightly: every('day', async ({ actions, data }) => {
+          // @ts-expect-error Its item is missing.
+          await actions.rename({ text: 'x' })
+          // @ts-expect-error A text is needed.
+          await data.transaction(async (_, effects) => effects.actions.rename(1, { text: 1 }))
+        }),
+      },
+    },
+  )
+  compiled(async () => {
+    const service = undefined as unknown as Service<typeof withActions>
+    is<void>()(await service.actions.as(1).twice(1))
+    is<{ readonly n: number }>()(await service.actions.count_notes())
+    // @ts-expect-error The item is missing.
+    await service.actions.twice()
+    // @ts-expect-error Unknown action.
+    await service.data.as(1).transaction(async (_, { actions }) => actions.thrice(1))
   })
 })
 

@@ -5,9 +5,11 @@ import { type Principal, service } from '../../base/principal.ts'
 import type { Watchdog } from '../../base/watchdog/watchdog.ts'
 import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
 import type { TransactionCode } from '../../engine/logic/data/data.ts'
-import type { OperationLimits } from '../../engine/logic/operations/call.ts'
+import { admittedCall, createCallerActions } from '../../engine/logic/operations/actions.ts'
+import type { OperationLimits, OperationParts } from '../../engine/logic/operations/call.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
 import { onceRecord } from '../../engine/logic/operations/once.ts'
+import { runAction } from '../../engine/logic/operations/run-action.ts'
 import { TrackedCalls } from '../../engine/logic/operations/tracked-calls.ts'
 import {
   runOnce,
@@ -17,7 +19,7 @@ import {
 } from '../../engine/logic/operations/transaction.ts'
 import type { Run as PlanRun } from '../../engine/plan/run.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
-import type { Model } from '../../model/model.ts'
+import type { Action, Model } from '../../model/model.ts'
 import type { OnceResult } from '../../model/types/data.ts'
 import type { LogicLog, LogicMail } from '../../model/types/run.ts'
 import type { Clock } from '../consumer/timetable.ts'
@@ -146,12 +148,17 @@ export class CodeRun {
     }
     const data = createData(parts, principal)
     const fetch_ = fetchBy(outgoing, signal)
+    const transact = <T>(call: TransactionCall<T>) => runTransaction(this.#operationParts(), run, call)
     return {
       data: withMembers(data, {
         asSystem: principal.access.system ? data : createData(parts, service),
-        transaction: <T>(code: TransactionCode<T>) =>
-          track(this.#transaction(code, call => runTransaction(this.#operationParts(), run, call))),
+        transaction: <T>(code: TransactionCode<T>) => track(this.#transaction(code, transact)),
       }),
+      actions: createCallerActions(model, principal, (action, args, caller) =>
+        track(this.#action(action, args, caller)),
+      ),
+      emit: (type, item, values) =>
+        track(this.#commit((_, effects) => effects.emit(type, item, values), transact)),
       once: (key: string | TransactionCode, code?: TransactionCode) => track(this.#once(key, code)),
       mail: Object.freeze({ send: (message: never) => track(this.#outsideTurn(() => mail.send(message))) }),
       fetch: (url, options) => track(this.#outsideTurn(() => fetch_(url, options))),
@@ -162,7 +169,7 @@ export class CodeRun {
     }
   }
 
-  #operationParts() {
+  #operationParts(): OperationParts {
     const { model, hooks, watchdog, limits, clock } = this.#parts
     return { model, hooks, watchdog, limits, now: clock.now }
   }
@@ -171,20 +178,30 @@ export class CodeRun {
     code: TransactionCode<T>,
     run: (call: TransactionCall<T>) => Promise<R>,
   ): Promise<R> {
+    const transaction = this.#commit(code, run).finally(() => {
+      this.#isInTransaction = false
+    })
+    this.#isInTransaction = true
+    return transaction
+  }
+
+  async #commit<T, R>(code: TransactionCode<T>, run: (call: TransactionCall<T>) => Promise<R>): Promise<R> {
     const { place, principal } = this.#options
     const requireRunning = () => {
       if (this.#isOver) throw endedError()
     }
-    const transaction = this.#outsideTurn(async () => {
-      try {
-        await this.#parts.refresh()
-        return await run({ place, isDeclared: true, principal, code, requireRunning })
-      } finally {
-        this.#isInTransaction = false
-      }
+    return this.#outsideTurn(async () => {
+      await this.#parts.refresh()
+      return run({ place, isDeclared: true, principal, code, requireRunning })
     })
-    this.#isInTransaction = true
-    return transaction
+  }
+
+  async #action(action: Action, args: readonly unknown[], caller: Principal): Promise<unknown> {
+    const { model, run, refresh } = this.#parts
+    return this.#outsideTurn(async () => {
+      await refresh()
+      return runAction(this.#operationParts(), run, admittedCall(model, action, args, caller))
+    })
   }
 
   async #once(given: string | TransactionCode, givenCode?: TransactionCode): Promise<OnceResult> {

@@ -1,6 +1,6 @@
 /** The context of reactions, jobs and routes, besides their event, input or request. */
 
-import type { ActionData, TransactionCode } from '../../engine/logic/data/data.ts'
+import type { ActionData, CallerActionFunctions, TransactionCode } from '../../engine/logic/data/data.ts'
 import type { OnceResult } from '../../model/types/data.ts'
 import type { LogicFetch, RunTools } from '../../model/types/run.ts'
 import { OutgoingError } from '../outgoing/errors.ts'
@@ -9,6 +9,7 @@ import type { Outgoing } from '../outgoing/outgoing.ts'
 /** Common to reactions, jobs and routes. `data`: as the principal of the code. */
 export interface CodeTools extends Omit<RunTools, 'idempotencyKey' | 'attempt'> {
   readonly data: ActionData
+  readonly actions: CallerActionFunctions
   once(key: string, code: TransactionCode): Promise<OnceResult>
   once(code: TransactionCode): Promise<OnceResult>
 }

@@ -41,6 +41,8 @@ export class OperationNames {
         `The function \`${name}\` of \`portico/client\` would have the same name. Choose another name.`,
       )
     }
+    if (this.#kind === 'actions' && (name === 'as' || name === 'asSystem'))
+      faults.add(place, `\`actions.${name}\` is the actions as somebody else. Choose another name.`)
     const camel = camelCase(name)
     const owner = this.#rootFields.get(camel) ?? this.#owners.get(camel)
     if (owner !== undefined) {

@@ -1,6 +1,6 @@
 /**
  * The functions that declare actions, queries, reactions, jobs and routes. `checkModel` checks what they return. `C`, the model's
- * collections, and `J`, the jobs of an earlier part of its logic, are inferred from where the declaration is written: within
+ * collections, and `J`, the jobs and actions of an earlier part of its logic, are inferred from where the declaration is written: within
  * `model(…)`.
  */
 
@@ -21,7 +21,7 @@ import type {
 import type { NameIn, NoRow } from '../types/model.ts'
 import type { RouteAnswer, RouteContext } from '../types/route.ts'
 import type { AccessRule, AnyCaller } from '../types/rule.ts'
-import type { AnyJobs } from '../types/run.ts'
+import type { AnyEarlier } from '../types/run.ts'
 import type {
   ActionDeclaration,
   ActionOptions,
@@ -67,7 +67,7 @@ interface TypedQuery<C, On, Of, In, Out, Callers extends AnyCaller>
   run(context: QueryContext<C, On, In, Callers>): Awaitable<ResultIn<C, Out>>
 }
 
-interface TypedAction<C, J, On, Of, In, Out, E, Callers extends AnyCaller>
+interface TypedAction<C, J extends AnyEarlier, On, Of, In, Out, E, Callers extends AnyCaller>
   extends TypedOptions<C, On, Of, In, Out, Callers> {
   /** By type, e.g. `project.archived`. */
   readonly emits?: E
@@ -77,7 +77,7 @@ interface TypedAction<C, J, On, Of, In, Out, E, Callers extends AnyCaller>
 /** A named operation over several items, in one serialisable transaction. */
 export function action<
   C extends AnyCollections = AnyCollections,
-  J extends AnyJobs = AnyJobs,
+  J extends AnyEarlier = AnyEarlier,
   const On extends NameIn<C> = never,
   const Of extends NameIn<C> = never,
   const In extends ValuesIn<C> = None,
@@ -109,7 +109,7 @@ interface WithDescription {
 /** Runs after the commit of each event of these types: at least once, and in order for each item. */
 export function on<
   C extends AnyCollections = AnyCollections,
-  J extends AnyJobs = AnyJobs,
+  J extends AnyEarlier = AnyEarlier,
   const T extends EventPattern<C> = EventPattern<C>,
 >(
   types: T | readonly T[],
@@ -129,14 +129,14 @@ interface EveryOptions extends WithDescription {
   readonly timeZone?: string
 }
 
-type RunJob<C, J, In> = (context: JobContext<C, In, J>) => Awaitable<unknown>
+type RunJob<C, J extends AnyEarlier, In> = (context: JobContext<C, In, J>) => Awaitable<unknown>
 
 /** A job that runs by a schedule: a cron expression, or words such as `day at 03:00`. */
-export function every<C extends AnyCollections = AnyCollections, J extends AnyJobs = AnyJobs>(
+export function every<C extends AnyCollections = AnyCollections, J extends AnyEarlier = AnyEarlier>(
   schedule: string,
   run: RunJob<C, J, None>,
 ): JobDeclaration<None, C, J>
-export function every<C extends AnyCollections = AnyCollections, J extends AnyJobs = AnyJobs>(
+export function every<C extends AnyCollections = AnyCollections, J extends AnyEarlier = AnyEarlier>(
   schedule: string,
   options: EveryOptions,
   run: RunJob<C, J, None>,
@@ -157,7 +157,7 @@ export function every(
   })
 }
 
-interface JobOptions<C, J, In> extends WithDescription {
+interface JobOptions<C, J extends AnyEarlier, In> extends WithDescription {
   readonly input?: In
   run(context: JobContext<C, In, J>): Awaitable<unknown>
 }
@@ -165,7 +165,7 @@ interface JobOptions<C, J, In> extends WithDescription {
 /** A job that only `later` starts. */
 export function job<
   C extends AnyCollections = AnyCollections,
-  J extends AnyJobs = AnyJobs,
+  J extends AnyEarlier = AnyEarlier,
   const In extends FieldDeclarations = None,
 >(options: JobOptions<C, J, In>): JobDeclaration<In, C, J> {
   const { input, run, description } = options ?? {}
@@ -179,7 +179,7 @@ export function job<
   })
 }
 
-interface TypedRoute<C, J, In, Path, Callers extends AnyCaller>
+interface TypedRoute<C, J extends AnyEarlier, In, Path, Callers extends AnyCaller>
   extends Omit<RouteOptions, 'path' | 'input' | 'access' | 'run'> {
   /** Below `/hooks/`; with a slash in front, from the root. `:name` is a parameter. Default: the route's name. */
   readonly path?: Path
@@ -194,7 +194,7 @@ interface TypedRoute<C, J, In, Path, Callers extends AnyCaller>
 /** A path of one's own: for what others call, such as payment providers, and for what is no JSON of the API. */
 export function route<
   C extends AnyCollections = AnyCollections,
-  J extends AnyJobs = AnyJobs,
+  J extends AnyEarlier = AnyEarlier,
   const In extends FieldDeclarations = None,
   const Path extends string = '',
   Callers extends AnyCaller = 'user',

@@ -68,18 +68,18 @@ export type QueryOptions = OperationOptions
 
 declare const typesType: unique symbol
 declare const collectionsType: unique symbol
-declare const jobsType: unique symbol
+declare const earlierType: unique symbol
 
-/** Types only: those of the declaration, and the collections and jobs of its model. */
-interface Typed<Types, Collections, Jobs> {
+/** Types only: those of the declaration, and the collections of its model, and what an earlier part of its logic declares. */
+interface Typed<Types, Collections, Earlier> {
   readonly [typesType]?: Types
   readonly [collectionsType]?: (collections: Collections) => void
-  readonly [jobsType]?: (jobs: Jobs) => void
+  readonly [earlierType]?: (earlier: Earlier) => void
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: an action without known types fits every model.
-export interface ActionDeclaration<Types = unknown, in Collections = any, in Jobs = any>
-  extends Typed<Types, Collections, Jobs> {
+export interface ActionDeclaration<Types = unknown, in Collections = any, in Earlier = any>
+  extends Typed<Types, Collections, Earlier> {
   readonly kind: 'action'
   readonly options: ActionOptions
 }
@@ -92,8 +92,8 @@ export interface QueryDeclaration<Types = unknown, in Collections = any>
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface ReactionDeclaration<Types = unknown, in Collections = any, in Jobs = any>
-  extends Typed<Types, Collections, Jobs> {
+export interface ReactionDeclaration<Types = unknown, in Collections = any, in Earlier = any>
+  extends Typed<Types, Collections, Earlier> {
   readonly kind: 'reaction'
   /** Types of events, e.g. `task.updated`, `task.*`. */
   readonly types: readonly string[]
@@ -103,8 +103,8 @@ export interface ReactionDeclaration<Types = unknown, in Collections = any, in J
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface JobDeclaration<Types = unknown, in Collections = any, in Jobs = any>
-  extends Typed<Types, Collections, Jobs> {
+export interface JobDeclaration<Types = unknown, in Collections = any, in Earlier = any>
+  extends Typed<Types, Collections, Earlier> {
   readonly kind: 'job'
   /** A cron expression, or words such as `day at 03:00`. Undefined: only `later` starts the job. */
   readonly schedule: string | undefined
@@ -151,12 +151,12 @@ export interface RouteDeclaration<Types = unknown, in Collections = any, in Jobs
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface LogicDeclaration<in Collections = any, in Jobs = any> {
-  readonly actions?: Readonly<Record<string, ActionDeclaration<unknown, Collections, Jobs>>>
+export interface LogicDeclaration<in Collections = any, in Earlier = any> {
+  readonly actions?: Readonly<Record<string, ActionDeclaration<unknown, Collections, Earlier>>>
   readonly queries?: Readonly<Record<string, QueryDeclaration<unknown, Collections>>>
-  readonly reactions?: Readonly<Record<string, ReactionDeclaration<unknown, Collections, Jobs>>>
-  readonly jobs?: Readonly<Record<string, JobDeclaration<unknown, Collections, Jobs>>>
-  readonly routes?: Readonly<Record<string, RouteDeclaration<unknown, Collections, Jobs>>>
+  readonly reactions?: Readonly<Record<string, ReactionDeclaration<unknown, Collections, Earlier>>>
+  readonly jobs?: Readonly<Record<string, JobDeclaration<unknown, Collections, Earlier>>>
+  readonly routes?: Readonly<Record<string, RouteDeclaration<unknown, Collections, Earlier>>>
 }
 
 /** The caller, as logic sees it; null if nobody is signed in. Frozen. */

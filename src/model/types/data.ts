@@ -1,10 +1,11 @@
 /** The types of `data`, which `engine/logic/data/data.ts` implements. `C`: the model's collections, `N`: the name of one. */
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { FieldDeclaration, ReferenceTrait } from '../fields/declared.ts'
+import type { CallerActionCalls } from './actions.ts'
 import type { FieldCondition } from './conditions.ts'
 import type { ChangesOf, Flat, InputOf, StoredOf } from './item.ts'
 import type { FieldsIn, ItemIn, NameIn, OptionalToOneIn, RelationsIn, ToOneIn, WholeItemIn } from './model.ts'
-import type { AnyJobs, Later } from './run.ts'
+import type { AnyEarlier, Later } from './run.ts'
 
 /** Who reads. `Reader`: perhaps a user, from whom rules may hide fields and related items. So `SystemDataIn` is a `DataIn`. */
 type Reader = 'user' | 'service'
@@ -186,35 +187,39 @@ export type SystemDataIn<C> = {
 }
 
 /** What takes effect with a transaction. */
-export interface TransactionEffectsIn<Jobs> {
+export interface TransactionEffectsIn<C, Earlier extends AnyEarlier> {
   /** Emits an event of a type that an action declares. */
   emit(type: string, item: { readonly id: number }, values?: object): void
-  readonly later: Later<Jobs>
+  readonly later: Later<Earlier['jobs']>
+  /** Calls an action as a part of the transaction, which fails with it. */
+  readonly actions: CallerActionCalls<C, Earlier['actions']>
 }
 
 /** `data` of actions and queries: as the caller, or with `asSystem` as the service. */
-export type ActionDataIn<C> = DataIn<C> & { readonly asSystem: SystemDataIn<C> } & ActionTransactionsIn<C>
+export type ActionDataIn<C, Earlier extends AnyEarlier = AnyEarlier> = DataIn<C> & {
+  readonly asSystem: SystemDataIn<C>
+} & ActionTransactionsIn<C, Earlier>
 
-export interface ActionTransactionsIn<in out C> {
+export interface ActionTransactionsIn<in out C, in out Earlier extends AnyEarlier> {
   /**
    * Runs the code as one serialisable transaction, with the guarantees and limits of an action. Within another one, it is a
-   * part of that, which fails with it. The code awaits nothing but its `data`, and may run again. Resolves with what it returns once that is
-   * committed; if it throws, nothing is changed, and the call rejects with what it threw.
+   * part of that, which fails with it. The code awaits nothing but its tools, and may run again. Resolves with what it returns
+   * once that is committed; if it throws, nothing is changed, and the call rejects with what it threw.
    */
   transaction<T>(
-    code: (data: ActionDataIn<C>, effects: TransactionEffectsIn<AnyJobs>) => Awaitable<T>,
+    code: (data: ActionDataIn<C, Earlier>, effects: TransactionEffectsIn<C, Earlier>) => Awaitable<T>,
   ): Promise<T>
 }
 
 /** `data` of reactions and jobs, which run as the service itself. */
-export type RunDataIn<C, Jobs = AnyJobs> = SystemDataIn<C> & {
+export type RunDataIn<C, Earlier extends AnyEarlier> = SystemDataIn<C> & {
   readonly asSystem: SystemDataIn<C>
-} & RunTransactionsIn<C, Jobs>
+} & RunTransactionsIn<C, Earlier>
 
-export interface RunTransactionsIn<in out C, in out Jobs> {
+export interface RunTransactionsIn<in out C, in out Earlier extends AnyEarlier> {
   /** As in an action. */
   transaction<T>(
-    code: (data: RunDataIn<C, Jobs>, effects: TransactionEffectsIn<Jobs>) => Awaitable<T>,
+    code: (data: RunDataIn<C, Earlier>, effects: TransactionEffectsIn<C, Earlier>) => Awaitable<T>,
   ): Promise<T>
 }
 
@@ -225,7 +230,7 @@ export interface OnceResult {
 }
 
 /** `once` of reactions and jobs. Without a key it has that of the run, the same for every attempt. */
-export interface RunOnceIn<in out C, in out Jobs> {
+export interface RunOnceIn<in out C, in out Earlier extends AnyEarlier> {
   /**
    * Runs the code as `data.transaction` does, unless it has taken effect with this key before. The key belongs to the whole
    * model; it commits with the changes, and is kept for 90 days (`logic.limits`). A call with a key that another one
@@ -233,9 +238,9 @@ export interface RunOnceIn<in out C, in out Jobs> {
    */
   (
     key: string,
-    code: (data: RunDataIn<C, Jobs>, effects: TransactionEffectsIn<Jobs>) => Awaitable<unknown>,
+    code: (data: RunDataIn<C, Earlier>, effects: TransactionEffectsIn<C, Earlier>) => Awaitable<unknown>,
   ): Promise<OnceResult>
   (
-    code: (data: RunDataIn<C, Jobs>, effects: TransactionEffectsIn<Jobs>) => Awaitable<unknown>,
+    code: (data: RunDataIn<C, Earlier>, effects: TransactionEffectsIn<C, Earlier>) => Awaitable<unknown>,
   ): Promise<OnceResult>
 }

@@ -3,18 +3,16 @@
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonObject } from '../fields/type.ts'
 import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic/logic.ts'
+import type { ActionCalls } from './actions.ts'
 import type { ActionDataIn, RunDataIn, RunOnceIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
 import type { ItemIn, NameIn, NoRow, RowIn, SingularIn, WholeItemIn } from './model.ts'
-import type { Later, RunTools } from './run.ts'
+import type { ReceivedIn } from './received.ts'
+import type { AnyEarlier, Later, RunTools } from './run.ts'
 import type { NoItem, OmittableNames, SentIn } from './sent.ts'
 import type { SingularOf } from './singular.ts'
 
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
-
-/** A value as the operation receives it: an omitted one has its default, or is null. */
-type Received<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | NoItem<V> : OrNull<V>
-export type ReceivedIn<C, Values> = { readonly [K in keyof Values]: Received<C, Values[K]> }
 
 /** A value as `run` returns it: the id of an item stands for the item. */
 type Returned<C, V> = V extends ItemDeclaration<infer N> ? ItemIn<C, N> | number | NoItem<V> : OrNull<V>
@@ -31,14 +29,6 @@ export type ResultIn<C, Output> = [Output] extends [undefined]
   : Output extends ItemDeclaration
     ? Returned<C, Output>
     : ReturnedIn<C, Output>
-
-/** The result that callers receive. */
-export type OutputIn<C, Output> = [Output] extends [undefined]
-  ? // biome-ignore lint/suspicious/noConfusingVoidType: as above.
-    void
-  : Output extends ItemDeclaration
-    ? Received<C, Output>
-    : Flat<ReceivedIn<C, Output>>
 
 /** The row to which the rule in `access` applies. */
 export type OperationRow<C, On> = [On] extends [never] ? NoRow<C> : RowIn<C, On>
@@ -63,10 +53,12 @@ type Emit<Events> = <const T extends keyof Events & string>(
   ...values: EmittedValues<Events[T]>
 ) => void
 
-export interface ActionContext<C, On, Input, Events, Jobs, Callers>
+export interface ActionContext<C, On, Input, Events, Earlier extends AnyEarlier, Callers>
   extends QueryContext<C, On, Input, Callers> {
   readonly emit: Emit<Events>
-  readonly later: Later<Jobs>
+  readonly later: Later<Earlier['jobs']>
+  /** Calls another action, as the caller, as a part of this one, which fails with it. */
+  readonly actions: ActionCalls<C, Earlier['actions']>
 }
 
 export type EventDeclarations = Readonly<Record<string, EmittedDeclaration>>
@@ -155,16 +147,20 @@ type EventOf<C, Pattern> = Pattern extends `${infer Singular}.${infer Kind}`
     : ChangeOf<C, Singular, Kind>
   : AnyEvent
 
-export interface ReactionContext<C, Pattern, Jobs> extends RunTools<Jobs> {
-  readonly event: EventOf<C, Pattern>
-  readonly data: RunDataIn<C, Jobs>
-  readonly once: RunOnceIn<C, Jobs>
+/** Common to reactions and jobs. */
+interface RunContext<C, Earlier extends AnyEarlier> extends RunTools<Earlier['jobs']> {
+  readonly data: RunDataIn<C, Earlier>
+  readonly once: RunOnceIn<C, Earlier>
+  /** Calls an action, as the service itself. */
+  readonly actions: ActionCalls<C, Earlier['actions']>
 }
 
-export interface JobContext<C, Input, Jobs> extends RunTools<Jobs> {
+export interface ReactionContext<C, Pattern, Earlier extends AnyEarlier> extends RunContext<C, Earlier> {
+  readonly event: EventOf<C, Pattern>
+}
+
+export interface JobContext<C, Input, Earlier extends AnyEarlier> extends RunContext<C, Earlier> {
   readonly input: Flat<ReceivedIn<C, Input>>
   /** The due time of the schedule, ISO 8601 UTC; undefined: `later` has started the job. */
   readonly scheduledFor: string | undefined
-  readonly data: RunDataIn<C, Jobs>
-  readonly once: RunOnceIn<C, Jobs>
 }

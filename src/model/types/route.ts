@@ -2,10 +2,11 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { LogicCaller } from '../logic/logic.ts'
+import type { CallerActionCalls } from './actions.ts'
 import type { ActionDataIn, DataIn, OnceResult, SystemDataIn, TransactionEffectsIn } from './data.ts'
 import type { Flat } from './item.ts'
-import type { ReceivedIn } from './logic.ts'
-import type { RunTools } from './run.ts'
+import type { ReceivedIn } from './received.ts'
+import type { AnyEarlier, RunTools } from './run.ts'
 
 type ParameterOf<Segment> = Segment extends `:${infer Name}` ? Name : never
 type ParametersOf<Path> = Path extends `${infer Segment}/${infer Rest}`
@@ -85,18 +86,18 @@ export interface Verify {
 }
 
 /** `data` of routes: as the caller, with the scopes of the credential, or with `asSystem` as the service. */
-type RouteDataIn<C, Jobs> = DataIn<C> & {
+type RouteDataIn<C, Earlier extends AnyEarlier> = DataIn<C> & {
   readonly asSystem: SystemDataIn<C>
-} & RouteTransactionsIn<C, Jobs>
+} & RouteTransactionsIn<C, Earlier>
 
-interface RouteTransactionsIn<in out C, in out Jobs> {
+interface RouteTransactionsIn<in out C, in out Earlier extends AnyEarlier> {
   /** As in an action. */
   transaction<T>(
-    code: (data: ActionDataIn<C>, effects: TransactionEffectsIn<Jobs>) => Awaitable<T>,
+    code: (data: ActionDataIn<C, Earlier>, effects: TransactionEffectsIn<C, Earlier>) => Awaitable<T>,
   ): Promise<T>
 }
 
-interface RouteOnceIn<in out C, in out Jobs> {
+interface RouteOnceIn<in out C, in out Earlier extends AnyEarlier> {
   /**
    * Runs the code as `data.transaction` does, unless it has taken effect with this key before. The key belongs to the whole
    * model; it commits with the changes, and is kept for 90 days (`logic.limits`). A call with a key that another one
@@ -104,17 +105,19 @@ interface RouteOnceIn<in out C, in out Jobs> {
    */
   once(
     key: string,
-    code: (data: ActionDataIn<C>, effects: TransactionEffectsIn<Jobs>) => Awaitable<unknown>,
+    code: (data: ActionDataIn<C, Earlier>, effects: TransactionEffectsIn<C, Earlier>) => Awaitable<unknown>,
   ): Promise<OnceResult>
 }
 
-export interface RouteContext<C, Input, Path, Jobs, Callers>
-  extends Pick<RunTools<Jobs>, 'mail' | 'fetch' | 'log' | 'signal' | 'later' | 'now'>,
-    RouteOnceIn<C, Jobs> {
+export interface RouteContext<C, Input, Path, Earlier extends AnyEarlier, Callers>
+  extends Pick<RunTools<Earlier['jobs']>, 'mail' | 'fetch' | 'log' | 'signal' | 'later' | 'now'>,
+    RouteOnceIn<C, Earlier> {
   readonly request: RouteRequest<{ readonly [Name in ParametersOf<Path>]: string }>
   readonly input: Flat<ReceivedIn<C, Input>>
   /** Null: nobody is signed in, which the rule in `access` may exclude. */
   readonly caller: LogicCaller | ('anonymous' extends Callers ? null : never)
-  readonly data: RouteDataIn<C, Jobs>
+  readonly data: RouteDataIn<C, Earlier>
+  /** Calls an action as a transaction of its own. */
+  readonly actions: CallerActionCalls<C, Earlier['actions']>
   readonly verify: Verify
 }

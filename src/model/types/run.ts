@@ -1,6 +1,6 @@
 /** The tools of reactions and jobs, in addition to their event or input. */
 
-import type { JobDeclaration } from '../logic/logic.ts'
+import type { ActionDeclaration, JobDeclaration } from '../logic/logic.ts'
 import type { SentIn } from './sent.ts'
 
 export interface LogicMessage {
@@ -36,29 +36,40 @@ export interface FetchOptions {
  */
 export type LogicFetch = (url: string | URL, options?: FetchOptions) => Promise<Response>
 
-/** The jobs of a model, by name. */
-export type AnyJobs = Readonly<Record<string, Pick<JobDeclaration, 'kind'>>>
+/** What an earlier part of the logic declares, by name. */
+export interface AnyEarlier {
+  readonly jobs: Readonly<Record<string, Pick<JobDeclaration, 'kind'>>>
+  readonly actions: Readonly<Record<string, Pick<ActionDeclaration, 'kind'>>>
+}
 
-/** The jobs of an earlier part of the logic; any if there are none. */
-export type JobsOf<L> = L extends { readonly jobs: infer J } ? J : AnyJobs
+/** The jobs and actions of an earlier part of the logic; any where it has none. */
+export interface EarlierOf<L> {
+  readonly jobs: L extends { readonly jobs: infer J } ? J : AnyEarlier['jobs']
+  readonly actions: L extends { readonly actions: infer A } ? A : AnyEarlier['actions']
+}
 
 type InputOf<J> = J extends JobDeclaration<infer In> ? SentIn<In> : never
-type LaterInput<J> = [keyof InputOf<J>] extends [never]
+/** The last argument of a call with this input. */
+export type InputArgument<Input> = [keyof Input] extends [never]
   ? [input?: Record<string, never>]
-  : Record<never, never> extends InputOf<J>
-    ? [input?: InputOf<J>]
-    : [input: InputOf<J>]
+  : Record<never, never> extends Input
+    ? [input?: Input]
+    : [input: Input]
 
 /**
  * Schedules a job, in the same transaction as its caller. Throws for an unknown job, time or input. The compiler knows the
  * jobs of an earlier part of the model's logic, but not those of the same part.
  */
-export type Later<Jobs = AnyJobs> = string extends keyof Jobs
+export type Later<Jobs = AnyEarlier['jobs']> = string extends keyof Jobs
   ? (at: string | Date, name: string, input?: object) => void
-  : <const N extends keyof Jobs & string>(at: string | Date, name: N, ...input: LaterInput<Jobs[N]>) => void
+  : <const N extends keyof Jobs & string>(
+      at: string | Date,
+      name: N,
+      ...input: InputArgument<InputOf<Jobs[N]>>
+    ) => void
 
 /** Common to reactions and jobs. */
-export interface RunTools<Jobs = AnyJobs> {
+export interface RunTools<Jobs = AnyEarlier['jobs']> {
   readonly mail: LogicMail
   readonly fetch: LogicFetch
   readonly log: LogicLog
@@ -69,6 +80,8 @@ export interface RunTools<Jobs = AnyJobs> {
   /** 1 for the first. */
   readonly attempt: number
   readonly later: Later<Jobs>
+  /** Emits an event of a type that an action declares. It commits by itself. */
+  emit(type: string, item: { readonly id: number }, values?: object): Promise<void>
   /** ISO 8601 UTC. */
   readonly now: string
 }

@@ -1,6 +1,7 @@
 /** The TypeScript types of items, bodies, `data` and clients, inferred from a declaration. */
 
 import type { AnyCollections, Declaration } from '../declared-model.ts'
+import type { ActionCalls } from './actions.ts'
 import type {
   ActionTransactionsIn,
   CollectionDataIn,
@@ -13,8 +14,9 @@ import type {
   WhereIn,
 } from './data.ts'
 import type { ItemIn, NameIn } from './model.ts'
-import type { AnyJobs } from './run.ts'
+import type { EarlierOf } from './run.ts'
 
+type LogicIn<M> = M extends { readonly logic: infer L } ? EarlierOf<L> : never
 type CollectionsOf<M> = M extends Declaration<infer C extends AnyCollections> ? C : never
 
 /** The names of a model's collections, the built-in ones among them. */
@@ -47,8 +49,11 @@ export type Data<M extends Declaration> = DataIn<CollectionsOf<M>>
 export type SystemData<M extends Declaration> = SystemDataIn<CollectionsOf<M>>
 
 /** `data` of a program, as a user. */
-export type ProgramData<M extends Declaration> = Data<M> & ActionTransactionsIn<CollectionsOf<M>>
+export type ProgramData<M extends Declaration> = Data<M> & ActionTransactionsIn<CollectionsOf<M>, LogicIn<M>>
 
 /** `data` of a program, as the service itself. */
 export type SystemProgramData<M extends Declaration> = SystemData<M> &
-  RunTransactionsIn<CollectionsOf<M>, AnyJobs>
+  RunTransactionsIn<CollectionsOf<M>, LogicIn<M>>
+
+/** The actions of a model as functions of a program. */
+export type ProgramActions<M extends Declaration> = ActionCalls<CollectionsOf<M>, LogicIn<M>['actions']>

@@ -4,8 +4,10 @@ import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
 import { type Principal, service, user } from '../../base/principal.ts'
 import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
-import type { CollectionData, DataOf, Transactional } from '../../engine/logic/data/data.ts'
+import type { ActionFunctions, CollectionData, DataOf, Transactional } from '../../engine/logic/data/data.ts'
+import { admittedCall, createActions } from '../../engine/logic/operations/actions.ts'
 import type { OperationParts } from '../../engine/logic/operations/call.ts'
+import { runAction } from '../../engine/logic/operations/run-action.ts'
 import { runTransaction, transactionIsOpen } from '../../engine/logic/operations/transaction.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { findUser } from '../../identity/accounts/users.ts'
@@ -23,6 +25,12 @@ export type ServiceData = PrincipalData & {
    * NOT_FOUND if the user does not exist, and with FORBIDDEN while the account is disabled.
    */
   as(user: UserReference): PrincipalData
+}
+
+/** The actions as the service itself. */
+export type ServiceActions = ActionFunctions & {
+  /** The actions as a user: see `ServiceData`. */
+  as(user: UserReference): ActionFunctions
 }
 
 /**
@@ -49,7 +57,13 @@ export function dataParts(
   return { model, hooks, execute: (work, principal) => then(refresh(), () => execute(work, principal)) }
 }
 
-export function serviceData(parts: DataParts, logic: OperationParts, run: Run): ServiceData {
+/** What a program uses. */
+export interface ProgramTools {
+  readonly data: ServiceData
+  readonly actions: ServiceActions
+}
+
+export function programTools(parts: DataParts, logic: OperationParts, run: Run): ProgramTools {
   let isWithin = false
   const within = (work: () => void) => {
     isWithin = true
@@ -75,12 +89,23 @@ export function serviceData(parts: DataParts, logic: OperationParts, run: Run): 
     }
     return withMembers(data, { transaction })
   }
-  const as = (reference: UserReference) =>
-    dataAs(parts.model, async () => {
+  const present = async (reference: UserReference) => {
+    requireOutside()
+    return presentUser(run, reference)
+  }
+  const actionsOf = (caller: () => Awaitable<Principal>) =>
+    createActions(parts.model, async (action, args) => {
       requireOutside()
-      return transactional(await presentUser(run, reference))
+      return runAction(logic, run, admittedCall(parts.model, action, args, await caller()))
     })
-  return withMembers(transactional(service), { as }) as unknown as ServiceData
+  const dataOf = (user: UserReference) => dataAs(parts.model, async () => transactional(await present(user)))
+  return {
+    data: withMembers(transactional(service), { as: dataOf }) as unknown as ServiceData,
+    actions: withMembers(
+      actionsOf(() => service),
+      { as: (user: UserReference) => actionsOf(() => present(user)) },
+    ) as unknown as ServiceActions,
+  }
 }
 
 /** The collections by name. Each call uses the `data` that `open` returns at that time. */
@@ -89,6 +114,11 @@ export function dataAs(model: Model, open: () => Promise<PrincipalData>): Princi
   const collections = Object.fromEntries(names.map(name => [name, openedAtCall(name, open)]))
   const transaction: Transactional['transaction'] = async code => (await open()).transaction(code)
   return Object.freeze({ ...collections, transaction }) as PrincipalData
+}
+
+/** The actions by name. Each call uses the actions that `open` returns at that time. */
+export function actionsAs(model: Model, open: () => Promise<ActionFunctions>): ActionFunctions {
+  return createActions(model, async ({ name }, args) => (await open())[name]?.(...args))
 }
 
 function openedAtCall(name: string, open: () => Promise<DataOf>): CollectionData {

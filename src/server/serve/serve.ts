@@ -29,7 +29,7 @@ import { loadMailTemplates, openMailer } from './background/mailer.ts'
 import { followOthers, openCluster } from './cluster.ts'
 import { type Credentials, openCredentials } from './credentials/credentials.ts'
 import { createIdentify } from './credentials/identify.ts'
-import { dataParts, serviceData } from './data.ts'
+import { dataParts, programTools } from './data.ts'
 import { FaultLog } from './monitoring/fault-log.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './monitoring/health-checks.ts'
 import { requestRecorder } from './monitoring/metrics.ts'
@@ -269,7 +269,7 @@ function openedService(parts: ServiceParts, handling: Handling, started: Started
   const service = {
     url,
     firstAdministrator,
-    data: serviceData(data, transports.logic, run),
+    ...programTools(data, transports.logic, run),
     handler,
     upgrade,
     close,

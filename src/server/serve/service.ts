@@ -13,16 +13,13 @@ import type { Exchange, HttpServer } from '../http/http.ts'
 import type { DestinationStream } from '../observability/log.ts'
 import type { WorkerContext } from '../workers/context.ts'
 import type { RunningReactions } from './background/reactions.ts'
-import type { ServiceData } from './data.ts'
+import type { ProgramTools } from './data.ts'
 import type { Transports } from './transports/transports.ts'
 import type { ServiceControls } from './typed.ts'
 
 export type { ServeOptions } from './typed.ts'
 
-export interface Service extends ServiceControls {
-  /** Reads and writes items as the service itself, to which no rule applies, or as a user. */
-  readonly data: ServiceData
-}
+export interface Service extends ServiceControls, ProgramTools {}
 
 export interface StartOptions {
   /** The context of one of several workers. */

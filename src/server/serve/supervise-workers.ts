@@ -1,10 +1,11 @@
 /** A service of several threads, as the thread that started them sees it. That thread answers no requests. */
 
+import { withMembers } from '../../engine/logic/data/create-data.ts'
 import type { Model } from '../../model/model.ts'
 import { type Settings, SettingsError } from '../config/config.ts'
 import type { Log } from '../observability/log.ts'
 import { startWorkers, type WorkerService } from '../workers/workers.ts'
-import { dataAs, type ServiceData } from './data.ts'
+import { actionsAs, dataAs, type ServiceActions, type ServiceData } from './data.ts'
 import type { OpenService, Service, StartOptions } from './service.ts'
 import { prepare } from './store.ts'
 import type { UserReference } from './typed.ts'
@@ -60,9 +61,14 @@ export function supervisedService(
   }
   const as = (user: UserReference) => dataAs(model, async () => (await openOwn()).data.as(user))
   const data = { ...dataAs(model, async () => (await openOwn()).data), as }
+  const actions = withMembers(
+    actionsAs(model, async () => (await openOwn()).actions),
+    { as: (user: UserReference) => actionsAs(model, async () => (await openOwn()).actions.as(user)) },
+  )
   return {
     ...workers,
     data: Object.freeze(data) as unknown as ServiceData,
+    actions: actions as unknown as ServiceActions,
     handler: refuseCall,
     upgrade: refuseCall,
     async close() {

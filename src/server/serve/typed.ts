@@ -13,7 +13,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { FirstAdministrator } from '../../identity/first-administrator.ts'
 import type { Declaration } from '../../model/declaration.ts'
-import type { ProgramData, SystemProgramData } from '../../model/types/types.ts'
+import type { ProgramActions, ProgramData, SystemProgramData } from '../../model/types/types.ts'
 import type { GivenSettings } from '../config/config.ts'
 
 /** A user, by id or by item. */
@@ -51,4 +51,9 @@ export interface Service<M extends Declaration = Declaration> extends ServiceCon
    * by id or item, with every scope and the user's role at the time of each call. Calls reject with the API's `ApiError`.
    */
   readonly data: SystemProgramData<M> & { as(user: UserReference): ProgramData<M> }
+  /**
+   * The model's actions as functions, each a transaction: `actions.book({ … })`, with the item's id first where it has `on`. As
+   * the service itself, or with `as(user)` as a user, whom `access` must allow it. Calls reject with what the code throws.
+   */
+  readonly actions: ProgramActions<M> & { as(user: UserReference): ProgramActions<M> }
 }

@@ -1,15 +1,16 @@
 /** `data` in the thread that starts the workers, when its own database cannot be opened or closed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { action, model as declared, users } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { OpenService } from '../../../src/server/serve/service.ts'
 import { supervisedService } from '../../../src/server/serve/supervise-workers.ts'
 import blog from '../../models/blog.ts'
 
-const model = checkModel(blog)
+const blogModel = checkModel(blog)
 
 /** A service whose workers record their closing; `open`: what happens at each attempt to open the database. */
-function supervised(open: () => Promise<unknown>) {
+function supervised(open: () => Promise<unknown>, model = blogModel) {
   const closed: string[] = []
   const workers = {
     url: 'http://localhost:3000',
@@ -51,4 +52,17 @@ test('nothing is opened after the service has closed', async () => {
   const { service } = supervised(async () => assert.fail('it was opened'))
   await service.close()
   await assert.rejects(async () => service.data.posts?.count(), /The service is closed/)
+})
+
+test('actions are those of the database of this thread', async () => {
+  const actions = { book: async (...args: number[]) => args }
+  const own = {
+    actions: { ...actions, as: (user: number) => ({ book: async () => user }) },
+    close: async () => {},
+  }
+  const booking = checkModel(declared({ users: users() }, { actions: { book: action({ run: () => {} }) } }))
+  const { service } = supervised(async () => ({ service: own }), booking)
+  assert.deepEqual(await service.actions['book']?.(1, 2), [1, 2])
+  assert.equal(await service.actions.as(7)['book']?.(), 7)
+  await service.close()
 })

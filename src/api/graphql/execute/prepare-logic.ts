@@ -3,6 +3,7 @@
 import type { Principal } from '../../../base/principal.ts'
 import { admitOperation } from '../../../engine/logic/operations/access.ts'
 import {
+  asyncStepsOf,
   type OperationParts,
   type OperationResult,
   qualifiedName,
@@ -37,11 +38,7 @@ export function prepareLogic(
   const args = getters.map(getter => getter(variables))
   const call = { operation, id: id && Number(id(variables)), input, principal }
   return {
-    asyncSteps: {
-      places: [qualifiedName(operation)],
-      tries: parts.limits.tries,
-      limitMs: parts.limits.timeMs,
-    },
+    asyncSteps: asyncStepsOf(parts.limits, [qualifiedName(operation)]),
     *steps() {
       const result = yield* operationSteps(parts, call)
       const filledArgs = withItemIds(step.items, args, result)

@@ -3,6 +3,7 @@
 import { type Principal, withoutScopes } from '../../../base/principal.ts'
 import type { ShownItem } from '../../../engine/idempotency/idempotency.ts'
 import {
+  asyncStepsOf,
   type OperationCall,
   type OperationParts,
   qualifiedName,
@@ -18,11 +19,7 @@ import type { PreparedAction } from './action.ts'
 export function preparedOperation(parts: OperationParts, call: OperationCall): PreparedAction {
   return {
     serial: {},
-    asyncSteps: {
-      places: [qualifiedName(call.operation)],
-      tries: parts.limits.tries,
-      limitMs: parts.limits.timeMs,
-    },
+    asyncSteps: asyncStepsOf(parts.limits, [qualifiedName(call.operation)]),
     *steps() {
       return { result: yield* operationSteps(parts, call) }
     },

@@ -15,6 +15,7 @@ import { requirePlain } from '../../plan/plain-writes.ts'
 import type { Plan, WriteShape } from '../../plan/plan.ts'
 import type { CreateHooks, Run } from '../../plan/run.ts'
 import { type ProgramPlan, type ProgramSteps, planAs } from '../../plan/transaction.ts'
+import { asyncStepsOf, type OperationLimits } from '../operations/call.ts'
 import { badCall } from './call-error.ts'
 import type {
   BoundOptions,
@@ -37,12 +38,6 @@ type SeveralSteps = () => ProgramSteps<unknown>
 /** Runs a plan, whose kind determines the kind of the answer, or several steps, as a principal. */
 export type Execute = (work: ProgramPlan | SeveralSteps, principal: Principal) => Awaitable<unknown>
 
-/** How often a transaction is tried, and how long it may take. */
-interface TransactionLimits {
-  readonly tries: number
-  readonly timeMs: number
-}
-
 export interface DataParts {
   readonly model: Model
   /** The hooks of collections whose items have secrets; logic cannot create such items. */
@@ -52,19 +47,21 @@ export interface DataParts {
   readonly track?: <T>(call: Promise<T>) => Promise<T>
 }
 
-/** `data` with further members. They come before collections of the same name. */
-export function withMembers<Members extends object>(data: DataOf, members: Members): DataOf & Members {
-  return new Proxy(data, {
-    get: (target, name) => Reflect.get(Object.hasOwn(members, name) ? members : target, name),
-  }) as DataOf & Members
+/** `data`, or actions, with further members. They come before collections and actions of the same name. */
+export function withMembers<T extends object, Members extends object>(
+  target: T,
+  members: Members,
+): T & Members {
+  return new Proxy(target, {
+    get: (_, name) => Reflect.get(Object.hasOwn(members, name) ? members : target, name),
+  }) as T & Members
 }
 
 /** Executes each call by itself, outside of any transaction. `limits`: of several steps. */
-export function executeBy(run: Run, { tries, timeMs }: TransactionLimits): Execute {
+export function executeBy(run: Run, limits: OperationLimits): Execute {
   return (work, principal) => {
     if (typeof work === 'function') {
-      const asyncSteps = { places: [], tries, limitMs: timeMs }
-      return run.transaction({ principal, serial: {}, asyncSteps, steps: work })
+      return run.transaction({ principal, serial: {}, asyncSteps: asyncStepsOf(limits, []), steps: work })
     }
     const { shape } = work
     switch (shape.kind) {

@@ -90,7 +90,15 @@ export interface TransactionEffects {
   emit(type: string, item: unknown, values?: unknown): Promise<void>
   /** Schedules a job. */
   later(at: string | Date, name: string, input?: unknown): Promise<void>
+  /** Calls actions as parts of the transaction, which fails with them. */
+  readonly actions: CallerActionFunctions
 }
+
+/** Actions by name: `actions.book(input)`; those on an item take its id first. */
+export type ActionFunctions = Readonly<Record<string, (...args: unknown[]) => Promise<unknown>>>
+
+/** `asSystem`: as the service itself. */
+export type CallerActionFunctions = ActionFunctions & { readonly asSystem: ActionFunctions }
 
 /** The code of a transaction. It awaits nothing but `data`; if a conflict makes it be tried again, it runs again. */
 export type TransactionCode<T = unknown> = (data: ActionData, effects: TransactionEffects) => Awaitable<T>

@@ -190,7 +190,7 @@ function assignments(values: JsonObject, args: Arguments, increments: Increments
     })
 }
 
-function idOf(id: unknown, place: string): number {
+export function idOf(id: unknown, place: string): number {
   if (Number.isSafeInteger(id) && Number(id) > 0) return Number(id)
   const refuse = typeof id === 'number' ? badValue : badCall
   throw refuse(place, 'needs the id of an item, a whole number above 0.')

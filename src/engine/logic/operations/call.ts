@@ -6,6 +6,7 @@ import type { LogicCaller } from '../../../model/logic/logic.ts'
 import type { Action, Model, Query } from '../../../model/model.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { CreateHooks } from '../../plan/run.ts'
+import type { AsyncSteps } from '../../plan/transaction.ts'
 import type { InputValues } from './input.ts'
 
 export interface OperationLimits {
@@ -38,6 +39,11 @@ export function operationParts(model: Model, hooks: CreateHooks): OperationParts
   return { model, hooks, watchdog: createWatchdog(), limits: defaultOperationLimits, now: Date.now }
 }
 
+/** The tries and time of a transaction with code. `places`: see `AsyncSteps`. */
+export function asyncStepsOf({ tries, timeMs }: OperationLimits, places: readonly string[]): AsyncSteps {
+  return { places, tries, limitMs: timeMs }
+}
+
 export interface OperationCall {
   readonly operation: Action | Query
   /** The id of the operation's item, if it has one. */
@@ -45,6 +51,8 @@ export interface OperationCall {
   /** Checked, without defaults. */
   readonly input: InputValues
   readonly principal: Principal
+  /** How many actions have called each other to make this call. */
+  readonly nesting?: number
 }
 
 /** The result. Items are represented by their ids. */

@@ -1,12 +1,13 @@
 /** The context that `run` of an action or a query gets. */
 import { inspect } from 'node:util'
-import { withoutScopes } from '../../../base/principal.ts'
+import { anonymous, type Principal, withoutScopes } from '../../../base/principal.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
-import type { EmittedEvent } from '../../../model/model.ts'
+import type { EmittedEvent, Model, Operation } from '../../../model/model.ts'
 import type { ProgramPlan, RunStep } from '../../plan/transaction.ts'
 import { errorForCaller } from '../data/call-error.ts'
+import { staticAccess } from './access.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, qualifiedName } from './call.ts'
-import { type OperationStep, TransactionTools } from './tools.ts'
+import { type OperationStep, type ToolsOptions, TransactionTools } from './tools.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
 interface ContextValues {
@@ -14,6 +15,7 @@ interface ContextValues {
   readonly nowIso: string
   readonly item: LogicItem | undefined
   readonly input: Readonly<Record<string, unknown>>
+  readonly callSteps: ToolsOptions['callSteps']
 }
 
 const noEvents: ReadonlyMap<string, EmittedEvent> = new Map()
@@ -49,22 +51,27 @@ export class OperationContext {
   }
 
   #tools(run: RunStep<OperationStep>): TransactionTools {
-    const { operation } = this.#call
-    const { nowIso } = this.#values
+    const { operation, nesting } = this.#call
+    const { nowIso, callSteps } = this.#values
     const principal = withoutScopes(this.#call.principal)
     const emits = isAction(operation) ? operation.emits : noEvents
     const place = qualifiedName(operation)
     const calls = new TrackedCalls()
-    return new TransactionTools(this.#parts, { place, principal, emits, nowIso, run, calls })
+    return new TransactionTools(this.#parts, {
+      ...{ place, principal, emits, nowIso, run, calls, callSteps, nesting },
+    })
   }
 
   #context(tools: TransactionTools): object {
     const { operation, principal } = this.#call
     const { nowIso, item, input } = this.#values
+    const { model } = this.#parts
     return Object.freeze({
       ...(item && { item }),
       input,
-      caller: callerOf(principal),
+      get caller() {
+        return callerOf(principal) ?? noCaller(model, operation, principal)
+      },
       data: tools.data,
       now: nowIso,
       ...(isAction(operation) && tools.effects),
@@ -82,6 +89,16 @@ export class OperationContext {
     return run(step)
   }
 }
+
+/** Null, unless the rule admits only those who are signed in: the types leave null out, and the service is not. */
+function noCaller(model: Model, operation: Operation, { access }: Principal): null {
+  if (!access.system || staticAccess(model, operation, anonymousAccess) !== 'never') return null
+  throw new Error(
+    `The service itself has called ${qualifiedName(operation)}, whose \`caller\` is a user by its \`access\`: call it as a user, or do not use \`caller\`.`,
+  )
+}
+
+const { access: anonymousAccess } = anonymous('')
 
 function isWrite({ shape }: ProgramPlan): boolean {
   return shape.kind === 'create' || shape.kind === 'update' || shape.kind === 'delete'

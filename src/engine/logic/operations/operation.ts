@@ -22,7 +22,7 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
   const nowIso = new Date(parts.now()).toISOString()
   const item = yield* itemOf(parts.model, call)
   const input = yield* inputOf(parts.model, call, nowIso)
-  const context = new OperationContext(parts, call, { nowIso, item, input })
+  const context = new OperationContext(parts, call, { nowIso, item, input, callSteps })
   let returned: unknown
   const place = qualifiedName(operation)
   yield {
@@ -40,6 +40,33 @@ export function* operationSteps(parts: OperationParts, call: OperationCall): Pro
     new AnswerBound(parts.limits.answers, 'writeBytes').require(JSON.stringify(result.values))
   }
   return result
+}
+
+/** The same for a call by the model's code or a program. The result has items as the principal may read them. */
+export function* callSteps(parts: OperationParts, call: OperationCall): ProgramSteps<unknown> {
+  const result = yield* operationSteps(parts, call)
+  if (result.kind === 'nothing') return undefined
+  if (result.kind === 'absent') return null
+  if (result.kind === 'item')
+    return yield* returnedItem(parts.model, result.collection, result.id, call.principal)
+  const { output } = call.operation
+  const values: Record<string, unknown> = { ...result.values }
+  for (const [name, value] of output.kind === 'values' ? output.values : []) {
+    if (value.kind !== 'item' || values[name] === null) continue
+    values[name] = yield* returnedItem(parts.model, value.collection, Number(values[name]), call.principal)
+  }
+  return Object.freeze(values)
+}
+
+function* returnedItem(
+  model: Model,
+  name: string,
+  id: number,
+  principal: Principal,
+): ProgramSteps<LogicItem> {
+  const collection = model.collections.get(name)
+  const text = collection && (yield* readItemText(model, collection, id, withoutScopes(principal)))
+  return Object.freeze(text ? JSON.parse(text) : { id })
 }
 
 /** The item as JSON, with the fields that the principal may read; null if the item does not exist or may not be read. */

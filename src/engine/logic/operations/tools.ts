@@ -1,8 +1,9 @@
 /** What the model's code may use within a transaction: all of it is undone with the transaction. */
 import { inspect } from 'node:util'
+import type { Awaitable } from '../../../base/awaitable.ts'
 import { ApiError } from '../../../base/errors.ts'
 import { type Principal, service } from '../../../base/principal.ts'
-import type { Collection, EmittedEvent } from '../../../model/model.ts'
+import type { Action, Collection, EmittedEvent } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
 import { namesFor } from '../../plan/guard/guard.ts'
@@ -19,7 +20,8 @@ import {
 import { createData, type DataParts, withMembers } from '../data/create-data.ts'
 import type { ActionData, TransactionCode, TransactionEffects } from '../data/data.ts'
 import { interned } from '../data/plans.ts'
-import type { OperationParts } from './call.ts'
+import { admittedCall, createCallerActions } from './actions.ts'
+import type { OperationCall, OperationParts } from './call.ts'
 import { emittedShape, type InputValues, itemId, withDefaults } from './input.ts'
 import { enqueueJob } from './later.ts'
 import type { TrackedCalls } from './tracked-calls.ts'
@@ -38,7 +40,14 @@ export interface ToolsOptions {
   readonly nowIso: string
   readonly calls: TrackedCalls
   readonly run: RunStep<OperationStep>
+  /** The steps of an action that the code calls. */
+  readonly callSteps: (parts: OperationParts, call: OperationCall) => ProgramSteps<unknown>
+  /** See `OperationCall`. */
+  readonly nesting?: number | undefined
 }
+
+/** How deep actions may call each other. */
+const maxNesting = 10
 
 /** For one try of the transaction. */
 export class TransactionTools {
@@ -57,6 +66,9 @@ export class TransactionTools {
     this.effects = Object.freeze({
       emit: (type, item, values) => track(this.#emit(type, item, values)),
       later: (at, name, input) => track(this.#later(at, name, input)),
+      actions: createCallerActions(parts.model, options.principal, (action, args, caller) =>
+        track(this.#action(action, args, caller)),
+      ),
     } satisfies TransactionEffects)
     this.data = this.#createData()
   }
@@ -80,10 +92,18 @@ export class TransactionTools {
     return run(step)
   }
 
+  /** Refusals precede the action's own steps, so that the code may go on after them. */
+  async #action(action: Action, args: readonly unknown[], caller: Principal): Promise<unknown> {
+    const { run, callSteps, nesting = 0 } = this.#options
+    const call = admittedCall(this.#parts.model, action, args, caller)
+    if (nesting >= maxNesting) throw new Error(`Actions call each other more than ${maxNesting} deep.`)
+    return this.#nested(() => runSteps(callSteps(this.#parts, { ...call, nesting: nesting + 1 }), run))
+  }
+
   /** A part of this transaction: what it has done cannot be undone alone. */
-  async #nested<T>(code: TransactionCode<T>): Promise<T> {
+  async #nested<T>(part: () => Awaitable<T>): Promise<T> {
     try {
-      return await code(this.data, this.effects)
+      return await part()
     } catch (error) {
       this.#failure ??= { error }
       throw error
@@ -102,7 +122,8 @@ export class TransactionTools {
     const asCaller = createData(parts, principal)
     const { depth } = principal
     const asSystem = createData(parts, depth === undefined ? service : { ...service, depth })
-    const transaction = <T>(code: TransactionCode<T>) => calls.track(this.#nested(code))
+    const transaction = <T>(code: TransactionCode<T>) =>
+      calls.track(this.#nested(() => code(this.data, this.effects)))
     return withMembers(asCaller, { asSystem, transaction })
   }
 
@@ -140,10 +161,17 @@ export class TransactionTools {
   }
 }
 
-/** Runs the steps of one call, of which the last one alone changes something: only it would have to be undone. */
+/** Runs steps within the transaction. If one fails, those before it are not undone. */
 async function runSteps<T>(steps: ProgramSteps<T>, run: RunStep<OperationStep>): Promise<T> {
   let step = steps.next()
-  while (!step.done) step = steps.next(await run(step.value as OperationStep))
+  while (!step.done) {
+    const { value } = step
+    if (!('kind' in value && value.kind === 'asyncStep')) step = steps.next(await run(value))
+    else {
+      await value.start(run)
+      step = steps.next(true)
+    }
+  }
   return step.value
 }
 

@@ -7,7 +7,8 @@ import type { OnceResult } from '../../../model/types/data.ts'
 import type { Run } from '../../plan/run.ts'
 import type { ProgramSteps, RunStep } from '../../plan/transaction.ts'
 import type { TransactionCode } from '../data/data.ts'
-import type { OperationParts } from './call.ts'
+import { asyncStepsOf, type OperationParts } from './call.ts'
+import { callSteps } from './operation.ts'
 import { type OperationStep, TransactionTools } from './tools.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
@@ -64,7 +65,7 @@ async function transact<T>(
     return await run.transaction({
       principal,
       serial: {},
-      asyncSteps: { places: isDeclared ? [place] : [], tries: limits.tries, limitMs: limits.timeMs },
+      asyncSteps: asyncStepsOf(limits, isDeclared ? [place] : []),
       steps: () => attempts.steps(),
     })
   } catch (error) {
@@ -130,6 +131,7 @@ class Attempts<T> {
     const tools = new TransactionTools(this.#parts, {
       ...{ place, principal, nowIso, calls },
       emits: emittedBy(model),
+      callSteps,
       run: runStep,
     })
     try {
