@@ -22,6 +22,7 @@ import {
   ModelError,
   manyToMany,
   model,
+  noOverlap,
   not,
   now,
   owner,
@@ -93,6 +94,15 @@ test('a rule with an unknown field does not compile', () => {
   tasks(collection({ fields, limits: [atMost(3, { per: 'nope' })] }))
   // @ts-expect-error
   tasks(collection({ fields, limits: [atMost(3, { where: owner('nope') })] }))
+  tasks(collection({ fields, limits: [atMost(3), noOverlap('at', 'created_at', { per: 'list_id' })] }))
+  // @ts-expect-error
+  tasks(collection({ fields, limits: [noOverlap('at', 'nope')] }))
+  // @ts-expect-error
+  tasks(collection({ fields, limits: [noOverlap('nope', 'at')] }))
+  // @ts-expect-error
+  tasks(collection({ fields, limits: [noOverlap('at', 'created_at', { per: 'nope' })] }))
+  // @ts-expect-error
+  tasks(collection({ fields, limits: [noOverlap('at', 'created_at', { where: owner('nope') })] }))
 })
 
 test('the limit by a field of the parent compiles if the parent has it', () => {

@@ -12,6 +12,7 @@ import {
   json,
   model,
   nobody,
+  noOverlap,
   now,
   number,
   owner,
@@ -27,7 +28,9 @@ import { faultsIn } from './faults.ts'
 
 const fields = {
   title: string(),
+  subtitle: string({ optional: true }),
   size: integer({ optional: true }),
+  width: integer({ optional: true }),
   extra: json({ optional: true }),
   hidden: string({ optional: true, internal: true }),
   user_id: relation('users', { inverse: 'posts', default: currentUser }),
@@ -94,6 +97,34 @@ const refused: readonly (readonly [name: string, options: object, message: RegEx
       ['that is internal', boundBy('user.secret', 'user_id'), /`user\.secret` is internal/],
     ] as const
   ).map(([what, limit, message]) => [`a limit by a field ${what}`, { limits: [limit] }, message] as const),
+  ...(
+    [
+      ['unknown fields', noOverlap('size', 'sizes'), /`posts` has no field `sizes`\. Did you mean `size`\?/],
+      ['internal fields', noOverlap('size', 'hidden'), /`posts` has no field `hidden`/],
+      ['texts', noOverlap('title', 'subtitle'), /An interval has two .* fields, not string and string/],
+      ['ids', noOverlap('user_id', 'editor_id'), /An interval has two .* fields, not relation and relation/],
+      [
+        'two types',
+        noOverlap('size', 'created_at'),
+        /An interval has two .* fields, not integer and datetime/,
+      ],
+      ['one field', noOverlap('size', 'size'), /A field is named twice/],
+      ['the start in `per`', noOverlap('size', 'width', { per: 'size' }), /A field is named twice/],
+      ['an unknown `per`', noOverlap('size', 'width', { per: 'user' }), /\.per: `posts` has no field `user`/],
+      ['JSON in `per`', noOverlap('size', 'width', { per: 'extra' }), /\.per: `extra` is a json field/],
+      [
+        'an option',
+        noOverlap('size', 'width', { mesage: 'a' } as never),
+        /no option `mesage`\. Did you mean `message`\?/,
+      ],
+      [
+        'another item',
+        noOverlap('size', 'width', { where: field('user.karma').eq(1) }),
+        /only on the item itself/,
+      ],
+      ['no names', { kind: 'noOverlap', options: {} }, /`posts` has no field/],
+    ] as const
+  ).map(([what, limit, message]) => [`a noOverlap with ${what}`, { limits: [limit] }, message] as const),
   [
     'a limit with an unknown option',
     { limits: [atMost(1, { mesage: 'a' } as never)] },
@@ -158,14 +189,19 @@ test('valid declarations are accepted, and limits get a default message', () => 
       atMost(3, { per: 'user_id', where }),
       atMost(9),
       atMost(field('user.karma'), { per: 'user_id' }),
+      noOverlap('size', 'width', { per: 'title', where }),
+      noOverlap('created_at', 'updated_at'),
     ],
+    updatedAt: true as const,
   }
   assert.deepEqual(faultsOf(options), [])
   const { collections } = checkModel(
     model({ users: people, posts: collection({ fields, ...options }) }) as Declaration,
   )
   assert.deepEqual(
-    collections.get('posts')?.limits.map(limit => [limit.kind === 'count' && limit.count, limit.message]),
+    collections
+      .get('posts')
+      ?.limits.map(limit => [limit.kind === 'count' ? limit.count : limit.start.name, limit.message]),
     [
       [3, 'There can be at most 3 posts with the same user_id, and this limit is reached.'],
       [9, 'There can be at most 9 posts, and this limit is reached.'],
@@ -173,6 +209,8 @@ test('valid declarations are accepted, and limits get a default message', () => 
         { collection: 'users', field: 'karma', path: 'user.karma' },
         'There can be at most as many posts with the same user_id as user.karma says, and this limit is reached.',
       ],
+      ['size', 'No two posts with the same title can overlap between size and width.'],
+      ['created_at', 'No two posts can overlap between created_at and updated_at.'],
     ],
   )
 })

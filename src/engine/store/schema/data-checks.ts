@@ -16,6 +16,12 @@ export type DataCheck =
   | { readonly kind: 'values'; readonly oldColumn: Column; readonly newColumn: Column }
   /** No two rows have the same values. `columns`: before and after the migration. */
   | { readonly kind: 'unique'; readonly columns: readonly (readonly [Column | undefined, Column])[] }
+  /** No two intervals overlap, and each ends after its start. `limit`: see `overlapText`. `columns`: all, as for `unique`. */
+  | {
+      readonly kind: 'overlap'
+      readonly limit: string
+      readonly columns: readonly (readonly [Column | undefined, Column])[]
+    }
   /** Every value is the id of an item. `target`: the table's name before the migration; undefined: it is new. */
   | {
       readonly kind: 'target'
@@ -37,11 +43,21 @@ interface MigratedTable {
   readonly columns: readonly ColumnChange[]
   /** The indexes that the migration creates. */
   readonly indexes: readonly TableIndex[]
+  /** The limits that the rows have not fulfilled before. */
+  readonly overlaps: readonly string[]
   readonly before: Schema
   readonly after: Schema
 }
 
-export function checksOf({ from, to, columns, indexes, before, after }: MigratedTable): TableChecks {
+export function checksOf({
+  from,
+  to,
+  columns,
+  indexes,
+  overlaps,
+  before,
+  after,
+}: MigratedTable): TableChecks {
   const targetOf = ({ reference }: Column): string | undefined => {
     const target = after.tables.find(table => table.name === reference?.table)
     return target && predecessor(target, new Map(before.tables.map(table => [table.name, table])))?.name
@@ -66,8 +82,18 @@ export function checksOf({ from, to, columns, indexes, before, after }: Migrated
   return {
     from: from.name,
     to: to.name,
-    checks: [...columnChecks, ...indexes.flatMap(index => indexChecks(index, from, to))],
+    checks: [
+      ...columnChecks,
+      ...indexes.flatMap(index => indexChecks(index, from, to)),
+      ...overlaps.map(limit => ({ kind: 'overlap', limit, columns: columnPairs(from, to) }) as const),
+    ],
   }
+}
+
+/** The columns after the migration, each with the one that it was before. */
+function columnPairs(from: Table, to: Table): readonly (readonly [Column | undefined, Column])[] {
+  const oldColumns = columnsByName(from)
+  return to.columns.map(newColumn => [predecessor(newColumn, oldColumns), newColumn])
 }
 
 function newColumnChecks(newColumn: Column, target: string | undefined): DataCheck[] {
@@ -92,14 +118,16 @@ function indexChecks({ columns, unique }: TableIndex, from: Table, to: Table): D
   return isDistinct ? [] : [{ kind: 'unique', columns: columnPairs }]
 }
 
-/** The same checks after the migration, for all values that were checked or converted. */
+/** The same checks after the migration, for all values that were checked or converted, and for intervals. */
 export function checksAfter({ to, checks }: TableChecks): TableChecks {
   return {
     from: to,
     to,
-    checks: checks.flatMap(check =>
-      check.kind === 'values' ? [{ ...check, oldColumn: check.newColumn }] : [],
-    ),
+    checks: checks.flatMap((check): DataCheck[] => {
+      if (check.kind === 'values') return [{ ...check, oldColumn: check.newColumn }]
+      if (check.kind !== 'overlap') return []
+      return [{ ...check, columns: check.columns.map(([, column]) => [column, column]) }]
+    }),
   }
 }
 
@@ -198,6 +226,10 @@ export function invalidRowsMessage(
       return `${to}.${check.newColumn.name}: ${itemsText(count)} with a value that the model does not allow, ${where}, which must ${must}. Change or delete them, or allow these values in the model.`
     case 'unique':
       return `${to}.${check.columns.map(([, newColumn]) => newColumn.name).join(', ')}: ${itemsText(count)} with a value that must be unique and is not, e.g. items ${example} and ${other}${formerName}. Change or delete all but one of those that share it.`
+    case 'overlap':
+      return !other
+        ? `${to}: ${itemsText(count)} whose interval does not end after its start, ${where}, against ${check.limit}. Change or delete them.`
+        : `${to}: at least ${itemsText(count)} whose interval overlaps with the next one, e.g. items ${example} and ${other}${formerName}, against ${check.limit}. Change or delete them.`
     case 'target':
       return `${to}.${check.newColumn.name}: ${itemsText(count)} would refer to items of ${check.newColumn.reference?.table} that do not exist, ${where}. Change them, or create those items first.`
   }

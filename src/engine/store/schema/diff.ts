@@ -96,15 +96,17 @@ function alterTable<S>(
   const columns = [...columnChanges(from, to, schemas), ...droppedColumns(from, to, dialect)]
   const isRenamed = from.name !== to.name
   const indexes = indexChanges(from, to, dialect)
+  const overlaps = overlapChanges(from, to)
   const searchChanged = findsOtherwise(from, to) || isRenamed || fillsSearched(from, to)
   // Running nodes of the older model still write the former search columns.
   const keepsSearch = from.search.every(name => to.search.includes(name))
-  if (columns.length === 0 && indexes.length === 0 && !searchChanged) return []
+  const changes = [...columns, ...indexes, ...overlaps]
+  if (changes.length === 0 && !searchChanged) return []
   const losslessPart = (sentence: string): StepPart => ({ sentence, destructive: false })
   const parts = [
     ...(isRenamed ? [losslessPart(`Rename the collection ${from.name} to ${to.name}.`)] : []),
     ...columns.map(({ sentence, destructive }) => ({ sentence, destructive })),
-    ...indexes.map(change => losslessPart(change.sentence)),
+    ...[...indexes, ...overlaps].map(change => losslessPart(change.sentence)),
     ...(searchChanged && !isRenamed ? [losslessPart(`Rebuild the search of ${to.name}.`)] : []),
   ]
   const created = indexes.flatMap(({ created }) => created ?? [])
@@ -112,13 +114,21 @@ function alterTable<S>(
     {
       sentence: parts.map(part => part.sentence).join(' '),
       parts,
-      checks: checksOf({ from, to, columns, indexes: created, ...schemas }),
+      checks: checksOf({
+        from,
+        to,
+        columns,
+        indexes: created,
+        overlaps: overlaps.flatMap(({ limit }) => limit ?? []),
+        ...schemas,
+      }),
       sql: dialect.alterTable({ from, to, columns, searchChanged }),
       destructive: columns.some(change => change.destructive),
-      additive: !isRenamed && keepsSearch && [...columns, ...indexes].every(change => change.additive),
-      surplus: !isRenamed && !searchChanged && [...columns, ...indexes].every(change => change.surplus),
+      additive: !isRenamed && keepsSearch && changes.every(change => change.additive),
+      surplus: !isRenamed && !searchChanged && changes.every(change => change.surplus),
       allowsValuesOnly:
-        columns.length === parts.length && columns.every(change => change.allowsValuesOnly === true),
+        columns.length + overlaps.length === parts.length &&
+        [...columns, ...overlaps].every(change => change.allowsValuesOnly === true),
     },
   ]
 }
@@ -315,6 +325,38 @@ function indexChanges<S>(from: Table, to: Table, { definition }: MigrationDialec
         sentence: `Drop the ${indexDescription(index, to)}.`,
         additive: true,
         surplus: true,
+      })),
+  ]
+}
+
+interface OverlapChange {
+  readonly sentence: string
+  /** The limit that the rows must fulfil from now on. */
+  readonly limit?: string
+  readonly additive: boolean
+  readonly surplus: boolean
+  readonly allowsValuesOnly?: boolean
+}
+
+/** The tables do not change: writes keep the limits. Nodes of an older model do not. */
+function overlapChanges(from: Table, to: Table): OverlapChange[] {
+  const [before, after] = [from.noOverlaps ?? [], to.noOverlaps ?? []]
+  return [
+    ...after
+      .filter(limit => !before.includes(limit))
+      .map(limit => ({
+        sentence: `Require ${limit} of ${to.name}.`,
+        limit,
+        additive: false,
+        surplus: false,
+      })),
+    ...before
+      .filter(limit => !after.includes(limit))
+      .map(limit => ({
+        sentence: `No longer require ${limit} of ${to.name}.`,
+        additive: true,
+        surplus: true,
+        allowsValuesOnly: true,
       })),
   ]
 }

@@ -4,7 +4,8 @@ import type { Encoding } from '../../../model/fields/encoding.ts'
 import { storedEncoding } from '../../../model/fields/encodings.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import { indexedKeys, indexOrder, keyText } from '../../../model/indexes.ts'
-import type { Collection, Field, IndexKey, Model } from '../../../model/model.ts'
+import type { Collection, Field, IndexKey, Model, OverlapLimit } from '../../../model/model.ts'
+import { ruleSource } from '../../../model/rule/rule-text.ts'
 import { termsVersion } from '../../plan/text-search.ts'
 
 export interface Schema {
@@ -19,6 +20,8 @@ export interface Table {
   readonly search: readonly string[]
   /** The `termsVersion` of the terms by which they are found. Undefined: no search. */
   readonly termsVersion?: number
+  /** The `overlapText` of each limit that the rows fulfil. */
+  readonly noOverlaps?: readonly string[]
   readonly renamedFrom: string | null
 }
 
@@ -107,14 +110,28 @@ export function schemaOf(model: Model): Schema {
 
 /** `isJoin`: whether a many-to-many relation goes through the collection. */
 function tableOf(collection: Collection, isJoin: boolean): Table {
+  const noOverlaps = collection.limits.flatMap(limit =>
+    limit.kind === 'overlap' ? [overlapText(limit)] : [],
+  )
   return {
     name: collection.name,
     columns: [...collection.fields.values()].map(field => columnOf(field, collection)),
     indexes: indexesOf(collection, isJoin),
     search: collection.searchable.map(field => field.name),
     ...(collection.searchable.length > 0 && { termsVersion }),
+    ...(noOverlaps.length > 0 && { noOverlaps }),
     renamedFrom: collection.renamedFrom ?? null,
   }
+}
+
+/** The limit as in a model file. */
+export function overlapText({ start, end, per, where }: OverlapLimit): string {
+  const options = [
+    ...(per === undefined ? [] : [`per: '${per.name}'`]),
+    ...(where.kind === 'anyone' ? [] : [`where: ${ruleSource(where)}`]),
+  ]
+  const list = options.length === 0 ? '' : `, { ${options.join(', ')} }`
+  return `noOverlap('${start.name}', '${end.name}'${list})`
 }
 
 function columnOf(field: Field, { name: collection }: Collection): Column {

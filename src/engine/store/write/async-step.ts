@@ -3,7 +3,6 @@
  * function has then neither ended nor requested a step, it waits for something outside the transaction.
  */
 import { inspect } from 'node:util'
-import type { Awaitable } from '../../../base/awaitable.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { AsyncStep, InnerStep, StepAnswer } from '../../plan/transaction.ts'
 import type { GuardedPlanStep } from './transaction.ts'
@@ -18,13 +17,27 @@ interface StepCall {
 
 type StepOutcome = { readonly error: unknown } | 'done'
 
-/** Runs the function to its end, synchronously. `run` returns the answer, or throws. */
+/**
+ * Runs the function to its end, synchronously, one step at a time. `run` returns the answer, or throws. It is called between
+ * turns, since a step may itself run an asynchronous function: within a microtask, no others can be run.
+ */
 export function runAsyncStepSync(
   asyncStep: AsyncStep<GuardedPlanStep>,
   run: (step: GuardedInnerStep) => StepAnswer,
 ): void {
   const stepRun = new AsyncStepRun(asyncStep)
-  stepRun.turn(() => stepRun.start(run))
+  stepRun.turn(() => stepRun.start())
+  for (let call = stepRun.nextCall(); call !== undefined; call = stepRun.nextCall()) {
+    const { step, resolve, reject } = call
+    let settle: () => void
+    try {
+      const answer = run(step)
+      settle = () => resolve(answer)
+    } catch (error) {
+      settle = () => reject(error)
+    }
+    stepRun.turn(settle)
+  }
   stepRun.end()
 }
 
@@ -34,12 +47,8 @@ export async function runAsyncStep(
   run: (step: GuardedInnerStep) => Promise<StepAnswer>,
 ): Promise<void> {
   const stepRun = new AsyncStepRun(asyncStep)
-  const calls: StepCall[] = []
-  const enqueue = (step: GuardedInnerStep) =>
-    new Promise<StepAnswer>((resolve, reject) => calls.push({ step, resolve, reject }))
-  await stepRun.nextTurn(() => stepRun.start(enqueue))
-  // Steps that the function has not awaited run as well, unless it has failed: all of them would be rolled back.
-  for (let call = calls.shift(); call !== undefined && !stepRun.hasEnded; call = calls.shift()) {
+  await stepRun.nextTurn(() => stepRun.start())
+  for (let call = stepRun.nextCall(); call !== undefined; call = stepRun.nextCall()) {
     const { step, resolve, reject } = call
     const settle = await run(step).then(
       answer => () => resolve(answer),
@@ -58,6 +67,7 @@ function never(): Promise<never> {
 class AsyncStepRun {
   readonly #asyncStep: AsyncStep<GuardedPlanStep>
   readonly #deadline: number
+  readonly #calls: StepCall[] = []
   #outcome: StepOutcome | undefined
   #hasEnded = false
   #steps = 0
@@ -67,18 +77,18 @@ class AsyncStepRun {
     this.#deadline = performance.now() + asyncStep.limitMs
   }
 
-  /** Whether no further step may run. */
-  get hasEnded(): boolean {
-    return this.#hasEnded
+  /** The next step. Those that the function has not awaited run as well, unless it has failed: all would be rolled back. */
+  nextCall(): StepCall | undefined {
+    return this.#hasEnded ? undefined : this.#calls.shift()
   }
 
-  start(run: (step: GuardedInnerStep) => Awaitable<StepAnswer>): void {
-    const runStep = (step: GuardedInnerStep) => {
+  start(): void {
+    const enqueue = (step: GuardedInnerStep) => {
       this.#countStep()
       if (this.#hasEnded) return never()
-      return run(step)
+      return new Promise<StepAnswer>((resolve, reject) => this.#calls.push({ step, resolve, reject }))
     }
-    this.#asyncStep.start(runStep).then(
+    this.#asyncStep.start(enqueue).then(
       () => {
         this.#outcome ??= 'done'
       },

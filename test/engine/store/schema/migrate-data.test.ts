@@ -5,13 +5,16 @@ import {
   boolean,
   choice,
   collection,
+  type Declaration,
   date,
   datetime,
   email,
   type FieldDeclaration,
+  field,
   integer,
   json,
   model,
+  noOverlap,
   number,
   relation,
   string,
@@ -22,6 +25,7 @@ import {
 } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
+import type { LimitDeclaration } from '../../../../src/model/logic/logic.ts'
 import type { Model } from '../../../../src/model/model.ts'
 import { type MigrationDatabase, migrationDatabases } from '../../../setups/databases/migrations.ts'
 import { Client } from '../blog.ts'
@@ -307,6 +311,21 @@ async function assertRefused(
   await store.close()
 }
 
+const off = { on: false }
+
+/** An hour of a day. */
+function at(hour: number | null): string | null {
+  return hour === null ? null : `2026-05-01T${String(hour).padStart(2, '0')}:00:00.000Z`
+}
+
+/** `isRenamed`: the fields of the interval have their later names. */
+function rooms(limits: readonly LimitDeclaration[], isRenamed = false): Model {
+  const time = (renamedFrom: string) => datetime({ ...optional, ...(isRenamed && { renamedFrom }) })
+  const interval = isRenamed ? { starts: time('from'), ends: time('to') } : { from: time(''), to: time('') }
+  const fields = { ...interval, room: string(optional), on: boolean() }
+  return checkModel(model({ bookings: collection({ access, fields, limits }) } as never) as Declaration)
+}
+
 for (const database of migrationDatabases) {
   describe(database.name, () => {
     for (const testCase of cases) {
@@ -358,6 +377,73 @@ for (const database of migrationDatabases) {
         await store.close()
         const [step] = await database.plan(location, pairs([unique('a', 'b')]))
         assert.match(step?.faults?.[0] ?? '', /^things\.a, b: 2 items .*, e\.g\. items 1 and 5\./)
+      }))
+
+    test('a new noOverlap names items that overlap or end too early, and is kept once none does', () =>
+      database.withEmpty(async location => {
+        const before = rooms([])
+        const store = await database.open(location, before)
+        const client = new Client(store, before)
+        const hours = [
+          // Disjoint: the last one ends when the first one starts.
+          ...[[9, 10] as const, [null, 7] as const, [10, 12] as const, [12, null] as const, [8, 9] as const],
+          // Overlap with the first and the fourth, but are in other rooms, or cancelled.
+          ...[[9, 11, { room: 'B' }] as const, [13, 14, { room: null }] as const, [13, 14, off] as const],
+          [15, 14, off] as const,
+        ]
+        for (const [from, to, values] of hours)
+          await client.create('bookings', { from: at(from), to: at(to), room: 'A', on: true, ...values })
+        const limit = noOverlap('starts', 'ends', { per: 'room', where: field('on').eq(true) })
+        const to = rooms([limit], true)
+        const faults = async () => (await database.plan(location, to)).flatMap(step => step.faults ?? [])
+        assert.deepEqual(await faults(), [])
+        const text = "noOverlap\\('starts', 'ends', { per: 'room', where: field\\('on'\\)\\.eq\\(true\\) }\\)"
+        await client.update('bookings', 9, { on: true })
+        assert.match(
+          (await faults()).join(),
+          new RegExp(`1 item .* after its start, e\\.g\\. item 9, against ${text}`),
+        )
+        await client.update('bookings', 9, { to: at(16) })
+        await client.update('bookings', 8, { on: true })
+        await store.close()
+        const isOverlap = new RegExp(
+          `bookings: at least 1 item .* next one, e\\.g\\. items 4 and 8, against ${text}`,
+        )
+        assert.match((await faults()).join(), isOverlap)
+        await assert.rejects(database.apply(location, to, { allowDestructive: true }), isOverlap)
+        await assert.rejects(database.open(location, to), /Require noOverlap.*portico migrate/s)
+        const mending = await database.open(location, before, false)
+        for (const id of [8, 9]) await new Client(mending, before).update('bookings', id, { on: false })
+        await mending.close()
+        assert.deepEqual(await faults(), [])
+        await database.apply(location, to, { allowDestructive: false })
+        assert.deepEqual(await database.plan(location, to), [])
+        const limited = await database.open(location, to, false)
+        const values = { starts: at(9), ends: at(11), room: 'A', on: true }
+        await assert.rejects(new Client(limited, to).create('bookings', values), /can overlap/)
+        await limited.close()
+        // A start needs no step to keep it no longer; to keep it again, the data is checked again.
+        const free = rooms([], true)
+        const dropped = await database.plan(location, free)
+        assert.match(dropped.map(({ sentence }) => sentence).join(), /No longer require noOverlap\('starts'/)
+        await (await database.open(location, free, false)).close()
+        const released = await database.open(location, free)
+        await new Client(released, free).create('bookings', values)
+        await released.close()
+        assert.match((await faults()).join(), /at least 2 items .* next one, e\.g\. items 1 and \d+,/)
+      }))
+
+    test('a noOverlap of a new field that is empty applies itself', () =>
+      database.withEmpty(async location => {
+        const before = rooms([])
+        const store = await database.open(location, before)
+        await new Client(store, before).create('bookings', { on: true })
+        await store.close()
+        const fields = { on: boolean(), desk: integer(optional), day: date(optional), until: date(optional) }
+        const limits = [noOverlap('day', 'until', { per: 'desk' })]
+        const to = checkModel(model({ bookings: collection({ access, fields, limits }) }))
+        await database.apply(location, to, { allowDestructive: true })
+        assert.deepEqual(await database.plan(location, to), [])
       }))
 
     test('a start is not refused for bounds that widen or that every item satisfies', () =>

@@ -1,7 +1,7 @@
 /** Checks the rows of a PostgreSQL database before and after a migration, while others read and write them. */
 import pg from 'pg'
 import type { Model } from '../../../../model/model.ts'
-import { withoutCollation } from '../../sql/postgres.ts'
+import { postgres, withoutCollation } from '../../sql/postgres.ts'
 import { isConverted } from '../changes.ts'
 import {
   countSql,
@@ -13,6 +13,7 @@ import {
   type TableChecks,
   ValueChecker,
 } from '../data-checks.ts'
+import { columnsRead, overlapQueries } from '../overlaps.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
 import { convertedSql } from './conversion.ts'
@@ -37,9 +38,10 @@ export async function dataFaults(
 async function invalidRowsOf(
   client: pg.Client,
   model: Model,
-  { from, to }: TableChecks,
+  table: TableChecks,
   check: DataCheck,
 ): Promise<InvalidRows | undefined> {
+  const { from, to } = table
   switch (check.kind) {
     case 'present':
       return findInvalid(
@@ -53,13 +55,7 @@ async function invalidRowsOf(
       )
     }
     case 'unique': {
-      // The check of the values has reported what cannot be converted.
-      if (
-        check.columns.some(
-          ([oldColumn, newColumn]) => oldColumn !== undefined && isConverted(oldColumn, newColumn),
-        )
-      )
-        return undefined
+      if (areConverted(check.columns)) return undefined
       return findInvalid(
         client,
         duplicatesSql(
@@ -68,11 +64,29 @@ async function invalidRowsOf(
         ),
       )
     }
+    case 'overlap':
+      if (areConverted(columnsRead(model, table, check))) return undefined
+      for (const { text, values } of overlapQueries(model, table, check, postgres, newValue)) {
+        const { rows } = await client.query(
+          text,
+          values.map(value => (value === null ? null : String(value))),
+        )
+        const invalid = invalidRowsIn(rows[0])
+        if (invalid !== undefined) return invalid
+      }
+      return undefined
     case 'target':
       return withConversion(client, check, value =>
         findInvalid(client, countSql(from, danglingCondition(value, check.target))),
       )
   }
+}
+
+/** The check of the values has reported what cannot be converted, and intervals are checked again after the migration. */
+function areConverted(columns: readonly (readonly [Column | undefined, Column])[]): boolean {
+  return columns.some(
+    ([oldColumn, newColumn]) => oldColumn !== undefined && isConverted(oldColumn, newColumn),
+  )
 }
 
 function danglingCondition(value: string, target: string | undefined): string {

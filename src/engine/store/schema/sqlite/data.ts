@@ -3,6 +3,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { StoredValue } from '../../../../model/fields/encoding.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import type { Model } from '../../../../model/model.ts'
+import { sqlite } from '../../sql/sqlite.ts'
 import { isConverted } from '../changes.ts'
 import {
   countSql,
@@ -14,6 +15,7 @@ import {
   type TableChecks,
   ValueChecker,
 } from '../data-checks.ts'
+import { overlapQueries } from '../overlaps.ts'
 import { ident } from '../quoted.ts'
 import type { Column } from '../tables.ts'
 import { convertedSql, newValue } from './conversion.ts'
@@ -35,9 +37,10 @@ export function dataFaults(
 function invalidRowsOf(
   database: DatabaseSync,
   model: Model,
-  { from, to }: TableChecks,
+  table: TableChecks,
   check: DataCheck,
 ): InvalidRows | undefined {
+  const { from, to } = table
   switch (check.kind) {
     case 'present':
       return findInvalid(
@@ -58,6 +61,12 @@ function invalidRowsOf(
           check.columns.map(([oldColumn, newColumn]) => newValue(oldColumn, newColumn)),
         ),
       )
+    case 'overlap':
+      for (const { text, values } of overlapQueries(model, table, check, sqlite, newValue)) {
+        const invalid = invalidRowsIn(database.prepare(text).get(...values))
+        if (invalid !== undefined) return invalid
+      }
+      return undefined
     case 'target':
       return findInvalid(
         database,
