@@ -22,7 +22,6 @@ export const rowsPerRequest = 20
 const maxExports = 2
 const maxExportMs = 3_600_000
 
-const firstPageRows = 100
 const maxPageRows = 1000
 /** The size of later pages: large enough to be read fast, and small beside the memory of a service. */
 const pageCharacters = 256 * 1024
@@ -85,7 +84,8 @@ class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string>
   readonly #endsAt: number
   readonly #ended = new AbortController()
   #first: string | undefined
-  #size = firstPageRows
+  /** Of the next page. The first one is paid for by the request itself, and shows how large rows are. */
+  #size = rowsPerRequest
   /** Rows that were paid for, and not yet sent: the request itself paid for some. */
   #paidRows = rowsPerRequest
   #failure: unknown

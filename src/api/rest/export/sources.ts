@@ -57,7 +57,7 @@ const shapesByTemplate = new WeakMap<ListTemplate, WalkShapes>()
 function shapesOf(template: ListTemplate, window: PageWindow, count: number): WalkShapes {
   const known = shapesByTemplate.get(template)
   if (known !== undefined) return known
-  const { shape } = template
+  const shape: ListShape = { ...template.shape, isReadOnce: true }
   const { limit } = window
   const uncounted: PageWindow = { ...window, total: 'none' }
   const isAmong = { kind: 'compare', field: 'id', operator: 'in', param: count } as const
