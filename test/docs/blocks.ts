@@ -22,13 +22,14 @@ export function anchorsOf(page: string): ReadonlySet<string> {
   return new Set([...headings, ...[...page.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id)])
 }
 
-/** Each command with the JSON response that the page shows, if any. */
+/** Each command with the JSON response that the page shows, or the text of a CSV, if any. */
 export function examplesOf(page: string): readonly { command: string; answer: string | undefined }[] {
   const blocks = blocksOf(page)
   return blocks.flatMap((block, index) => {
     if (block.language !== 'sh') return []
     const next = blocks[index + 1]
-    return [{ command: block.text.trim(), answer: next?.language === 'json' ? next.text : undefined }]
+    const language = block.text.includes('text/csv') ? 'text' : 'json'
+    return [{ command: block.text.trim(), answer: next?.language === language ? next.text : undefined }]
   })
 }
 

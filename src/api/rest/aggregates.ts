@@ -6,12 +6,14 @@ import { ApiError } from '../../base/errors.ts'
 import type { Principal } from '../../base/principal.ts'
 import type { AggregateShape, Plan } from '../../engine/plan/plan.ts'
 import { mayScan } from '../../engine/plan/scans.ts'
+import { exportFormat } from './export/export.ts'
+import { aggregateExport } from './export/requests.ts'
 import { parseAggregate } from './query/aggregate.ts'
 import type { CollectionView, ListScope } from './query/collection-view.ts'
 import type { BoundAggregate } from './query/list-template.ts'
 import { renderAggregate } from './reply/read-reply.ts'
 import type { RouteOf } from './routes.ts'
-import type { WriteServices } from './write.ts'
+import type { RestServices } from './services.ts'
 
 /** The requests that an aggregate draws from the budget if it may scan a whole collection. */
 const scanRequests = 5
@@ -41,17 +43,20 @@ export function furtherRequests(scope: ListScope, { shape }: Plan<AggregateShape
 }
 
 export function answerAggregate(
-  { run, draw, baseUrl }: Pick<WriteServices, 'run' | 'draw' | 'baseUrl'>,
+  { run, draw, baseUrl, exports }: Pick<RestServices, 'run' | 'draw' | 'baseUrl' | 'exports'>,
   scope: ListScope,
   { bound, plan }: ReturnType<typeof boundAggregate>,
   call: Call,
   principal: Principal,
 ): Awaitable<Reply> {
+  const format = exportFormat(call)
   const extraRequests = furtherRequests(scope, plan)
   const budgetDrawn = extraRequests > 0 ? draw?.(call, principal, extraRequests) : undefined
   return then(budgetDrawn, () =>
-    then(run.aggregate(plan, principal), answer =>
-      renderAggregate(answer, bound, { call, access: principal.access, baseUrl }),
-    ),
+    format
+      ? exports.answer(format, aggregateExport(run, scope, { bound, plan }, { call, principal, baseUrl }))
+      : then(run.aggregate(plan, principal), answer =>
+          renderAggregate(answer, bound, { call, access: principal.access, baseUrl }),
+        ),
   )
 }

@@ -10,6 +10,8 @@ import { requireNested } from './actions/answer.ts'
 import type { NestedRoute } from './actions/routes.ts'
 import { admitAggregate, admitWithin, requireUser } from './admission.ts'
 import { aggregatedScope, answerAggregate, boundAggregate } from './aggregates.ts'
+import { exportFormat } from './export/export.ts'
+import { listExport } from './export/requests.ts'
 import type { CollectionView, ItemTemplate, ListScope } from './query/collection-view.ts'
 import { parseItem } from './query/item.ts'
 import { parseList } from './query/list.ts'
@@ -79,13 +81,16 @@ function answerItem(
 
 /** `id`: of the parent, if the scope has one. */
 function answerList(
-  { run, baseUrl }: RestServices,
+  { run, baseUrl, exports }: RestServices,
   scope: ListScope,
   id: number | undefined,
   call: Call,
   principal: Principal,
 ): Awaitable<Reply> {
   const bound = parseList(scope, call.query)
+  const format = exportFormat(call)
+  if (format)
+    return exports.answer(format, listExport(run, scope, { bound, id }, { call, principal, baseUrl }, format))
   const args = id === undefined ? bound.args : [id, ...bound.args]
   const answer = run.list({ shape: bound.template.shape, args }, principal)
   return then(answer, list => renderList(list, bound, { call, access: principal.access, baseUrl }))

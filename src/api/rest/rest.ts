@@ -17,6 +17,7 @@ import { answerBatch } from './batch/batch.ts'
 import { createEventsHandler } from './events/events.ts'
 import type { EventRouteParts } from './events/parts.ts'
 import type { Explain } from './explain.ts'
+import { Exports } from './export/export.ts'
 import { type Methods, operationOf, refuseMethod } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import { type CollectionView, type CollectionViews, createViews } from './query/collection-view.ts'
@@ -100,6 +101,7 @@ class RestHandler {
       subresources,
       logic,
       document,
+      exports: new Exports({ draw, events: options.events }),
       events,
       explain,
       runs,
@@ -159,7 +161,7 @@ class RestHandler {
     principal: Principal,
   ): void {
     try {
-      requireJson(call.headers.accept)
+      requireJson(call.headers.accept, operation === 'read' && kind.isExported === true)
     } catch (error) {
       kind.admit(this.#model, route, principal, operation)
       throw error

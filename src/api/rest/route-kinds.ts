@@ -61,6 +61,8 @@ export interface RouteKind<R extends Route> {
   readonly admit: Admit<R>
   /** Whether `read` and `write` check `Accept` themselves. Otherwise it is checked before them, and must allow JSON. */
   readonly checksAccept: boolean
+  /** Whether `read` also answers in the formats of exports. */
+  readonly isExported?: true
   /** GET and HEAD. */
   readonly read: Read<R> | undefined
   /** The other methods, except OPTIONS. */
@@ -104,6 +106,7 @@ const routeKinds: { readonly [Kind in Route['kind']]: RouteKind<RouteOf<Kind>> }
     methods: collectionMethods,
     admit: admitToCollection,
     checksAccept: false,
+    isExported: true,
     read: readCollection,
     write: (services, { collection }, call, principal, attempt) =>
       answerCreate(services, services.viewOf(collection.name, principal), call, principal, attempt),
@@ -138,6 +141,7 @@ const routeKinds: { readonly [Kind in Route['kind']]: RouteKind<RouteOf<Kind>> }
     methods: readMethods,
     admit: admitWithin,
     checksAccept: false,
+    isExported: true,
     read: readWithin,
     write: undefined,
     isKeyed: false,
@@ -154,6 +158,7 @@ const routeKinds: { readonly [Kind in Route['kind']]: RouteKind<RouteOf<Kind>> }
     methods: readMethods,
     admit: admitAggregate,
     checksAccept: false,
+    isExported: true,
     read: readAggregate,
     write: undefined,
     isKeyed: false,

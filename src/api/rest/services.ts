@@ -7,6 +7,7 @@ import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
 import type { ActionServices } from './actions/answer.ts'
 import type { EventsHandler } from './events/events.ts'
 import type { Explain } from './explain.ts'
+import type { Exports } from './export/export.ts'
 import type { WriteServices } from './write.ts'
 
 /** Answers GET and HEAD of one kind of route. */
@@ -25,6 +26,7 @@ export interface RestServices extends WriteServices, ActionServices {
   /** Answers with the OpenAPI document. */
   readonly document: (call: Call) => Awaitable<Reply>
   readonly batch: (call: Call, principal: Principal, attempt: KeyedAttempt | undefined) => Awaitable<Reply>
+  readonly exports: Exports
   readonly events: EventsHandler | undefined
   readonly explain: Explain | undefined
   readonly runs: RunView | undefined

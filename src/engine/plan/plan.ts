@@ -49,6 +49,8 @@ export interface ListShape {
   readonly sort: TotalOrder
   readonly window: Window
   readonly select: readonly Selected[]
+  /** Its answers are read once: to cache them would displace others. */
+  readonly isReadOnce?: true
 }
 
 /** Aggregates of the items of a collection, for each group of items that share the values of `groups`. The answer is a list. */

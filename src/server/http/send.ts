@@ -117,7 +117,7 @@ function sendByWriteHead(
     exchange.body = empty
     stream(exchange, body).catch(error => {
       onFault(error, exchange)
-      res.destroy()
+      breakOff(exchange)
     })
     return undefined
   }
@@ -128,6 +128,12 @@ function sendByWriteHead(
   if (mustLinger) linger(exchange, sentBody)
   else res.end(sentBody)
   return sentBody === undefined ? 0 : length
+}
+
+/** Without chunks (HTTP/1.0), a connection that is closed looks like the end of the body: it is reset. */
+function breakOff({ req, res }: Exchange): void {
+  if (req.httpVersionMinor === 0) res.socket?.resetAndDestroy()
+  res.destroy()
 }
 
 /**

@@ -11,7 +11,7 @@ import { anyFilters, namedFields } from './filters.ts'
 import { type Document, words } from './names.ts'
 import { base, type Described } from './operation.ts'
 import { parameterName, queryParameter, searchParameters, sharedParameter } from './parameters.ts'
-import { json, readResponses } from './responses.ts'
+import { exportNote, json, readResponses } from './responses.ts'
 import type { Access } from './security.ts'
 import { openapiSchema } from './values.ts'
 
@@ -106,7 +106,12 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
 }
 
 export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
-  AggregateListResponse: json('A page of groups.', schemaReference('AggregateList'), 'ETag', 'Link'),
+  AggregateListResponse: json(
+    `A page of groups. ${exportNote}`,
+    schemaReference('AggregateList'),
+    'ETag',
+    'Link',
+  ),
 }
 
 /** False for a measure that no field of the collection has. */

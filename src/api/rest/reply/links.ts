@@ -51,6 +51,13 @@ export function pageLinks(
   return linkHeader(links)
 }
 
+/** The links of a list, by page or by cursor. */
+export function listLinks(target: string, bound: BoundList, answer: ListAnswer): readonly string[] {
+  const { page, template } = bound
+  if (page !== undefined) return pageLinks(target, bound, page, answer)
+  return cursorLinks(target, bound, answer.next ? template.cursors.encode(answer.next) : null)
+}
+
 /** `first`, and `next` when a page follows. */
 export function cursorLinks(
   target: string,

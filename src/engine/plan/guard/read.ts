@@ -75,6 +75,7 @@ export function guardList(shape: ListShape, view: ModelView): GuardedList {
     window: guardWindow(shape.window, sort),
     select,
     ...conclude(dependencies),
+    ...(shape.isReadOnce && { volatile: true }),
   }
 }
 
