@@ -1,3 +1,5 @@
+import { publishedCollections } from '../../../model/computed/fields.ts'
+import type { Model } from '../../../model/model.ts'
 import { loadMailTemplates } from '../../../server/serve/background/mailer.ts'
 import { model, projectOf } from '../options.ts'
 import type { Command } from './commands.ts'
@@ -7,6 +9,18 @@ export const command: Command = {
   async run(args) {
     const { model: checked, path, settings } = await projectOf(args)
     await loadMailTemplates(settings)
-    return `${path}: the model is valid: ${[...checked.collections.keys()].join(', ')}.\n`
+    const valid = `${path}: the model is valid: ${[...checked.collections.keys()].join(', ')}.`
+    return [valid, ...publications(checked), ''].join('\n')
   },
+}
+
+/** A line for each computed field that publishes a value of hidden items. */
+function publications({ collections }: Model): readonly string[] {
+  return [...collections.values()].flatMap(({ name, computed, relations }) =>
+    [...computed.values()].flatMap(field => {
+      const published = publishedCollections(field.expression, relations)
+      if (published.length === 0) return []
+      return `${name}.computed.${field.name} publishes a value of all related ${published.join(' and ')}, hidden ones too.`
+    }),
+  )
 }
