@@ -192,6 +192,29 @@ export const plan: readonly Mutant[] = [
     ['the early check of a transport omits the scope', "  requireScope(view, 'write', collection)\n", ''],
     ['the last decision is reused for the next access class', '      cached.last = decision\n', ''],
   ]),
+  ...mutantsOf(
+    'engine/plan/guard/computed',
+    ['system/matrix/published', 'engine/computed/computed.property'],
+    [
+      ['a published value counts only readable rows', 'if (expression.asSystem) return', 'if (false) return'],
+      [
+        'a published value needs the scopes of the rows that it counts',
+        'view.collection, false)',
+        'view.collection, true)',
+      ],
+      ['every aggregate is published', 'if (expression.asSystem) return', 'if (true) return'],
+      [
+        'a published value counts only readable rows of the join collection',
+        "'joinRows' in visiblePath ? { ...visiblePath, joinRows: always } : visiblePath",
+        'visiblePath',
+      ],
+      [
+        'a published value is without hidden fields',
+        ', path.target), when: always }',
+        ', path.target), when: never }',
+      ],
+    ],
+  ),
   ...mutantsOf('engine/plan/guard/refusals', guard, [
     [
       'an app without a user may do what needs a user',

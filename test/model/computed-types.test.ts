@@ -92,8 +92,17 @@ test('an expression on related items is checked against the model', () => {
     first: collection({ fields, computed: { a: first('tasks', 'titel') } }),
     where: collection({ fields, computed: { a: count('tasks', owner('nope')) } }),
     path: collection({ fields, computed: { a: concat(field('owner.nope')) } }),
+    option: collection({ fields, computed: { a: sum('tasks', 'points', { where: owner('nope') }) } }),
+    // @ts-expect-error `first` publishes no item.
+    published: collection({ fields, computed: { a: first('tasks', 'title', { asSystem: true }) } }),
   }
   assert.ok(checkModel(model({ tasks, lists: lists.right })))
+  const published = {
+    a: count('tasks', { where: field('points').gt(1), asSystem: true }),
+    b: max('tasks', 'points', { asSystem: true }),
+    c: avg('tasks', 'points', {}),
+  }
+  assert.ok(checkModel(model({ tasks, lists: collection({ fields, computed: published }) })))
   const wrong = [
     // @ts-expect-error Unknown relation.
     model({ tasks, lists: lists.relation }),
@@ -107,6 +116,9 @@ test('an expression on related items is checked against the model', () => {
     model({ tasks, lists: lists.where }),
     // @ts-expect-error A user has no such field.
     model({ tasks, lists: lists.path }),
+    // @ts-expect-error A task has no such field.
+    model({ tasks, lists: lists.option }),
+    model({ tasks, lists: lists.published }),
   ]
   for (const declaration of wrong) assert.throws(() => checkModel(declaration), ModelError)
 })

@@ -132,6 +132,8 @@ export type ComputationPart =
       readonly path: RelationPath
       readonly rows: Condition
       readonly field: VisibleField | undefined
+      /** Over all stored rows, whether or not the caller may read them. */
+      readonly stored?: true
     }
   | {
       readonly kind: 'first'

@@ -2,6 +2,7 @@
 
 import { isObject } from '../../base/json.ts'
 import type { ComputedDeclaration } from '../computed/computed.ts'
+import { publishedCollections } from '../computed/fields.ts'
 import { nonEmptyText, type OptionChecks, optionFaults } from '../fields/declared.ts'
 import type { ComputedField } from '../model.ts'
 import { plainField } from '../plain-field.ts'
@@ -31,6 +32,10 @@ function checkName(name: string, outline: Outline, place: string, faults: Faults
   faults.add(place, `The collection already has a ${existing} of this name. Choose another name.`)
 }
 
+function publicationNote(collection: string): string {
+  return `Computed from all related \`${collection}\`, whether or not the caller can read them.`
+}
+
 function computedField(
   name: string,
   declared: ComputedDeclaration,
@@ -46,8 +51,10 @@ function computedField(
   for (const { option, message } of invalidOptions) faults.add(option ? `${place}.${option}` : place, message)
   const expression = expressionCheck({ outlines, rules, place, faults })(declared.expression, outline)
   if (expression === undefined || invalidOptions.length > 0) return undefined
+  const published = publishedCollections(expression, outline.relations)
+  const description = [options.description ?? [], published.map(publicationNote)].flat().join(' ')
   return {
-    ...plainField(name, expression.type, options.description),
+    ...plainField(name, expression.type, description === '' ? undefined : description),
     expression,
     optional: expression.optional,
     readOnly: true,

@@ -26,7 +26,7 @@ import {
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { isRefusedRelation } from './refused-relations.ts'
-import type { RuleCheck } from './rules.ts'
+import { dependsOnCaller, type RuleCheck } from './rules.ts'
 
 /** The maximum nesting of an expression. */
 const maxDepth = 10
@@ -145,11 +145,13 @@ class Checker {
   }
 
   #aggregate(expression: ExpressionOf<'aggregate'>): CheckedExpression | undefined {
-    const { function: name, relation, field } = expression
+    const { function: name, relation, field, asSystem } = expression
     const target = this.#follow(this.#outline, relation, 'many')
     const where = target && this.#where(expression.where, target)
     if (!target || !where) return undefined
-    const part = { kind: 'aggregate', function: name, relation, field, where } as const
+    if (typeof asSystem !== 'boolean') return this.fault('`asSystem` is true or false.')
+    if (asSystem && dependsOnCaller(where)) return this.fault(foreignCondition)
+    const part = { kind: 'aggregate', function: name, relation, field, where, asSystem } as const
     if (name === 'count') return typed(part, countType, false)
     const declared = this.#declared(target, String(field))
     return declared && this.#aggregateOf(part, declared)
@@ -159,15 +161,23 @@ class Checker {
     const { type } = declared
     const { function: name, field } = part
     if (name === 'min' || name === 'max') {
-      if (type.operators.includes('gt')) return typed(part, type, true)
-      return this.fault(`\`${field}\` is a ${type.name} field, whose values have no order.`)
+      if (!type.operators.includes('gt'))
+        return this.fault(`\`${field}\` is a ${type.name} field, whose values have no order.`)
+      if (!part.asSystem || isAmount(type) || type.encoding.now !== undefined) return typed(part, type, true)
+      return this.fault(
+        `\`${field}\` is a ${type.name} field: \`asSystem\` publishes only numbers and times of hidden items.`,
+      )
     }
     if (isAmount(type)) return typed(part, name === 'avg' ? realType : plainTypeOf(type), true)
     return this.fault(`\`${field}\` is a ${type.name} field, but \`${name}\` takes numbers.`)
   }
 
   #first(expression: ExpressionOf<'first'>): CheckedExpression | undefined {
-    const { relation, field } = expression
+    const { relation, field, asSystem } = expression
+    if (asSystem)
+      return this.fault(
+        '`first` selects an item, so it has no `asSystem`. Publish a number: `count`, `sum`, `min`, `max` or `avg`.',
+      )
     const target = this.#follow(this.#outline, relation, 'many')
     const declared = target && this.#declared(target, field)
     const where = target && this.#where(expression.where, target)
@@ -346,6 +356,9 @@ class Checker {
 
 type ExpressionOf<Kind extends Expression['kind']> = Extract<Expression, { readonly kind: Kind }>
 type Inner = (part: Expression) => CheckedExpression | undefined
+
+const foreignCondition =
+  'A value with `asSystem` is the same for every caller, so its condition cannot depend on the caller. Compare fields with constants, other fields or `now`.'
 
 const dateParts: readonly DatePart[] = ['year', 'month', 'day', 'hour', 'weekday', 'date']
 

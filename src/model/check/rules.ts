@@ -190,3 +190,12 @@ export function ruleCheck(
 export function dependsOnRow(rule: Rule): boolean {
   return leavesOf(rule).some(leaf => !isCallerRule(leaf))
 }
+
+/** Whether the rule can hold for one caller and not for another. */
+export function dependsOnCaller(rule: Rule): boolean {
+  return leavesOf(rule).some(leaf => {
+    if (leaf.kind === 'related') return dependsOnCaller(leaf.rule)
+    if (leaf.kind === 'compare') return ['userId', 'caller', 'claim'].includes(leaf.operand.kind)
+    return leaf.kind !== 'anyone' && leaf.kind !== 'nobody'
+  })
+}

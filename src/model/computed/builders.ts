@@ -1,5 +1,6 @@
 /** Builders of computed fields. `checkModel` checks what they return. */
 
+import { isObject } from '../../base/json.ts'
 import type { Rule, Scalar } from '../rule/rule.ts'
 import type {
   CoalescedValue,
@@ -37,17 +38,37 @@ function expressionOf(operand: unknown): Expression {
 }
 
 /** An invalid rule is returned unchanged: `checkModel` reports it. */
-function ruleOf(rule: AccessRule | undefined): Rule | undefined {
+function ruleOf(rule: AccessRule<never> | undefined): Rule | undefined {
   return rule === undefined ? undefined : (rule?.rule ?? (rule as unknown as Rule))
+}
+
+/** The condition for the related items, or options. */
+type RelatedRows<Needs> = AccessRule<Needs> | AggregateOptions<Needs>
+
+interface AggregateOptions<Needs> {
+  readonly where?: AccessRule<Needs>
+  /** Publishes the value of all related items, whether or not the caller may read them. `where` cannot depend on the caller. */
+  readonly asSystem?: boolean
+}
+
+const aggregateOptions = ['where', 'asSystem']
+
+/** A value that is neither options nor a rule counts as a rule, which `checkModel` reports. */
+function isOptions(rows: RelatedRows<never>): rows is AggregateOptions<never> {
+  return isObject(rows) && Object.keys(rows).every(key => aggregateOptions.includes(key))
 }
 
 function aggregate<Value>(
   name: AggregateFunction,
   relation: string,
   fieldName: string | undefined,
-  where: AccessRule | undefined,
+  rows: RelatedRows<never> = {},
 ): ComputedDeclaration<Value> {
-  return declare({ kind: 'aggregate', function: name, relation, field: fieldName, where: ruleOf(where) })
+  const { where, asSystem = false } = isOptions(rows) ? rows : { where: rows }
+  return declare({
+    ...{ kind: 'aggregate', function: name, relation, field: fieldName },
+    ...{ where: ruleOf(where), asSystem },
+  })
 }
 
 /** A computed field with its options: a read rule of its own, a description. */
@@ -58,10 +79,10 @@ export function computed<const E extends ComputedDeclaration | FieldRules, const
   return declare(expressionOf(expression), options)
 }
 
-/** The number of related items that the caller may read and for which `where` holds. */
+/** The number of related items that the caller may read and for which `where` holds; of all with `asSystem: true`. */
 export function count<const R extends string, Needs = unknown>(
   relation: R,
-  where?: AccessRule<Needs>,
+  where?: RelatedRows<Needs>,
 ): ComputedDeclaration<number, RelationNeeds<R, Needs>> {
   return aggregate('count', relation, undefined, where)
 }
@@ -70,7 +91,7 @@ export function count<const R extends string, Needs = unknown>(
 export function sum<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
-  where?: AccessRule<Needs>,
+  where?: RelatedRows<Needs>,
 ): ComputedDeclaration<number, OverNeeds<R, F, Needs, NumberUse>> {
   return aggregate('sum', relation, fieldName, where)
 }
@@ -79,7 +100,7 @@ export function sum<const R extends string, const F extends string, Needs = unkn
 export function min<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
-  where?: AccessRule<Needs>,
+  where?: RelatedRows<Needs>,
 ): ComputedDeclaration<RelatedValue<R, F> | null, OverNeeds<R, F, Needs>> {
   return aggregate('min', relation, fieldName, where)
 }
@@ -88,7 +109,7 @@ export function min<const R extends string, const F extends string, Needs = unkn
 export function max<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
-  where?: AccessRule<Needs>,
+  where?: RelatedRows<Needs>,
 ): ComputedDeclaration<RelatedValue<R, F> | null, OverNeeds<R, F, Needs>> {
   return aggregate('max', relation, fieldName, where)
 }
@@ -97,7 +118,7 @@ export function max<const R extends string, const F extends string, Needs = unkn
 export function avg<const R extends string, const F extends string, Needs = unknown>(
   relation: R,
   fieldName: F,
-  where?: AccessRule<Needs>,
+  where?: RelatedRows<Needs>,
 ): ComputedDeclaration<number | null, OverNeeds<R, F, Needs, NumberUse>> {
   return aggregate('avg', relation, fieldName, where)
 }
@@ -106,6 +127,8 @@ interface FirstOptions<Needs> {
   /** As in `?sort=`: `-created_at`, or several. The id decides among equals. */
   readonly sort?: string | readonly string[]
   readonly where?: AccessRule<Needs>
+  /** Only a number or a time is published: see `max`. */
+  readonly asSystem?: false
 }
 
 /** A field of the first related item in this order; null if there is none. */
@@ -114,9 +137,9 @@ export function first<const R extends string, const F extends string, Needs = un
   fieldName: F,
   options: FirstOptions<Needs> = {},
 ): ComputedDeclaration<RelatedValue<R, F> | null, OverNeeds<R, F, Needs>> {
-  const { sort = [], where } = options ?? {}
+  const { sort = [], where, asSystem = false } = options ?? {}
   const keys = typeof sort === 'string' ? [sort] : sort
-  return declare({ kind: 'first', relation, field: fieldName, sort: keys, where: ruleOf(where) })
+  return declare({ kind: 'first', relation, field: fieldName, sort: keys, where: ruleOf(where), asSystem })
 }
 
 type Arithmetic<L, R> = ComputedDeclaration<number | null, OperandNeeds<L | R, NumberUse>>

@@ -21,6 +21,8 @@ export type Expression =
       /** Undefined for `count`. */
       readonly field: string | undefined
       readonly where: Rule | undefined
+      /** Over all related rows, hidden ones too. */
+      readonly asSystem: boolean
     }
   /** A field of the first of these rows. */
   | {
@@ -30,6 +32,8 @@ export type Expression =
       /** As in `?sort=`. */
       readonly sort: readonly string[]
       readonly where: Rule | undefined
+      /** Refused: it would select a row. */
+      readonly asSystem: boolean
     }
   | {
       readonly kind: 'arithmetic'
@@ -65,6 +69,8 @@ export type CheckedPart =
       readonly relation: string
       readonly field: string | undefined
       readonly where: Rule
+      /** Over all related rows, hidden ones too: the value is the same for every caller. */
+      readonly asSystem: boolean
     }
   | {
       readonly kind: 'first'

@@ -10,36 +10,53 @@ export function isComputed(field: Field): field is ComputedField {
   return 'expression' in field
 }
 
-/** The number of lists of related items that the expression reads. */
-export function countRelatedLists(expression: CheckedExpression): number {
-  const sum = (parts: readonly CheckedExpression[]) =>
-    parts.reduce((count, part) => count + countRelatedLists(part), 0)
+type RelatedList = CheckedExpression & { readonly kind: 'aggregate' | 'first' }
+
+/** The lists of related items that the expression reads. */
+export function relatedLists(expression: CheckedExpression): readonly RelatedList[] {
   switch (expression.kind) {
     case 'field':
     case 'literal':
-      return 0
+      return []
     case 'aggregate':
     case 'first':
-      return 1
+      return [expression]
     case 'arithmetic':
-      return sum([expression.left, expression.right])
+      return [expression.left, expression.right].flatMap(relatedLists)
     case 'when':
-      return sum([expression.value, expression.otherwise])
+      return [expression.value, expression.otherwise].flatMap(relatedLists)
     case 'datePart':
     case 'round':
-      return countRelatedLists(expression.of)
+      return relatedLists(expression.of)
     default:
-      return sum(expression.parts)
+      return expression.parts.flatMap(relatedLists)
   }
 }
 
-/** The collections that an expression and its rules read, regardless of the caller. */
+/** Whether it is computed from all related items, hidden ones too. */
+export function isPublished(list: RelatedList): boolean {
+  return list.kind === 'aggregate' && list.asSystem
+}
+
+/** The collections of which the expression publishes a value, whether or not the caller may read their items. */
+export function publishedCollections(
+  expression: CheckedExpression,
+  relations: ReadonlyMap<string, { readonly target: string }>,
+): readonly string[] {
+  const targets = relatedLists(expression).flatMap(list =>
+    isPublished(list) ? (relations.get(list.relation)?.target ?? []) : [],
+  )
+  return [...new Set(targets)]
+}
+
+/** The collections that an expression and its rules read, regardless of the caller. `published`: those of published values too. */
 export function collectionsRead(
   expression: CheckedExpression,
   collection: Collection,
   collectionOf: (name: string) => Collection,
+  published: boolean,
 ): ReadonlySet<Collection> {
-  const collector = new CollectionCollector(collectionOf)
+  const collector = new CollectionCollector(collectionOf, published)
   collector.add(expression, collection)
   return collector.collections
 }
@@ -47,9 +64,11 @@ export function collectionsRead(
 class CollectionCollector {
   readonly collections = new Set<Collection>()
   readonly #collectionOf: (name: string) => Collection
+  readonly #published: boolean
 
-  constructor(collectionOf: (name: string) => Collection) {
+  constructor(collectionOf: (name: string) => Collection, published: boolean) {
     this.#collectionOf = collectionOf
+    this.#published = published
   }
 
   add(expression: CheckedExpression, row: Collection): void {
@@ -61,6 +80,7 @@ class CollectionCollector {
         break
       case 'aggregate':
       case 'first':
+        if (isPublished(expression) && !this.#published) break
         this.#addRule(expression.where, this.#follow(expression.relation, row))
         break
       case 'arithmetic':
@@ -111,5 +131,5 @@ export function collectionsReadBy(name: string, collection: Collection, model: M
     if (existing === undefined) throw new Error(`the model has no collection ${target}`)
     return existing
   }
-  return [...collectionsRead(field.expression, collection, collectionOf)].map(({ name: read }) => read)
+  return [...collectionsRead(field.expression, collection, collectionOf, true)].map(({ name: read }) => read)
 }

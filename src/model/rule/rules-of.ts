@@ -45,6 +45,8 @@ function rulesOfExpression(
     parts.flatMap(part => rulesOfExpression(part, collection, model))
   switch (expression.kind) {
     case 'aggregate':
+      if (expression.asSystem) return [[publishedRule(expression), collection]]
+      return ruleAt(expression.where, collection.relations.get(expression.relation)?.target, model)
     case 'first':
       return ruleAt(expression.where, collection.relations.get(expression.relation)?.target, model)
     case 'when':
@@ -60,4 +62,16 @@ function rulesOfExpression(
     default:
       return []
   }
+}
+
+/** A rule that reads what a published value is computed from: related rows, whether or not the caller may read them. */
+function publishedRule({ relation, field, where }: CheckedExpression & { readonly kind: 'aggregate' }): Rule {
+  if (field === undefined) return { kind: 'related', relation, rule: where }
+  const hasValue: Rule = {
+    kind: 'compare',
+    field,
+    comparison: 'ne',
+    operand: { kind: 'literal', value: null },
+  }
+  return { kind: 'related', relation, rule: { kind: 'and', parts: [where, hasValue] } }
 }

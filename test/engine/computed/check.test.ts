@@ -2,9 +2,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import {
+  anyone,
   avg,
+  caller,
   checkModel,
   choice,
+  claim,
   coalesce,
   collection,
   computed,
@@ -15,6 +18,7 @@ import {
   dividedBy,
   field,
   first,
+  firstParty,
   integer,
   json,
   ModelError,
@@ -22,17 +26,24 @@ import {
   min,
   minus,
   model,
+  not,
+  now,
   number,
+  owner,
   plus,
+  related,
   relation,
   role,
   round,
+  scope,
+  signedIn,
   string,
   sum,
   text,
   times,
   when,
 } from '../../../src/index.ts'
+import type { AccessRule } from '../../../src/model/access.ts'
 import type { ComputedDeclaration } from '../../../src/model/computed/computed.ts'
 
 function modelWith(declared: Record<string, unknown>) {
@@ -56,6 +67,7 @@ function modelWith(declared: Record<string, unknown>) {
         points: integer(),
         code: text({ optional: true, writeOnly: true }),
         project_id: relation('projects', { inverse: 'tasks' }),
+        user_id: relation('users', { optional: true }),
       },
     }),
   })
@@ -79,6 +91,9 @@ test('the type of an expression is derived from its parts', () => {
     whole: plus(field('seats'), 1),
     mixed: minus(field('seats'), field('budget')),
     product: times(field('seats'), count('tasks')),
+    all_tasks: count('tasks', { where: field('title').ne('x'), asSystem: true }),
+    recent: count('tasks', { where: field('created_at').gt(now).or(anyone), asSystem: true }),
+    last_created: max('tasks', 'created_at', { asSystem: true }),
     ratio: dividedBy(field('seats'), 2),
     halves: round(dividedBy(field('seats'), 2)),
     label: concat(field('name'), 1),
@@ -102,6 +117,9 @@ test('the type of an expression is derived from its parts', () => {
     whole: 'integer?',
     mixed: 'number?',
     product: 'integer?',
+    all_tasks: 'integer',
+    recent: 'integer',
+    last_created: 'datetime?',
     ratio: 'number?',
     halves: 'integer?',
     label: 'text',
@@ -139,6 +157,42 @@ const faults: readonly (readonly [expression: unknown, message: RegExp])[] = [
   [concat(), /`concat` takes at least one part/],
   [coalesce(field('name'), 1), /It is sometimes a string, sometimes a integer\. Write values of one type/],
   [coalesce(null), /It is always null/],
+  ...[
+    signedIn,
+    firstParty,
+    role('admin'),
+    scope('read:task'),
+    owner('user_id'),
+    field('title').eq(caller('name')),
+    field('title').eq(claim('team')),
+    not(related('user', owner('id'))),
+    field('points')
+      .gt(1)
+      .and(related('project', related('owner', role('admin')).or(anyone))),
+  ].map(
+    where =>
+      [
+        count('tasks', { where: where as AccessRule, asSystem: true }),
+        /cannot depend on the caller\. Compare/,
+      ] as const,
+  ),
+  [
+    plus(1, sum('tasks', 'points', { where: owner('user_id'), asSystem: true })),
+    /cannot depend on the caller/,
+  ],
+  [
+    first('tasks', 'title', { asSystem: true } as never),
+    /`first` selects an item.*Publish a number: `count`/,
+  ],
+  [
+    max('tasks', 'title', { asSystem: true }),
+    /`title` is a string field: `asSystem` publishes only numbers and t/,
+  ],
+  [min('tasks', 'id', { asSystem: true }), /publishes only numbers and times/],
+  [sum('tasks', 'title', { asSystem: true }), /`title` is a string field, but `sum` takes numbers/],
+  [max('tasks', 'code', { asSystem: true }), /`tasks\.code` is never returned by the API/],
+  [count('tasks', { asSystem: 1 } as never), /`asSystem` is true or false/],
+  [count('tasks', { asSytem: true } as never), /This is not a rule/],
   [when(field('seats').gt(1), null), /It is always null/],
   [when(field('nothing').gt(1), 1), /`projects` has no field `nothing`/],
   [round(field('name') as never), /`round` takes a number, not a string/],

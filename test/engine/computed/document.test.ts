@@ -1,15 +1,20 @@
 /** Computed fields in the OpenAPI document and in guarded shapes, and their absence from events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { isObjectType } from 'graphql'
+import { createSchema } from '../../../src/api/graphql/schema/schema.ts'
 import { openapi } from '../../../src/api/rest/openapi/document.ts'
 import { user } from '../../../src/base/principal.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { ItemShape } from '../../../src/engine/plan/plan.ts'
 import {
+  anyone,
   collection,
+  computed,
   count,
   datetime,
   field,
+  minus,
   model,
   now,
   owner,
@@ -49,6 +54,29 @@ test('the OpenAPI document describes computed fields as optional properties, fil
   const filters = filtersOf(document, parameters)
   assert.ok(filters.has('open_tasks') && filters.has('open_tasks[gte]'))
   assert.match(document.components.parameters.ProjectSortParam.description, /`open_tasks`/)
+})
+
+test('OpenAPI and GraphQL say which values are published although their items are hidden', () => {
+  const published = checkModel(
+    model({
+      projects: collection({
+        fields: { name: string() },
+        computed: {
+          all_tasks: count('tasks', { asSystem: true }),
+          free: computed(minus(9, count('tasks', { asSystem: true })), { description: 'Free places.' }),
+        },
+        access: { read: anyone },
+      }),
+      tasks: collection({ fields: { project_id: relation('projects', { inverse: 'tasks' }) } }),
+    }),
+  )
+  const note = 'Computed from all related `tasks`, whether or not the caller can read them.'
+  const { properties } = JSON.parse(JSON.stringify(openapi(published, undefined))).components.schemas.Project
+  assert.ok(properties.all_tasks.description.startsWith(`${note} Computed: returned with`))
+  assert.ok(properties.free.description.startsWith(`Free places. ${note} Computed`))
+  const type = createSchema(published, 100).schema.getType('Project')
+  assert.ok(isObjectType(type))
+  assert.equal(type.getFields().free?.description, `Free places. ${note}`)
 })
 
 const timed = checkModel(

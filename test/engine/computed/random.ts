@@ -2,6 +2,7 @@
 import fc from 'fast-check'
 import { totalOrder } from '../../../src/engine/plan/order.ts'
 import type { Filter, Plan, ReadShape, Selected } from '../../../src/engine/plan/plan.ts'
+import { dependsOnCaller } from '../../../src/model/check/rules.ts'
 import type { CheckedExpression, CheckedPart } from '../../../src/model/computed/computed.ts'
 import { date } from '../../../src/model/fields/date.ts'
 import type { FieldType } from '../../../src/model/fields/field-type.ts'
@@ -76,6 +77,12 @@ function fieldsOf(collection: Name, kind: Kind, depth = 2): { path: string[]; fi
 const where = (name: Name): fc.Arbitrary<Rule> =>
   fc.oneof({ weight: 1, arbitrary: fc.constant(anyone) }, { weight: 2, arbitrary: rule(name, 1) })
 
+/** The related rows of an aggregate. Only conditions that do not depend on the caller can be published. */
+const counted = (name: Name) =>
+  fc
+    .tuple(where(name), fc.boolean())
+    .map(([rows, asSystem]) => ({ where: rows, asSystem: asSystem && !dependsOnCaller(rows) }))
+
 function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
   return relations[collection]
     .filter(([, , many]) => many === 'many')
@@ -88,13 +95,13 @@ function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
           : [
               typed(
                 fc
-                  .tuple(fc.constantFrom(...functions), fc.constantFrom(...from), where(target))
+                  .tuple(fc.constantFrom(...functions), fc.constantFrom(...from), counted(target))
                   .map(([name, source, rows]) => ({
                     kind: 'aggregate',
                     function: name,
                     relation,
                     field: source,
-                    where: rows,
+                    ...rows,
                   })),
                 kind,
               ),
@@ -112,12 +119,12 @@ function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
         ),
       )
       const count = typed(
-        where(target).map(rows => ({
+        counted(target).map(rows => ({
           kind: 'aggregate',
           function: 'count',
           relation,
           field: undefined,
-          where: rows,
+          ...rows,
         })),
         kind,
         false,

@@ -99,10 +99,13 @@ const parts: Record<string, (date: Date, text: string) => JsonValue> = {
 
 export class ComputedEvaluation extends Evaluation {
   readonly #rules: SeenRules
+  /** Rules on stored rows: no row is hidden from them. */
+  readonly #stored: Evaluation
 
   constructor(model: Model, data: Data, who: Principal, args: readonly JsonValue[]) {
     super(model, data, who, args)
     this.#rules = new SeenRules(this)
+    this.#stored = new Evaluation(model, data, { ...who, access: { ...who.access, system: false } }, args)
   }
 
   /** Also handles computed fields. */
@@ -195,11 +198,16 @@ export class ComputedEvaluation extends Evaluation {
     collection: Collection,
     row: Row,
   ): JsonValue {
-    const rows = this.#counted(expression, collection, row)
-    const { function: name, field } = expression
+    const { function: name, field, asSystem } = expression
+    const counted = relationOf(collection, expression.relation)
+    const target = this.collection(counted.target)
+    const rows = asSystem
+      ? this.linkedRows(counted, row).filter(linked => this.#stored.holds(expression.where, target, linked))
+      : this.#counted(expression, collection, row)
     if (name === 'count') return rows.length
-    const target = this.collection(relationOf(collection, expression.relation).target)
-    const values = rows.map(row => this.valueOf(target, row, String(field))).filter(value => value !== null)
+    const values = rows
+      .map(row => (asSystem ? (row[String(field)] ?? null) : this.valueOf(target, row, String(field))))
+      .filter(value => value !== null)
     if (name === 'min' || name === 'max') return least(values, name === 'min' ? 1 : -1)
     const sum = values.reduce<number>((total, value) => total + Number(value), 0)
     if (name === 'sum') return sum
@@ -209,6 +217,7 @@ export class ComputedEvaluation extends Evaluation {
   // --- the required scopes: those of every collection used
 
   #mustReadAll(expression: CheckedExpression, collection: Collection): void {
+    if (expression.kind === 'aggregate' && expression.asSystem) return
     const relation = 'relation' in expression ? this.#mustFollow(collection, expression.relation) : collection
     if ('where' in expression) this.#mustReadRule(expression.where, relation)
     if ('rule' in expression) this.#mustReadRule(expression.rule, collection)

@@ -3,10 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Collection } from '../../../src/model/model.ts'
-import { testService } from '../../../src/testing.ts'
 import tracker from '../../models/tracker.ts'
-import { newOrdinaryDatabase } from '../../setups/databases/ordinary.ts'
-import { newDatabase } from '../../setups/databases/postgres.ts'
+import { serviceSetups } from '../../setups/databases/services.ts'
 import {
   bodyOf,
   changes,
@@ -18,44 +16,12 @@ import {
   recreateItems,
   roles,
   type Service,
-  type Start,
   secret,
 } from './tracker.ts'
 import { graphqlMutations, graphqlQueries } from './tracker-graphql.ts'
 
 const model = checkModel(tracker)
 const own = [...model.collections.values()].filter(({ name }) => name in permissions)
-
-const setups: Readonly<Record<string, Start>> = {
-  SQLite: async () => {
-    const service = await testService(tracker)
-    return { service, close: () => service.close() }
-  },
-  PostgreSQL: () => onPostgres(newDatabase, false),
-  'PostgreSQL with row security': () => onPostgres(newOrdinaryDatabase, true),
-}
-
-async function onPostgres(make: typeof newDatabase, rowSecurity: boolean): ReturnType<Start> {
-  const { url, drop } = await make()
-  const settings = { database: url, databaseConnections: 4, rowSecurity }
-  const service = await testService(tracker, { settings })
-  return {
-    service,
-    async close() {
-      await service.close()
-      await drop()
-    },
-  }
-}
-
-async function withTracker(start: Start, use: (service: Service) => Promise<void>): Promise<void> {
-  const { service, close } = await start()
-  try {
-    await use(service)
-  } finally {
-    await close()
-  }
-}
 
 interface Cast {
   readonly ours: Organization
@@ -211,9 +177,9 @@ async function checkBorders(service: Service, { ours, ids }: Cast): Promise<void
   }
 }
 
-for (const [setup, start] of Object.entries(setups)) {
+for (const { name: setup, within } of serviceSetups) {
   test(`each role has the promised permissions in its organisation, and none in others (${setup})`, async () => {
-    await withTracker(start, async service => {
+    await within(tracker, async service => {
       const cast = await createCast(service)
       for (const role of roles) {
         const send = sender(service, cast.ids[role])
@@ -228,7 +194,7 @@ for (const [setup, start] of Object.entries(setups)) {
   })
 
   test(`responses to others do not depend on the organisation (${setup})`, async () => {
-    await withTracker(start, async service => {
+    await within(tracker, async service => {
       const theirs = await organizationOf(service, 'THEIRS')
       const outsider = await service.users.create({ name: 'Outsider' })
       const readers = [theirs.people.admin, theirs.people.reader, outsider.id, undefined]

@@ -4,7 +4,6 @@ import type { TestService } from '../../../src/testing.ts'
 import type tracker from '../../models/tracker.ts'
 
 export type Service = TestService<typeof tracker>
-export type Start = () => Promise<{ readonly service: Service; close(): Promise<void> }>
 
 /** A mark in every text of the organisation that others must not learn of. */
 export const secret = 'OURSECRET'

@@ -126,6 +126,27 @@ export default model({
   assert.match(empty.err, /empty\.ts: the model file must have a default export/)
 })
 
+test('check lists the values that are published although their items are hidden', async () => {
+  const file = join(folder, 'published.ts')
+  const source = `import { anyone, collection, count, minus, model, relation, string } from '${library}'
+export default model({
+  sessions: collection({
+    fields: { name: string() },
+    computed: { booked: count('bookings'), free: minus(9, count('bookings', { asSystem: true })) },
+    access: { read: anyone },
+  }),
+  bookings: collection({ fields: { session_id: relation('sessions', { inverse: 'bookings' }) } }),
+})`
+  writeFileSync(file, source)
+  const { out, code } = await portico(['check'], { PORTICO_MODEL: file })
+  assert.equal(code, 0)
+  const [valid, ...lines] = out.trimEnd().split('\n')
+  assert.match(valid ?? '', /published\.ts: the model is valid: /)
+  assert.deepEqual(lines, [
+    'sessions.computed.free publishes a value of all related bookings, hidden ones too.',
+  ])
+})
+
 test('a CommonJS project, as created by npm init, gets an error that states what to change', async () => {
   const place = mkdtempSync(join(folder, 'commonjs-'))
   writeFileSync(join(place, 'package.json'), '{"type":"commonjs"}')

@@ -1,12 +1,12 @@
 /**
  * Computed fields as a caller reads them. They are computed only from rows and fields that the caller could read by
  * following the same relations. This includes the rules in their expressions, unlike access rules, which see stored rows:
- * a value must reveal nothing that is hidden.
+ * a value must reveal nothing that is hidden. Only aggregates with `asSystem` publish a value of stored rows.
  */
 
 import type { CheckedExpression } from '../../../model/computed/computed.ts'
 import { collectionsRead } from '../../../model/computed/fields.ts'
-import type { Collection, ComputedField, Relation } from '../../../model/model.ts'
+import type { Collection, ComputedField, Field, Relation } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { always, and, never, translate } from '../condition.ts'
 import type {
@@ -35,7 +35,8 @@ export function computationOf(field: ComputedField, collection: Collection, view
 }
 
 function computeAllowed(expression: CheckedExpression, row: Collection, view: ModelView): Computation {
-  for (const source of collectionsRead(expression, row, view.collection)) requireScope(view, 'read', source)
+  for (const source of collectionsRead(expression, row, view.collection, false))
+    requireScope(view, 'read', source)
   return compute(expression, row, view)
 }
 
@@ -51,6 +52,7 @@ function partOf(expression: CheckedExpression, row: Collection, view: ModelView)
     case 'field':
       return fieldAlong(expression, row, view)
     case 'aggregate': {
+      if (expression.asSystem) return published(expression, row, view)
       const { path, rows, target } = relatedRows(expression, row, view)
       const { function: name, field } = expression
       const visibleValue = field === undefined ? undefined : visible(field, target, view)
@@ -95,6 +97,18 @@ function fieldAlong(
   return { kind: 'related', path, when, rows, value }
 }
 
+function published(
+  { function: name, relation, field, where }: CheckedExpressionOf<'aggregate'>,
+  row: Collection,
+  view: ModelView,
+): ComputationPart {
+  const { path: visiblePath } = view.follow(row, relationOf(relation, row))
+  const path = 'joinRows' in visiblePath ? { ...visiblePath, joinRows: always } : visiblePath
+  const rows = view.holds(where, path.target)
+  const value = field === undefined ? undefined : { field: fieldOf(field, path.target), when: always }
+  return { kind: 'aggregate', function: name, path, rows, field: value, stored: true }
+}
+
 /** The related rows that count. */
 function relatedRows(
   { relation, where }: { readonly relation: string; readonly where: Rule },
@@ -129,9 +143,14 @@ function valueAlong({ steps, field }: FieldPath, row: Collection, view: ModelVie
 }
 
 function visible(name: string, row: Collection, view: ModelView): VisibleField {
+  const field = fieldOf(name, row)
+  return { field, when: view.visibleIn(row, field) }
+}
+
+function fieldOf(name: string, row: Collection): Field {
   const field = row.fields.get(name)
   if (field === undefined) throw new Error(`${row.name} has no field ${name}`)
-  return { field, when: view.visibleIn(row, field) }
+  return field
 }
 
 /** The rule, applied to what the caller may read of the rows. */

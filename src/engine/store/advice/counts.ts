@@ -2,7 +2,7 @@
  * Indexes for the counts of limits and computed fields. These run together with lists and within writes, so the plans of lists do not
  * show what they scan.
  */
-import type { CheckedExpression } from '../../../model/computed/computed.ts'
+import { relatedLists } from '../../../model/computed/fields.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { existingIndexes, fieldOfKey, indexText } from './advice.ts'
@@ -25,7 +25,7 @@ export function countAdvice(model: Model): readonly CountAdvice[] {
       return adviceOn(model, `${collection.name}.limits[${at}]`, collection, keys)
     }),
     ...[...collection.computed.values()].flatMap(({ name, expression }) =>
-      countsIn(expression).flatMap(({ relation, where }) => {
+      relatedLists(expression).flatMap(({ relation, where }) => {
         const counted = collection.relations.get(relation)
         const target = counted?.kind === 'many' ? model.collections.get(counted.target) : undefined
         if (counted?.kind !== 'many' || target === undefined) return []
@@ -58,26 +58,4 @@ function equalityFields(rule: Rule): readonly string[] {
   if (rule.kind === 'and') return rule.parts.flatMap(equalityFields)
   if (rule.kind !== 'compare' || rule.comparison !== 'eq' || rule.field.includes('.')) return []
   return rule.operand.kind === 'field' ? [] : [rule.field]
-}
-
-type Count = CheckedExpression & { readonly kind: 'aggregate' | 'first' }
-
-function countsIn(expression: CheckedExpression): readonly Count[] {
-  switch (expression.kind) {
-    case 'aggregate':
-    case 'first':
-      return [expression]
-    case 'arithmetic':
-      return [expression.left, expression.right].flatMap(countsIn)
-    case 'concat':
-    case 'coalesce':
-      return expression.parts.flatMap(countsIn)
-    case 'when':
-      return [expression.value, expression.otherwise].flatMap(countsIn)
-    case 'datePart':
-    case 'round':
-      return countsIn(expression.of)
-    default:
-      return []
-  }
 }

@@ -16,7 +16,7 @@ export interface RowSql {
   /** Null in the rows where the field is hidden. */
   field(field: VisibleField, row: RowAlias): Sql
   /** FROM and WHERE of the rows to which `path` leads and for which `rows` holds. */
-  related(path: RelationPath, rows: Condition, target: RowAlias, row: RowAlias): Sql
+  related(path: RelationPath, rows: Condition, target: RowAlias, row: RowAlias, stored?: true): Sql
 }
 
 /** `computation` over `row`. */
@@ -86,10 +86,10 @@ function relatedSql(
 
 function aggregateSql(computation: ComputationOf<'aggregate'>, row: RowAlias, rowSql: RowSql): Sql {
   const { dialect } = row
-  const target = row.another(computation.path.target.name)
-  const { field, function: name } = computation
+  const { path, field, function: name, stored } = computation
+  const target = stored ? row.stored(path.target.name) : row.another(path.target.name)
   const value = field === undefined ? ['*'] : rowSql.field(field, target)
-  const rows = rowSql.related(computation.path, computation.rows, target, row)
+  const rows = rowSql.related(path, computation.rows, target, row, stored)
   if (name === 'count' || name === 'min' || name === 'max') {
     return sql`(SELECT ${[name]}(${value}) FROM ${rows})`
   }

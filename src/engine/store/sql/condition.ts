@@ -118,8 +118,12 @@ export function valueSql({ field, computation }: VisibleField, row: RowAlias): S
 const rowSql: RowSql = {
   condition: conditionSql,
   field: visibleSql,
-  related: (path, rows, target, row) => {
-    const conditions = [budgetCheck(target), linkCondition(path, target, row), conditionSql(rows, target)]
+  related: (path, rows, target, row, stored) => {
+    const conditions = [
+      budgetCheck(target),
+      linkCondition(path, target, row, stored),
+      conditionSql(rows, target),
+    ]
     return sql`${target.from()}${whereClause(conditions)}`
   },
 }

@@ -1,0 +1,41 @@
+/** Services in memory on every database. */
+import type { Declaration } from '../../../src/model/declared-model.ts'
+import { type TestService, testService } from '../../../src/testing.ts'
+import { newOrdinaryDatabase } from './ordinary.ts'
+import { newDatabase } from './postgres.ts'
+
+interface ServiceSetup {
+  readonly name: string
+  readonly within: <M extends Declaration>(
+    declared: M,
+    use: (service: TestService<M>) => Promise<void>,
+  ) => Promise<void>
+}
+
+export const serviceSetups: readonly ServiceSetup[] = [
+  {
+    name: 'SQLite',
+    async within(declared, use) {
+      const service = await testService(declared)
+      await use(service).finally(() => service.close())
+    },
+  },
+  onPostgres('PostgreSQL', newDatabase, false),
+  onPostgres('PostgreSQL with row security', newOrdinaryDatabase, true),
+]
+
+function onPostgres(name: string, make: typeof newDatabase, rowSecurity: boolean): ServiceSetup {
+  return {
+    name,
+    async within(declared, use) {
+      const { url, drop } = await make()
+      try {
+        const settings = { database: url, databaseConnections: 4, rowSecurity }
+        const service = await testService(declared, { settings })
+        await use(service).finally(() => service.close())
+      } finally {
+        await drop()
+      }
+    },
+  }
+}
