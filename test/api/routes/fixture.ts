@@ -19,6 +19,7 @@ import { type GivenSettings, readSettings } from '../../../src/server/config/con
 import { start } from '../../../src/server/serve/serve.ts'
 import type { Service } from '../../../src/server/serve/service.ts'
 import { type Answer, type CallOptions, call } from '../../server/serve/service.ts'
+import { secretKey } from '../../setups/postgres.ts'
 
 /** The context of a route, for any model. */
 export interface LooseContext extends CodeTools {
@@ -53,9 +54,13 @@ export interface RoutesOptions {
   readonly settings?: GivenSettings
   readonly isDevelopment?: boolean
   readonly jobs?: LogicDeclaration['jobs']
+  readonly actions?: LogicDeclaration['actions']
 }
 
-export const modelWith = (routes: LogicDeclaration['routes'], jobs: LogicDeclaration['jobs'] = {}) =>
+export const modelWith = (
+  routes: LogicDeclaration['routes'],
+  { jobs = {}, actions = {} }: Pick<RoutesOptions, 'jobs' | 'actions'> = {},
+) =>
   model(
     {
       notes: collection({
@@ -67,26 +72,27 @@ export const modelWith = (routes: LogicDeclaration['routes'], jobs: LogicDeclara
         access: { read: owner('owner_id').or(anyone), create: owner('owner_id') },
       }),
     },
-    { routes: routes ?? {}, jobs: { echo: job({ run: () => undefined }), ...jobs } },
+    { routes: routes ?? {}, actions: actions ?? {}, jobs: { echo: job({ run: () => undefined }), ...jobs } },
   )
 
 /** Runs `use` with a service of these routes. */
 export async function withRoutes(
   routes: LogicDeclaration['routes'],
   use: (fixture: RoutesFixture) => Promise<void>,
-  { settings = {}, isDevelopment = false, jobs = {} }: RoutesOptions = {},
+  { settings = {}, isDevelopment = false, ...logic }: RoutesOptions = {},
 ): Promise<void> {
   const key = generateKey()
   const log: Record<string, unknown>[] = []
   const read = readSettings({
     given: {
       ...{ port: 0, host: '127.0.0.1', logLevel: 'debug', adminApiKey: key, adminEmail: 'admin@example.com' },
+      secretKeys: [secretKey],
       ...settings,
     },
   })
   const database = settings.database === undefined ? ':memory:' : read.database
   const service = await start(
-    checkModel(modelWith(routes, jobs)),
+    checkModel(modelWith(routes, logic)),
     { ...read, database },
     {
       logOutput: { write: (lines: string) => void log.push(...parsed(lines)) },

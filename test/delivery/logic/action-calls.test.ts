@@ -274,6 +274,12 @@ for (const kind of databaseKinds) {
 }
 
 test('an action that a program could not call is refused', () => {
-  const withAs = model({ users: users({}) }, { actions: { as: action({ run: () => {} }) } })
-  assert.throws(() => checkModel(withAs), /actions\.as: `service\.actions\.as` is the actions as a user/)
+  for (const name of ['as', 'asSystem']) {
+    const declared = model({ users: users({}) }, { actions: { [name]: action({ run: () => {} }) } })
+    const fault = `actions.${name}: \`actions.${name}\` is the actions as somebody else.`
+    assert.throws(
+      () => checkModel(declared),
+      ({ message }: Error) => message.includes(fault),
+    )
+  }
 })
