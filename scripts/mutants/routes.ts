@@ -58,7 +58,7 @@ export const routes: readonly Mutant[] = [
       [
         'a key is not looked at',
         "!(yield { kind: 'add', record: once })",
-        "once === yield { kind: 'add', record: once }",
+        "!(yield { kind: 'put', record: once })",
       ],
     ],
   ),

@@ -3,7 +3,18 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { anyone, boolean, integer, nobody, role, route, scope, signedIn, text } from '../../../src/index.ts'
+import {
+  anyone,
+  boolean,
+  integer,
+  nobody,
+  refuse,
+  role,
+  route,
+  scope,
+  signedIn,
+  text,
+} from '../../../src/index.ts'
 import { code, type LooseContext, withRoutes } from './fixture.ts'
 
 /** Answers with what `show` returns, as JSON. */
@@ -274,6 +285,37 @@ test('`data` acts as the caller, with the scopes of the credential; `asSystem` a
         events.json['data'] as readonly { readonly actor?: { readonly user_id: number | null } | null }[]
       ).map(({ actor }) => actor?.user_id ?? null)
       assert.deepEqual(actors, [1, 1, ...Array(6).fill(null)])
+    },
+  )
+})
+
+test('`actions` act as the caller, `asSystem` as the service, and within `once` as a part of it', () => {
+  const calling = code(async ({ actions, once, request }) => {
+    const body = request.text
+    const kinds = {
+      caller: () => actions['note']?.({ body }),
+      system: () => actions.asSystem['note']?.({ body }),
+      once: () => once('key', (_, inner) => inner.actions.asSystem['note']?.({ body })),
+      undone: () =>
+        once('other', async (_, inner) => {
+          await inner.actions.asSystem['note']?.({ body })
+          refuse('Not today.')
+        }),
+    }
+    await kinds[request.params['kind'] as keyof typeof kinds]()
+  })
+  return withRoutes(
+    { call: route({ path: 'call/:kind', access: anyone, run: calling }) },
+    async ({ send, key, notes }) => {
+      const codeOf = async (kind: string, headers = {}) => {
+        const answer = await send(`/hooks/call/${kind}`, kind, headers)
+        return answer.code ?? answer.status
+      }
+      assert.equal(await codeOf('caller'), 'UNAUTHORIZED')
+      assert.equal(await codeOf('caller', { 'X-API-Key': key }), 204)
+      assert.equal(await codeOf('undone'), 'CONFLICT')
+      for (const kind of ['system', 'once', 'once']) assert.equal(await codeOf(kind), 204)
+      assert.deepEqual(await notes(), ['caller', 'system', 'once'])
     },
   )
 })
