@@ -13,6 +13,7 @@ import { plan } from './plan.ts'
 import { postgres } from './postgres.ts'
 import { processes } from './processes.ts'
 import { rest } from './rest.ts'
+import { routes } from './routes.ts'
 import { rules } from './rules.ts'
 import { store } from './store.ts'
 import { transfer } from './transfer.ts'
@@ -31,6 +32,7 @@ export const all: readonly Mutant[] = [
   ...logic,
   ...webhooks,
   ...rest,
+  ...routes,
   ...http,
   ...idempotency,
   ...client,

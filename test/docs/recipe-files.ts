@@ -3,9 +3,10 @@ import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node
 import { basename, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { blocksOf } from './blocks.ts'
-import { pages, read } from './pages.ts'
+import { isStepByStep, pages, read } from './pages.ts'
 
-export const recipes = pages.filter(page => page.startsWith('docs/recipe-'))
+/** Pages with a model and its test. */
+export const recipes = pages.filter(page => isStepByStep(page) && !page.startsWith('docs/tutorial'))
 
 const nameOf = (page: string) => basename(page, '.md').replace('recipe-', '')
 

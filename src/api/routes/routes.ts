@@ -227,7 +227,7 @@ class RouteCall {
       this.#iterator = undefined
       await this.#storeJobs()
     } catch (error) {
-      if (!(error instanceof ClientGone)) throw this.#errorOf(error)
+      if (!(error instanceof ClientGone)) throw this.#failure(error)
     } finally {
       await code.close()
     }
@@ -236,7 +236,10 @@ class RouteCall {
   /** Errors of the API reach the client; of all others, clients see no details. */
   #errorOf(error: unknown): unknown {
     const shown = error instanceof Error ? errorForCaller(error) : error
-    if (shown instanceof ApiError) return shown
+    return shown instanceof ApiError ? shown : this.#failure(error)
+  }
+
+  #failure(error: unknown): ApiError {
     const cause =
       error instanceof Error ? error : new Error(`It threw ${inspect(error)}, which is not an error.`)
     return new ApiError('INTERNAL_ERROR', undefined, {

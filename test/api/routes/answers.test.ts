@@ -311,11 +311,21 @@ test('a stream that fails, or yields what is no part, ends the connection before
         }),
       }),
       nonsense: route({ ...get('nonsense'), run: () => ({ body: new Set(['begun', 7]) }) }),
+      missing: route({
+        ...get('missing'),
+        run: code(({ data }) => ({
+          body: (async function* () {
+            yield 'begun'
+            await data.asSystem['notes']?.delete(99)
+          })(),
+        })),
+      }),
       too_long: route({ ...get('too_long'), run: () => ({ body: new Set(['begun', 'x'.repeat(70_000)]) }) }),
     },
     async ({ port, log, call }) => {
       for (const [path, reason] of [
         ['failing', /in the middle/],
+        ['missing', /NOT_FOUND|There is no|nothing here/],
         ['nonsense', /A stream yields texts or bytes, not 7/],
         ['too_long', /70000 bytes, more than 65536/],
       ] as const) {

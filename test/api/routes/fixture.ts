@@ -3,6 +3,7 @@
 import type { CodeTools } from '../../../src/delivery/runs/context.ts'
 import { generateKey } from '../../../src/identity/keys/key.ts'
 import {
+  action,
   anyone,
   checkModel,
   collection,
@@ -11,6 +12,7 @@ import {
   model,
   owner,
   relation,
+  signedIn,
   string,
 } from '../../../src/index.ts'
 import type { LogicCaller, LogicDeclaration } from '../../../src/model/logic/logic.ts'
@@ -72,7 +74,18 @@ export const modelWith = (
         access: { read: owner('owner_id').or(anyone), create: owner('owner_id') },
       }),
     },
-    { routes: routes ?? {}, actions: actions ?? {}, jobs: { echo: job({ run: () => undefined }), ...jobs } },
+    {
+      routes: routes ?? {},
+      actions: {
+        note: action({
+          input: { body: string() },
+          access: signedIn,
+          run: async ({ input, data }) => void (await data.asSystem.notes.create({ body: input.body })),
+        }),
+        ...actions,
+      },
+      jobs: { echo: job({ run: () => undefined }), ...jobs },
+    },
   )
 
 /** Runs `use` with a service of these routes. */

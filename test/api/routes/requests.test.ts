@@ -1,7 +1,20 @@
 /** Requests to routes: paths, methods, callers, inputs, and what the code gets of them. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { anyone, boolean, integer, nobody, role, route, scope, signedIn, text } from '../../../src/index.ts'
+import {
+  anyone,
+  boolean,
+  integer,
+  nobody,
+  refuse,
+  role,
+  route,
+  scope,
+  signedIn,
+  text,
+} from '../../../src/index.ts'
 import { code, type LooseContext, withRoutes } from './fixture.ts'
 
 /** Answers with what `show` returns, as JSON. */
@@ -276,6 +289,37 @@ test('`data` acts as the caller, with the scopes of the credential; `asSystem` a
   )
 })
 
+test('`actions` act as the caller, `asSystem` as the service, and within `once` as a part of it', () => {
+  const calling = code(async ({ actions, once, request }) => {
+    const body = request.text
+    const kinds = {
+      caller: () => actions['note']?.({ body }),
+      system: () => actions.asSystem['note']?.({ body }),
+      once: () => once('key', (_, inner) => inner.actions.asSystem['note']?.({ body })),
+      undone: () =>
+        once('other', async (_, inner) => {
+          await inner.actions.asSystem['note']?.({ body })
+          refuse('Not today.')
+        }),
+    }
+    await kinds[request.params['kind'] as keyof typeof kinds]()
+  })
+  return withRoutes(
+    { call: route({ path: 'call/:kind', access: anyone, run: calling }) },
+    async ({ send, key, notes }) => {
+      const codeOf = async (kind: string, headers = {}) => {
+        const answer = await send(`/hooks/call/${kind}`, kind, headers)
+        return answer.code ?? answer.status
+      }
+      assert.equal(await codeOf('caller'), 'UNAUTHORIZED')
+      assert.equal(await codeOf('caller', { 'X-API-Key': key }), 204)
+      assert.equal(await codeOf('undone'), 'CONFLICT')
+      for (const kind of ['system', 'once', 'once']) assert.equal(await codeOf(kind), 204)
+      assert.deepEqual(await notes(), ['caller', 'system', 'once'])
+    },
+  )
+})
+
 test('a session cookie is a credential for pages of the own origin only', () =>
   withRoutes(
     { mine: route({ access: anyone, run: showing(({ caller }) => caller?.id ?? null) }) },
@@ -300,3 +344,65 @@ test('a session cookie is a credential for pages of the own origin only', () =>
     },
     { settings: { 'accounts.signUp': 'open' } },
   ))
+
+const moved = route({
+  ...{ method: 'GET', path: '/feeds/:name', access: anyone },
+  run: ({ request }) => ({ status: 303, headers: { Location: `/hooks/${request.params.name}` } }),
+})
+
+test('below a base path, with it and without it; an address in Location gets it', () =>
+  withRoutes(
+    { moved },
+    async ({ url }) => {
+      for (const path of ['/backend/feeds/a', '/feeds/a']) {
+        const answer = await fetch(url + path, { redirect: 'manual' })
+        assert.deepEqual([answer.status, answer.headers.get('location')], [303, '/backend/hooks/a'], path)
+      }
+      assert.equal((await fetch(`${url}/backend/backend/feeds/a`)).status, 404)
+    },
+    { settings: { baseUrl: 'https://example.com/backend' } },
+  ))
+
+test('a base path with which a route begins is refused', async () => {
+  for (const baseUrl of ['https://example.com/feeds', 'https://example.com/feeds/:name']) {
+    await assert.rejects(
+      withRoutes({ moved }, async () => assert.fail(), { settings: { baseUrl } }),
+      /`baseUrl`: its path is the beginning of \/feeds\/:name, the path of `routes.moved`/,
+    )
+  }
+  await withRoutes({ moved }, async () => undefined, { settings: { baseUrl: 'https://example.com/feed' } })
+})
+
+test('within a server of the program', () =>
+  withRoutes(
+    { echo: route({ access: anyone, run: showing(({ request }) => request.text) }), moved },
+    async ({ service, log }) => {
+      const server = createServer(service.handler)
+      await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as AddressInfo
+      try {
+        const answer = await fetch(`http://127.0.0.1:${port}/hooks/echo`, {
+          method: 'POST',
+          body: 'as it was sent',
+        })
+        assert.deepEqual(await answer.json(), { shown: 'as it was sent' })
+        const feed = await fetch(`http://127.0.0.1:${port}/feeds/a-secret`, { redirect: 'manual' })
+        assert.equal(feed.status, 303)
+        assert.doesNotMatch(JSON.stringify(log), /a-secret/, 'parameters may be secrets')
+        assert.match(JSON.stringify(log), /"path":"\/feeds\/:name"/)
+      } finally {
+        server.closeAllConnections()
+        await new Promise(resolve => server.close(resolve))
+      }
+    },
+  ))
+
+test('metrics count the requests of a route under its declared path', () =>
+  withRoutes({ moved }, async ({ url, call }) => {
+    for (const name of ['a', 'b']) await fetch(`${url}/feeds/${name}`, { redirect: 'manual' })
+    const { text: metrics } = await call('/metrics')
+    assert.match(
+      metrics,
+      /portico_http_request_duration_seconds_count\{method="GET",route="\/feeds\/:name",status="3xx"\} 2/,
+    )
+  }))
