@@ -15,6 +15,7 @@ export const pages: readonly string[] = ['README.md', 'CONTRIBUTING.md', 'SECURI
 /**
  * Pages whose blocks depend on each other: `tutorial.test.ts` and `recipes.test.ts` run them in folders of their own.
  */
-export const isStepByStep = (page: string) => /^docs\/(tutorial|recipe|receive-a-webhook|take-payments)\b/.test(page)
+export const isStepByStep = (page: string) =>
+  /^docs\/(tutorial|recipe|receive-a-webhook|take-payments)\b/.test(page)
 
 export const read = (page: string): string => readFileSync(join(root, page), 'utf8')

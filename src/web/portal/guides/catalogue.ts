@@ -48,6 +48,8 @@ const operators: readonly Row[] = [
   ['partners', 'Partners', 'Other companies’ apps: who did what, and limits'],
   ['sign-in-with-others', 'Sign-in with others', 'Google, GitHub, Microsoft, Apple, and any issuer'],
   ['mail', 'Mail', 'The mails, their languages, and texts of your own'],
+  ['receive-a-webhook', 'Receive a webhook', 'Routes of your own, for what others call'],
+  ['take-payments', 'Take payments', 'A route, a transaction and a job, with Stripe'],
   ['running', 'Running it', 'Settings, logs, health and shutdown'],
   ['configuration', 'Settings', 'Every setting'],
   ['postgresql', 'PostgreSQL', 'Many nodes on one database'],
