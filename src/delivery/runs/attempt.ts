@@ -5,13 +5,14 @@ import { type Principal, service } from '../../base/principal.ts'
 import type { Watchdog } from '../../base/watchdog/watchdog.ts'
 import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
 import type { TransactionCode } from '../../engine/logic/data/data.ts'
+import { type LostUpdate, ReadMemory } from '../../engine/logic/data/read-memory.ts'
 import { admittedCall, createActions } from '../../engine/logic/operations/actions.ts'
 import type { OperationLimits, OperationParts } from '../../engine/logic/operations/call.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
 import { runAction } from '../../engine/logic/operations/run-action.ts'
 import { TrackedCalls } from '../../engine/logic/operations/tracked-calls.ts'
 import { runTransaction, transactionIsOpen } from '../../engine/logic/operations/transaction.ts'
-import { idempotencyKeyOf, type LogicRun } from '../../engine/logic/run.ts'
+import { idempotencyKeyOf, type LogicRun, placeOf } from '../../engine/logic/run.ts'
 import type { Run as PlanRun } from '../../engine/plan/run.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { Action, Model } from '../../model/model.ts'
@@ -30,6 +31,7 @@ export interface RunAttemptParts {
   readonly mail: LogicMail
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly logOf: (run: LogicRun) => LogicLog
+  readonly onLostUpdate: (run: LogicRun, update: LostUpdate) => void
   readonly clock: Clock
   readonly watchdog: Watchdog
   /** Of one transaction. */
@@ -99,6 +101,7 @@ class RunAttempt {
   readonly #ended = Promise.withResolvers<never>()
   readonly #startedJobs: RecordChange[] = []
   readonly #calls = new TrackedCalls()
+  readonly #reads = new ReadMemory(update => this.#parts.onLostUpdate(this.#run, update))
   #isOver = false
   #isInTransaction = false
   #endReason: Error | undefined
@@ -177,6 +180,7 @@ class RunAttempt {
           return execute(work, principal)
         }),
       track,
+      reads: this.#reads,
     }
     const data = createData(parts, this.#principal)
     const fetch_ = fetchBy(outgoing, signal)
@@ -219,6 +223,7 @@ class RunAttempt {
       },
     }
     return this.#outsideTurn(async () => {
+      this.#reads.clear()
       await refresh()
       return runTransaction(this.#operationParts, run, call)
     })
@@ -227,6 +232,7 @@ class RunAttempt {
   async #action(action: Action, args: readonly unknown[]): Promise<unknown> {
     const { model, run, refresh } = this.#parts
     return this.#outsideTurn(async () => {
+      this.#reads.clear()
       await refresh()
       return runAction(this.#operationParts, run, admittedCall(model, action, args, this.#principal))
     })
@@ -279,8 +285,7 @@ class RunAttempt {
   }
 
   get #place(): string {
-    const { name, kind } = this.#run
-    return `${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`
+    return placeOf(this.#run)
   }
 }
 

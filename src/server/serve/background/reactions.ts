@@ -5,7 +5,7 @@ import { Outgoing } from '../../../delivery/outgoing/outgoing.ts'
 import { Runner, type RunnerParts } from '../../../delivery/runs/runner.ts'
 import type { DataParts } from '../../../engine/logic/data/create-data.ts'
 import type { OperationLimits } from '../../../engine/logic/operations/call.ts'
-import type { LogicRun } from '../../../engine/logic/run.ts'
+import { type LogicRun, placeOf } from '../../../engine/logic/run.ts'
 import type { Run } from '../../../engine/plan/run.ts'
 import type { Store } from '../../../engine/store/store.ts'
 import type { Mail } from '../../../identity/mail/mail.ts'
@@ -14,6 +14,7 @@ import type { LogicLog, LogicMail } from '../../../model/types/run.ts'
 import type { Settings } from '../../config/config.ts'
 import type { Logger } from '../../observability/log.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
+import type { LostUpdates } from '../monitoring/lost-updates.ts'
 
 export interface ReactionParts {
   readonly model: Model
@@ -25,6 +26,7 @@ export interface ReactionParts {
   readonly settings: Settings
   readonly logger: Logger
   readonly faults: Pick<FaultLog, 'report'>
+  readonly lostUpdates: LostUpdates
   readonly watchdog: Watchdog
   /** Of one transaction. */
   readonly limits: OperationLimits
@@ -59,6 +61,7 @@ export function openReactions(parts: ReactionParts): RunningReactions {
 
 function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
   const { model, store, run, hooks, mail, settings, logger, faults, watchdog, limits, clock } = parts
+  const { lostUpdates } = parts
   return {
     ...{ model, run, hooks, clock, watchdog, limits },
     mail: checkedMail(mail),
@@ -66,6 +69,7 @@ function runnerParts(parts: ReactionParts): Omit<RunnerParts, 'outgoing'> {
     log: store.changes,
     refresh: () => store.refresh(),
     logOf: logicRun => logOf(logger, logicRun),
+    onLostUpdate: (run, update) => lostUpdates.report(placeOf(run), update),
     concurrency: maxConcurrentRuns,
     timeoutMs: settings['reactions.timeout'],
     elapsed: () => performance.now(),
