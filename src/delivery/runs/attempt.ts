@@ -1,7 +1,7 @@
 /** One attempt to run a reaction or a job, with a time limit. Once the attempt has ended, its code has no further effects. */
 
 import { service } from '../../base/principal.ts'
-import { idempotencyKeyOf, type LogicRun } from '../../engine/logic/run.ts'
+import { idempotencyKeyOf, type LogicRun, placeOf } from '../../engine/logic/run.ts'
 import type { RecordChange } from '../../engine/plan/transaction.ts'
 import type { Model } from '../../model/model.ts'
 import type { LogicLog } from '../../model/types/run.ts'
@@ -74,11 +74,6 @@ function describe(thrown: unknown): string {
   } catch {
     return `Thrown: ${typeof thrown}`
   }
-}
-
-/** The place of a run's code in the model. */
-function placeOf({ kind, name }: LogicRun): string {
-  return `${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`
 }
 
 function handlerOf({ logic }: Model, { kind, name }: LogicRun) {

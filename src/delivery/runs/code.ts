@@ -5,6 +5,7 @@ import { type Principal, service } from '../../base/principal.ts'
 import type { Watchdog } from '../../base/watchdog/watchdog.ts'
 import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
 import type { TransactionCode } from '../../engine/logic/data/data.ts'
+import { type LostUpdate, ReadMemory } from '../../engine/logic/data/read-memory.ts'
 import { admittedCall, createCallerActions } from '../../engine/logic/operations/actions.ts'
 import type { OperationLimits, OperationParts } from '../../engine/logic/operations/call.ts'
 import { enqueueJob } from '../../engine/logic/operations/later.ts'
@@ -38,6 +39,8 @@ export interface CodeParts {
   readonly watchdog: Watchdog
   /** Of one transaction. */
   readonly limits: OperationLimits
+  /** `place`: that of the code. */
+  readonly onLostUpdate: (place: string, update: LostUpdate) => void
   /** How long the keys of `once` are kept. */
   readonly onceMs: number
 }
@@ -64,6 +67,7 @@ export class CodeRun {
   readonly #abort = new AbortController()
   readonly #ended = Promise.withResolvers<never>()
   readonly #calls = new TrackedCalls()
+  readonly #reads: ReadMemory
   #isOver = false
   #isInTransaction = false
   #endReason: Error | undefined
@@ -71,6 +75,7 @@ export class CodeRun {
   constructor(parts: CodeParts, options: CodeOptions) {
     this.#parts = parts
     this.#options = options
+    this.#reads = new ReadMemory(update => parts.onLostUpdate(options.place, update))
     this.#ended.promise.catch(() => undefined)
     this.tools = this.#createTools()
   }
@@ -145,6 +150,7 @@ export class CodeRun {
           return execute(work, as)
         }),
       track,
+      reads: this.#reads,
     }
     const data = createData(parts, principal)
     const fetch_ = fetchBy(outgoing, signal)
@@ -191,6 +197,7 @@ export class CodeRun {
       if (this.#isOver) throw endedError()
     }
     return this.#outsideTurn(async () => {
+      this.#reads.clear()
       await this.#parts.refresh()
       return run({ place, isDeclared: true, principal, code, requireRunning })
     })
@@ -199,6 +206,7 @@ export class CodeRun {
   async #action(action: Action, args: readonly unknown[], caller: Principal): Promise<unknown> {
     const { model, run, refresh } = this.#parts
     return this.#outsideTurn(async () => {
+      this.#reads.clear()
       await refresh()
       return runAction(this.#operationParts(), run, admittedCall(model, action, args, caller))
     })

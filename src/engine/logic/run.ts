@@ -58,6 +58,11 @@ export interface JobRun extends RunParts {
 
 export type LogicRun = ReactionRun | JobRun
 
+/** Where the run's code is declared, e.g. `jobs.nightly`. */
+export function placeOf({ kind, name }: Pick<LogicRun, 'kind' | 'name'>): string {
+  return `${kind === 'reaction' ? 'reactions' : 'jobs'}.${name}`
+}
+
 /** The same for every attempt, whichever node makes it. */
 export function idempotencyKeyOf(run: LogicRun): string {
   const origin = run.kind === 'reaction' ? [run.event, run.change.at] : [run.key]

@@ -5,6 +5,7 @@ import { ApiError } from '../../base/errors.ts'
 import { type Principal, service, user } from '../../base/principal.ts'
 import { createData, type DataParts, executeBy, withMembers } from '../../engine/logic/data/create-data.ts'
 import type { ActionFunctions, CollectionData, DataOf, Transactional } from '../../engine/logic/data/data.ts'
+import { ReadMemory } from '../../engine/logic/data/read-memory.ts'
 import { admittedCall, createActions } from '../../engine/logic/operations/actions.ts'
 import type { OperationParts } from '../../engine/logic/operations/call.ts'
 import { runAction } from '../../engine/logic/operations/run-action.ts'
@@ -50,12 +51,21 @@ export async function presentUser(run: Run, reference: UserReference): Promise<P
  */
 export function dataParts(
   model: Model,
-  { run, hooks, logic }: Pick<Transports, 'run' | 'hooks' | 'logic'>,
+  { run, hooks, logic, lostUpdates }: Pick<Transports, 'run' | 'hooks' | 'logic' | 'lostUpdates'>,
   refresh: () => Awaitable<void>,
 ): DataParts {
   const execute = executeBy(run, logic.limits)
-  return { model, hooks, execute: (work, principal) => then(refresh(), () => execute(work, principal)) }
+  const reads = new ReadMemory(update => lostUpdates.report('service.data', update), maxReadAgeMs)
+  return {
+    model,
+    hooks,
+    reads,
+    execute: (work, principal) => then(refresh(), () => execute(work, principal)),
+  }
 }
+
+/** How long a program may take from a read to a write that depends on it, for a lost update to be told. */
+const maxReadAgeMs = 10_000
 
 /** What a program uses. */
 export interface ProgramTools {
@@ -85,6 +95,7 @@ export function programTools(parts: DataParts, logic: OperationParts, run: Run):
     const data = createData({ ...parts, execute }, principal)
     const transaction: Transactional['transaction'] = async code => {
       requireOutside()
+      parts.reads?.clear()
       return runTransaction(logic, run, { place: 'service.data', isDeclared: false, principal, code, within })
     }
     return withMembers(data, { transaction })
@@ -96,6 +107,7 @@ export function programTools(parts: DataParts, logic: OperationParts, run: Run):
   const actionsOf = (caller: () => Awaitable<Principal>) =>
     createActions(parts.model, async (action, args) => {
       requireOutside()
+      parts.reads?.clear()
       return runAction(logic, run, admittedCall(parts.model, action, args, await caller()))
     })
   const dataOf = (user: UserReference) => dataAs(parts.model, async () => transactional(await present(user)))

@@ -180,6 +180,7 @@ export function nodeParts(model: Model, store: Store): Omit<RunnerParts, 'clock'
     onGap: () => undefined,
     onMissed: () => undefined,
     onUnknown: () => undefined,
+    onLostUpdate: () => undefined,
     onFault: () => undefined,
   }
 }

@@ -1,7 +1,7 @@
 /** `data`: the reads and writes of one principal. */
 
 import type { Awaitable } from '../../../base/awaitable.ts'
-import type { ApiError } from '../../../base/errors.ts'
+import { ApiError } from '../../../base/errors.ts'
 import { isObject } from '../../../base/json.ts'
 import type { Principal } from '../../../base/principal.ts'
 import { managedCollections } from '../../../model/builtin/managed.ts'
@@ -30,6 +30,7 @@ import type {
 } from './data.ts'
 import { separateIncrements } from './increments.ts'
 import { type Changes, DataPlans, maxLimit } from './plans.ts'
+import type { ReadMemory } from './read-memory.ts'
 import { isOvertaken, upsertKeyOf } from './upsert.ts'
 
 /** Steps of one transaction: all take effect, or none. */
@@ -43,6 +44,8 @@ export interface DataParts {
   /** The hooks of collections whose items have secrets; logic cannot create such items. */
   readonly hooks: CreateHooks
   readonly execute: Execute
+  /** What the code has read, if it is not in a transaction. */
+  readonly reads?: ReadMemory
   /** Called with the promise of each call. The model's code gets the promise that `track` returns. */
   readonly track?: <T>(call: Promise<T>) => Promise<T>
 }
@@ -115,7 +118,7 @@ class PrincipalData implements CollectionData {
   get(id: number, options: ReadOptions = {}): Promise<LogicItem | null> {
     return this.#call(async () => {
       const { text } = await this.#run<ItemAnswer>(this.#plans.item(id, options, this.#place('get')))
-      return text === null ? null : itemOf(text)
+      return text === null ? null : this.#remembered(itemOf(text))
     })
   }
 
@@ -133,7 +136,7 @@ class PrincipalData implements CollectionData {
     for (;;) {
       const plan = this.#plans.walk(options, after, this.#place('all'))
       const { text, next } = await this.#run<ListAnswer>(plan)
-      yield* itemsOf(text)
+      for (const item of itemsOf(text)) yield this.#remembered(item)
       if (next === null || next === undefined) return
       after = next
     }
@@ -185,7 +188,9 @@ class PrincipalData implements CollectionData {
 
   delete(id: number, options: ChangeOptions = {}): Promise<void> {
     return this.#call(async () => {
-      await this.#run<WriteAnswer>(this.#plans.delete(id, options, this.#place('delete')))
+      await this.#overtaking(id, options, undefined, matching =>
+        this.#run<WriteAnswer>(this.#plans.delete(id, matching, this.#place('delete'))),
+      )
     })
   }
 
@@ -204,7 +209,37 @@ class PrincipalData implements CollectionData {
 
   async #update(id: number, values: JsonObject, options: ChangeOptions, call: string): Promise<LogicItem> {
     const place = this.#place(call)
-    return this.#write(this.#plans.update(id, this.#changes(values, place), options, place))
+    const changes = this.#changes(values, place)
+    return this.#overtaking(id, options, Object.keys(changes.values), matching =>
+      this.#write(this.#plans.update(id, changes, matching, place)),
+    )
+  }
+
+  /**
+   * Changes an item, and reports it if that replaces what others have changed since the code has read the item. It is tried
+   * as if the code had named the item. `fields`: those that it sets.
+   */
+  async #overtaking<T>(
+    id: number,
+    options: ChangeOptions,
+    fields: readonly string[] | undefined,
+    change: (options: ChangeOptions) => Promise<T>,
+  ): Promise<T> {
+    const { reads } = this.#parts
+    const read = options.ifMatch ? undefined : reads?.valuesOf(this.#collection, this.#principal, id, fields)
+    if (reads === undefined || read === undefined) return change(options)
+    try {
+      return await change({ ifMatch: read })
+    } catch (error) {
+      if (!(error instanceof ApiError && error.code === 'PRECONDITION_FAILED')) throw error
+      reads.report({ collection: this.#collection.name, id, fields: fields && Object.keys(read) })
+      return change(options)
+    }
+  }
+
+  #remembered(item: LogicItem): LogicItem {
+    this.#parts.reads?.add(this.#collection, this.#principal, item)
+    return item
   }
 
   /** The values of an update, checked. */
@@ -223,6 +258,7 @@ class PrincipalData implements CollectionData {
     const place = this.#place(call)
     const items = itemsOf((await this.#run<ListAnswer>(this.#plans.list(options, 'none', place))).text)
     if (items.length > maxLimit) throw tooManyItems(place, 'say `limit`, or walk with `all`')
+    for (const item of items) this.#remembered(item)
     return items
   }
 
@@ -254,7 +290,7 @@ class PrincipalData implements CollectionData {
 
   async #write(plan: Plan<WriteShape>): Promise<LogicItem> {
     const { id, text } = await this.#run<WriteAnswer>(plan)
-    return text === null ? Object.freeze({ id }) : itemOf(text)
+    return this.#remembered(text === null ? Object.freeze({ id }) : itemOf(text))
   }
 
   async #run<A>(work: ProgramPlan | SeveralSteps): Promise<A> {

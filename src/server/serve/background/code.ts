@@ -7,6 +7,7 @@ import type { Mail } from '../../../identity/mail/mail.ts'
 import type { LogicLog, LogicMail } from '../../../model/types/run.ts'
 import type { Settings } from '../../config/config.ts'
 import type { Logger } from '../../observability/log.ts'
+import type { LostUpdates } from '../monitoring/lost-updates.ts'
 
 /** `run`: with the rules of the built-in collections. */
 export interface ServiceCodeParts
@@ -15,18 +16,20 @@ export interface ServiceCodeParts
   readonly mail: Pick<Mail, 'send'>
   readonly settings: Settings
   readonly logger: Logger
+  readonly lostUpdates: LostUpdates
 }
 
 const maxConnectionsPerHost = 8
 
 /** `close` ends the connections of `fetch`. */
 export function openCode(parts: ServiceCodeParts): CodeParts & { close(): Promise<void> } {
-  const { model, run, hooks, watchdog, limits, clock, store, mail, settings } = parts
+  const { model, run, hooks, watchdog, limits, clock, store, mail, settings, lostUpdates } = parts
   const outgoing = new Outgoing({ allowPrivate: settings['reactions.allowPrivate'], maxConnectionsPerHost })
   return {
     ...{ model, run, hooks, watchdog, limits, clock, outgoing },
     mail: checkedMail(mail),
     refresh: () => store.refresh(),
+    onLostUpdate: (place, update) => lostUpdates.report(place, update),
     onceMs: settings['logic.limits'].once,
     close: () => outgoing.close(),
   }

@@ -19,6 +19,7 @@ import type { AnsweredRequest, Log } from '../../observability/log.ts'
 import type { Metric, Metrics } from '../../observability/metrics.ts'
 import type { RunningReactions } from '../background/reactions.ts'
 import type { RunningSender } from '../background/webhook-sender.ts'
+import type { LostUpdates } from './lost-updates.ts'
 
 /** Counts and logs an answered request. */
 export function requestRecorder(log: Log, metrics: Metrics, routeOf: (path: string) => string) {
@@ -172,6 +173,14 @@ export function reactionMetrics({ runner }: Pick<RunningReactions, 'runner'>): M
       ({ lagSeconds }) => lagSeconds,
     ),
   ]
+}
+
+export function lostUpdateMetric(lostUpdates: LostUpdates): Metric {
+  return counter(
+    'portico_lost_updates_total',
+    'Changes by reactions, jobs and programs that replaced what others had changed since it was read.',
+    () => lostUpdates.count,
+  )
 }
 
 export function storeMetrics(store: Store): Metric[] {

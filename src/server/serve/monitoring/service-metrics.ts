@@ -10,6 +10,7 @@ import {
   clusterMetrics,
   eventMetrics,
   httpMetrics,
+  lostUpdateMetric,
   reactionMetrics,
   replicaMetrics,
   requestMetrics,
@@ -30,7 +31,7 @@ interface MeasuredParts {
 }
 
 export function serviceMetrics({ store, cluster, limits, keys, transports, http }: MeasuredParts): Metrics {
-  const { graphql, events, webhooks, reactions } = transports
+  const { graphql, events, webhooks, reactions, lostUpdates } = transports
   return createMetrics(
     () => [
       ...requestMetrics(limits, keys),
@@ -42,6 +43,7 @@ export function serviceMetrics({ store, cluster, limits, keys, transports, http 
       ...eventMetrics(events),
       ...webhookMetrics(webhooks),
       ...reactionMetrics(reactions),
+      lostUpdateMetric(lostUpdates),
     ],
     () => `${graphql.metrics()}${cacheMetrics()}`,
   )

@@ -39,6 +39,7 @@ import { openWebhookSender, type RunningSender } from '../background/webhook-sen
 import { clientOf } from '../credentials/connected-client.ts'
 import { createTokenLimits } from '../credentials/token-rate-limit.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
+import { LostUpdates } from '../monitoring/lost-updates.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
 import { createLazyOauth, type LazyOauth } from '../oauth/oauth.ts'
 import { answerLimitsOf } from '../store.ts'
@@ -83,6 +84,7 @@ export interface Transports {
   readonly hooks: CreateHooks
   /** For `data.transaction` of programs that embed Portico. */
   readonly logic: OperationParts
+  readonly lostUpdates: LostUpdates
   readonly rest: Rest
   readonly explain: Explainer
   readonly graphql: LazyGraphql
@@ -142,14 +144,28 @@ export function openTransports(parts: TransportParts): Transports {
     onFault: logFaultsOf('a GraphQL operation'),
   })
   const { faults, isDevelopment } = parts
+  const lostUpdates = new LostUpdates(logger, clock.now)
   const code = {
-    ...{ model, store, run, hooks, mail, settings, logger, clock, watchdog },
+    ...{ model, store, run, hooks, mail, settings, logger, clock, watchdog, lostUpdates },
     limits: logic.limits,
   }
   const reactions = openReactions({ ...code, faults })
   const routes = openRoutes({ ...code, rateLimits: limits, isDevelopment })
   const webhooks = openWebhookSender({ ...parts, grants: parts.webhookGrants, logger })
-  return { run, hooks, logic, rest, explain, graphql, oauth, events, reactions, webhooks, routes }
+  return {
+    run,
+    hooks,
+    logic,
+    lostUpdates,
+    rest,
+    explain,
+    graphql,
+    oauth,
+    events,
+    reactions,
+    webhooks,
+    routes,
+  }
 }
 
 /** The mails that notify users of what an administrator has done to their account. */

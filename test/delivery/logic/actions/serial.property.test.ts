@@ -1,11 +1,16 @@
 /**
- * Concurrent actions, writes, batches and queries, on one node and on three: their answers and the final state equal those
- * of some sequential order. A reference tries all orders.
+ * Concurrent actions, writes, batches, queries, transactions of jobs, increments and writes by a filter, on one node and on
+ * three: their answers and the final state equal those of some sequential order. A reference tries all orders.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from 'fast-check'
-import { user } from '../../../../src/base/principal.ts'
+import { ApiError } from '../../../../src/base/errors.ts'
+import { service, user } from '../../../../src/base/principal.ts'
+import { createData, executeBy } from '../../../../src/engine/logic/data/create-data.ts'
+import type { TransactionCode } from '../../../../src/engine/logic/data/data.ts'
+import { operationParts } from '../../../../src/engine/logic/operations/call.ts'
+import { runTransaction } from '../../../../src/engine/logic/operations/transaction.ts'
 import { action, collection, integer, item, model, query, signedIn } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import {
@@ -69,7 +74,8 @@ const declared = checkModel(
 )
 
 type Step =
-  | { readonly kind: 'copy' | 'batch'; readonly from: number; readonly to: number }
+  | { readonly kind: 'copy' | 'batch' | 'transaction'; readonly from: number; readonly to: number }
+  | { readonly kind: 'increment' | 'below'; readonly to: number; readonly value: number }
   | { readonly kind: 'gather'; readonly to: number; readonly fails: boolean }
   | { readonly kind: 'set'; readonly to: number; readonly value: number }
   | { readonly kind: 'total' }
@@ -91,6 +97,15 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     }),
   },
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('total' as const) }) },
+  { weight: 3, arbitrary: fc.record({ kind: fc.constant('transaction' as const), from: cell, to: cell }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({
+      kind: fc.constantFrom('increment' as const, 'below' as const),
+      to: cell,
+      value: fc.integer({ min: 1, max: 99 }),
+    }),
+  },
 )
 
 const failed = 'failed'
@@ -118,6 +133,21 @@ function reference(state: number[], step: Step): Answer {
     case 'set':
       state[step.to - 1] = step.value
       return step.value
+    case 'transaction': {
+      const value = state[step.from - 1] ?? 0
+      state[step.to - 1] = value + 11
+      return value
+    }
+    case 'increment': {
+      const value = (state[step.to - 1] ?? 0) + step.value
+      state[step.to - 1] = value
+      return value
+    }
+    case 'below': {
+      const below = state.filter(value => value < step.value).length
+      for (const [index, value] of state.entries()) if (value < step.value) state[index] = value + 50
+      return below
+    }
     case 'total':
       return state.reduce((sum, value) => sum + value, 0)
   }
@@ -144,8 +174,41 @@ async function send(harness: Harness, method: string, url: string, body?: unknow
   return { status: reply.status, body: JSON.parse(String(reply.body)) }
 }
 
-async function perform(harness: Harness, step: Step): Promise<Answer> {
+const parts = operationParts(declared, new Map())
+const inCode: ReadonlySet<string> = new Set(['transaction', 'increment', 'below'])
+
+/** As a job does it. Undefined if others got in its way three times: it has changed nothing. */
+async function performInCode({ run, refresh }: Node, step: Step): Promise<Answer | undefined> {
+  await refresh()
+  const execute = executeBy(run, parts.limits)
+  const data: Data = createData({ model: declared, hooks: new Map(), execute }, service)
+  const code: TransactionCode<number> = async (inner: Data, { actions }) => {
+    if (step.kind !== 'transaction') throw new TypeError(step.kind)
+    const copied = await actions['copy']?.({ from: step.from, to: step.to })
+    await inner.cells.update(step.to, { value: { increment: 10 } })
+    return (copied as { value: number }).value
+  }
+  try {
+    if (step.kind === 'increment') {
+      const { value } = await data.cells.update(step.to, { value: { increment: step.value } })
+      return value
+    }
+    if (step.kind === 'below')
+      return await data.cells.updateWhere({ value: { lt: step.value } }, { value: { increment: 50 } })
+    const call = { place: 'jobs.copy', isDeclared: true, principal: service, code }
+    return await runTransaction(parts, run, call)
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'CONFLICT') return undefined
+    throw error
+  }
+}
+
+async function perform(harness: Node, step: Step): Promise<Answer | undefined> {
   switch (step.kind) {
+    case 'transaction':
+    case 'increment':
+    case 'below':
+      return performInCode(harness, step)
     case 'copy':
       return answerOf(await send(harness, 'POST', '/cells/copy', { from: step.from, to: step.to }))
     case 'gather':
@@ -210,10 +273,11 @@ const setups: readonly [DatabaseKind, number][] = [
 
 for (const [kind, count] of setups) {
   describe(`${kind.name}, nodes: ${count}`, () => {
-    test('concurrent actions, writes, batches and queries are serializable', () =>
+    test('concurrent actions, writes, batches, queries and what jobs do are serializable', () =>
       withNodes(kind, count, async nodes => {
         const [first] = nodes
         if (first === undefined) throw new Error('there is no node')
+        let performedInCode = 0
         const property = fc.asyncProperty(fc.array(steps, { minLength: 3, maxLength: 6 }), async all => {
           const before = await storedValues(first)
           const answers = await Promise.all(
@@ -223,9 +287,12 @@ for (const [kind, count] of setups) {
             }),
           )
           const end = await storedValues(first)
-          assert.ok(hasOrder(before, answers, end), JSON.stringify({ before, done: answers, end }))
+          const done = answers.flatMap(({ step, answer }) => (answer === undefined ? [] : [{ step, answer }]))
+          performedInCode += done.filter(({ step }) => inCode.has(step.kind)).length
+          assert.ok(hasOrder(before, done, end), JSON.stringify({ before, done: answers, end }))
         })
         await fc.assert(property, { ...cases(60, 20), endOnFailure: true })
+        assert.ok(performedInCode > 0)
       }))
   })
 }

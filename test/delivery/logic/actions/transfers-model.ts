@@ -57,7 +57,7 @@ export default model(
           if (from === null || to === null) throw new Error('an account is missing')
           const balance = from.balance - amount
           const paid = await data.accounts.update(from.id, { balance, moves: from.moves + 1 })
-          await data.accounts.update(to.id, { balance: to.balance + amount, moves: to.moves + 1 })
+          await data.accounts.update(to.id, { balance: { increment: amount }, moves: { increment: 1 } })
           await data.entries.create({ mark, amount, from_id: from.id, to_id: to.id })
           const [written, sender] = [await data.entries.count({ mark }), await data.accounts.get(from.id)]
           await emit('account.moved', paid, { mark, amount })
