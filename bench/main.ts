@@ -11,6 +11,7 @@
  * `npm run bench -- growth [--write-docs]`: how long the largest inputs block the event loop
  * `npm run bench -- slow-reads [rows] [--rounds n] [--seconds n] [--write-docs]`: the latency of reads during scans
  * `npm run bench -- log-cost [--rounds n] [--seconds n]`: creates and updates with the event log and without it
+ * `npm run bench -- exports [--rows 1000000]`: rows per second and memory of exports
  * `npm run bench -- aggregates [--rows 1000000] [--rounds n]`: aggregates of groups, with an index and without one
  * `npm run bench -- computed [--rounds n]`: a list of 20 with a computed count and without it
  * `npm run bench -- logic-cost [--rounds n] [--seconds n]`: the same with `prepare`, `check` and a limit, and without them
@@ -27,6 +28,7 @@ import { parseArgs } from 'node:util'
 import { actionsTable, measureActions } from './costs/actions.ts'
 import { aggregatesTable, measureAggregates } from './costs/aggregates.ts'
 import { computedTable, measureComputed } from './costs/computed.ts'
+import { exportsTable, measureExports } from './costs/exports.ts'
 import { firstStepsTable, measureFirstSteps } from './costs/first-steps.ts'
 import { growthTable, measureGrowth, slowRows } from './costs/growth.ts'
 import { measureOauth, oauthTable } from './costs/oauth.ts'
@@ -360,6 +362,10 @@ const commands: Readonly<Record<string, () => Promise<void>>> = {
   varied: reportVaried,
   growth: reportGrowth,
   'slow-reads': reportSlowReads,
+  exports: async () => {
+    const rows = positive('rows', 1_000_000)
+    print(`\n${exportsTable(rows, await measureExports(rows))}`)
+  },
   aggregates: async () => {
     const rows = positive('rows', 1_000_000)
     print(`\n${aggregatesTable(rows, await measureAggregates(rows, positive('rounds', 5)))}`)

@@ -141,6 +141,28 @@ export const plan: readonly Mutant[] = [
     ['a related list includes unreadable rows', 'rows: and(rows, list.rows), when', 'rows: list.rows, when'],
     ['the dependencies of the fields of related rows are ignored', '  addSelect(select, related)\n', ''],
   ]),
+  ...mutantsOf(
+    'engine/plan/guard/aggregate',
+    ['engine/plan/aggregate.property', 'api/rest/aggregates'],
+    [
+      ['a related item that is hidden is told', '...reached, value', '...reached, rows: always, value'],
+      ['a link that is hidden is followed', '...reached, value', '...reached, when: always, value'],
+      ['a date depends on the time zone', 'type.dateGroups === timeGroups', 'type.dateGroups !== undefined'],
+    ],
+  ),
+  ...mutantsOf(
+    'model/fields/date-parts',
+    ['engine/plan/aggregate.property'],
+    [
+      [
+        'a change of the clocks is a moment late',
+        '(times[middle] ?? 0) <= time',
+        '(times[middle] ?? 0) < time',
+      ],
+      ['a week belongs to the year of its Monday', '(3 - weekday) * dayMs', '(0 - weekday) * dayMs'],
+      ['an hour begins where its item is', '/ hourMs) * hourMs - offset', '/ hourMs) * hourMs'],
+    ],
+  ),
   ...mutantsOf('engine/plan/guard/composite', guard, [
     ['a root list includes unreadable rows', 'rows: and(readable, rows), list', 'rows, list'],
     [

@@ -22,6 +22,36 @@ const reads: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'api/rest/export/formats',
+    ['api/rest/export'],
+    [
+      ['a spreadsheet runs a text after a tab', '@\\t\\r]', '@\\r]'],
+      ['an empty text is no value', "text === '' || special", 'special'],
+    ],
+  ),
+  ...mutantsOf(
+    'api/rest/export/sources',
+    ['api/rest/export'],
+    [
+      ['an order that changes is walked by keyset', 'sort.every(', 'sort.some('],
+      [
+        'items that no longer match are exported',
+        'shape.filter ? allOf([shape.filter, isAmong]) : isAmong',
+        'isAmong',
+      ],
+      ['rows above the limit are left out', 'answer.hasMore !== true', 'true'],
+    ],
+  ),
+  ...mutantsOf(
+    'api/rest/export/export',
+    ['api/rest/export', 'api/contract/exports'],
+    [
+      ['an export that has ended counts', 'this.#release()\n', '\n'],
+      ['a revoked credential does not end an export', 'this.#failure = error\n', '\n'],
+      ['rows are free', 'this.#paidRows -= rows', 'this.#paidRows -= 0'],
+    ],
+  ),
+  ...mutantsOf(
     'api/rest/query/query-string',
     ['api/rest/query-string'],
     [

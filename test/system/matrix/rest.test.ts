@@ -8,7 +8,7 @@ import { checkRest } from './rest.ts'
 import { restRows } from './rows.ts'
 import { matrix } from './service.ts'
 
-const userOutcomes = ['read', 'refused', 'not found', 'written', 'write refused']
+const userOutcomes = ['read', 'exported', 'refused', 'not found', 'written', 'write refused']
 const appOutcomes = ['read', 'refused', 'not found', 'write refused']
 
 /** Operations that no caller may use. */

@@ -177,6 +177,30 @@ function assertAsExpected(
   )
 }
 
+/** A list as NDJSON has the rows that the rules allow, and no others. */
+async function checkExport(
+  { send, tally }: MatrixRun,
+  request: PlannedRequest,
+  data: Data,
+  { who, headers, name }: Credential,
+): Promise<void> {
+  const path = request.path.replace(/\?per_page=\d+$/, '')
+  const sent = await send({ ...request, path }, { ...headers, Accept: 'application/x-ndjson' })
+  const details = `${name}: the export of ${path} → ${sent.status} ${sent.text}`
+  const expected = readReference(model, data, who, request.plan as Plan<ReadShape>)
+  if ('errors' in expected) return assertRefused(expected.errors, sent, details)
+  if ('item' in expected || expected.list === null)
+    return assertRefused(new Set(['NOT_FOUND']), sent, details)
+  assert.equal(sent.status, 200, details)
+  const lines = sent.text.split('\n').filter(line => line !== '')
+  assert.deepEqual(
+    lines.map(line => JSON.parse(line)),
+    expected.list,
+    details,
+  )
+  tally.add('exported')
+}
+
 /** Checks every operation, on rows of a sample. */
 export async function checkRest(run: MatrixRun, credential: Credential): Promise<void> {
   for (const operation of operations()) {
@@ -196,6 +220,7 @@ export async function checkRest(run: MatrixRun, credential: Credential): Promise
           `${credential.name}: ${request.description} → ${sent.status} ${sent.text}`,
         ),
       )
+      if (request.plan.shape.kind === 'list') await checkExport(run, request, data, credential)
     }
   }
 }

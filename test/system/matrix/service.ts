@@ -23,7 +23,8 @@ export function sender(url: string): Send {
     const isOwn = 'Cookie' in headers && headers['Sec-Fetch-Site'] === 'same-origin'
     assertNotShared(answer, isOwn, `${method} ${path}`)
     const { status, text } = answer
-    return { status, text, json: text === '' ? {} : JSON.parse(text) }
+    const isJson = answer.headers['content-type'] === 'application/json'
+    return { status, text, json: isJson ? JSON.parse(text) : {} }
   }
 }
 

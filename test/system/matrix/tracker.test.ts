@@ -41,9 +41,14 @@ async function createCast(service: Service): Promise<Cast> {
 
 const isInside = (role: Role) => role === 'admin' || role === 'editor' || role === 'reader'
 
+/** A line may begin with `csv`: the answer is an export. */
 function sender(service: Service, id: number | undefined) {
   return (line: string, body?: unknown) =>
-    service.request(line, { ...(id !== undefined && { as: id }), ...(body !== undefined && { body }) })
+    service.request(line.replace(/^csv /, ''), {
+      ...(id !== undefined && { as: id }),
+      ...(body !== undefined && { body }),
+      ...(line.startsWith('csv ') && { headers: { accept: 'text/csv' } }),
+    })
 }
 
 /** Every stored item of the organisation’s collections. */
@@ -225,11 +230,19 @@ for (const { name: setup, within } of serviceSetups) {
       }
       // The same requests show the organisation to its own members.
       const texts = await Promise.all(
-        lines.map(async line => (await service.request(line, { as: ours.people.admin })).text),
+        lines.map(async line => (await sender(service, ours.people.admin)(line)).text),
       )
       assert.ok(texts.filter(text => text.includes(secret)).length > 20)
     })
   })
+}
+
+/** The fields by which a related item can be told. */
+function along(target: string): readonly string[] {
+  const fields = [...(model.collections.get(target)?.fields.values() ?? [])]
+  return fields
+    .filter(({ internal, writeOnly, type }) => !internal && !writeOnly && type.sortable)
+    .map(({ name }) => name)
 }
 
 /** Ways to read a collection: items, lists, filters, sorts, relations, computed fields, aggregates. */
@@ -258,6 +271,17 @@ function linesOf({ name, fields, relations, computed }: Collection): readonly st
     ]),
     `${base}/aggregate?count`,
     ...visible.map(field => `${base}/aggregate?group_by=${field.name}&count`),
+    ...[...relations.values()].flatMap(({ kind, name: relation, target }) =>
+      kind === 'one'
+        ? along(target).map(
+            field => `${base}/aggregate?group_by=${relation}.${field}&max=${relation}.${field}`,
+          )
+        : [],
+    ),
+    `csv ${base}?fields=${all}`,
+    `csv ${base}?fields=${all}&sort=-created_at`,
+    ...texts.map(field => `csv ${base}?sort=${field.name}`),
+    ...texts.map(field => `csv ${base}/aggregate?group_by=${field.name}&count`),
     `GET /api/v1/queries/report?id=1`,
     `GET /api/v1/queries/report?id=2`,
   ]
