@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { action, anyone, route, signedIn, string } from '../../../src/index.ts'
 import type { ActionDeclaration } from '../../../src/model/logic/logic.ts'
-import { code, withRoutes } from './fixture.ts'
+import { code, type RoutesOptions, withRoutes } from './fixture.ts'
 
 const write = action({
   input: { body: string() },
@@ -73,4 +73,52 @@ test('an action in `once` of a route is a part of its transaction', () =>
       assert.deepEqual(await notes(), ['first', 'second'])
     },
     { actions: { write } },
+  ))
+
+/** The output of `inner`, called by `outer`. */
+const through = {
+  outer: action({
+    scope: 'outer:note',
+    output: { scopes: string() },
+    access: signedIn,
+    run: (({ actions }: { actions: Calls }) => actions.inner()) as never,
+  }),
+  outer_as_service: action({
+    scope: 'outer:note',
+    output: { scopes: string() },
+    access: signedIn,
+    run: (({ actions }: { actions: Calls }) => actions.asSystem.inner()) as never,
+  }),
+  inner: action({
+    scope: 'pay:note',
+    output: { scopes: string() },
+    access: signedIn.or(anyone),
+    run: (({ caller }: { caller: { scopes: unknown } | null }) => ({
+      scopes: JSON.stringify(caller?.scopes ?? null),
+    })) as never,
+  }),
+} as NonNullable<RoutesOptions['actions']>
+interface Calls {
+  inner(): Promise<unknown>
+  readonly asSystem: Omit<Calls, 'asSystem'>
+}
+
+test('an action that an action calls as its caller needs its own scope, as over the network', () =>
+  withRoutes(
+    {},
+    async ({ call, key }) => {
+      const keyWith = async (scopes: readonly string[]) => {
+        const created = await call('/api/v1/api_keys', { method: 'POST', key, body: { name: 'k', scopes } })
+        assert.equal(created.status, 201, created.text)
+        return String(created.json['key'])
+      }
+      const post = (name: string, sender: string) =>
+        call(`/api/v1/actions/${name}`, { method: 'POST', key: sender, body: {} })
+      const [narrow, wide] = [await keyWith(['outer:note']), await keyWith(['outer:note', 'pay:note'])]
+      const refused = await post('outer', narrow)
+      assert.deepEqual([refused.status, refused.code], [403, 'INSUFFICIENT_SCOPE'], refused.text)
+      assert.deepEqual((await post('outer', wide)).json, { scopes: '["outer:note","pay:note"]' })
+      assert.deepEqual((await post('outer_as_service', narrow)).json, { scopes: 'null' })
+    },
+    { actions: through },
   ))

@@ -51,14 +51,14 @@ export class OperationContext {
   }
 
   #tools(run: RunStep<OperationStep>): TransactionTools {
-    const { operation, nesting } = this.#call
+    const { operation, nesting, principal: caller } = this.#call
     const { nowIso, callSteps } = this.#values
-    const principal = withoutScopes(this.#call.principal)
+    const principal = withoutScopes(caller)
     const emits = isAction(operation) ? operation.emits : noEvents
     const place = qualifiedName(operation)
     const calls = new TrackedCalls()
     return new TransactionTools(this.#parts, {
-      ...{ place, principal, emits, nowIso, run, calls, callSteps, nesting },
+      ...{ place, principal, caller, emits, nowIso, run, calls, callSteps, nesting },
     })
   }
 

@@ -34,6 +34,8 @@ export interface ToolsOptions {
   readonly place: string
   /** Whose reads, writes and events these are. */
   readonly principal: Principal
+  /** Who calls further actions: with the scopes of the credential, which they need as over the network. */
+  readonly caller: Principal
   /** The events that may be emitted, by type. */
   readonly emits: ReadonlyMap<string, EmittedEvent>
   /** ISO 8601 UTC. */
@@ -66,7 +68,7 @@ export class TransactionTools {
     this.effects = Object.freeze({
       emit: (type, item, values) => track(this.#emit(type, item, values)),
       later: (at, name, input) => track(this.#later(at, name, input)),
-      actions: createCallerActions(parts.model, options.principal, (action, args, caller) =>
+      actions: createCallerActions(parts.model, options.caller, (action, args, caller) =>
         track(this.#action(action, args, caller)),
       ),
     } satisfies TransactionEffects)

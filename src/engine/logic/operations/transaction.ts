@@ -129,7 +129,7 @@ class Attempts<T> {
     }
     const nowIso = new Date(now()).toISOString()
     const tools = new TransactionTools(this.#parts, {
-      ...{ place, principal, nowIso, calls },
+      ...{ place, principal, caller: principal, nowIso, calls },
       emits: emittedBy(model),
       callSteps,
       run: runStep,
