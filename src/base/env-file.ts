@@ -12,12 +12,20 @@ export class EnvFileError extends Error {
   override readonly name = 'EnvFileError'
 }
 
+/** Whether the environment gives the value of the variable by a file, or that of `…_FILE` by itself: it has precedence. */
+function isSetOtherwise(name: string): boolean {
+  const others = [`${name}_FILE`, ...(name.endsWith('_FILE') ? [name.slice(0, -'_FILE'.length)] : [])]
+  return others.some(other => processEnvironment[other])
+}
+
 /** Called once, before anything reads the environment. Throws an `EnvFileError` if the file cannot be read. */
 export function loadEnvFile(): void {
   // A folder of this name is a Python virtual environment.
   if (!statSync(envFile, { throwIfNoEntry: false })?.isFile()) return
   try {
-    for (const [name, value] of Object.entries(parseEnv(readTextFile(envFile)))) process.env[name] ??= value
+    for (const [name, value] of Object.entries(parseEnv(readTextFile(envFile)))) {
+      if (!isSetOtherwise(name)) process.env[name] ??= value
+    }
   } catch (error) {
     throw new EnvFileError(
       `${envFile} ${error instanceof TextEncodingError ? error.message : `cannot be read: ${error instanceof Error ? error.message : error}`}.`,

@@ -16,7 +16,7 @@ const ownHeaders = new Set([
 ])
 const ownPrefixes = ['access-control-', 'ratelimit', 'x-ratelimit']
 /** Names of cookies of the account pages, e.g. `__Host-portico_session`. */
-const ownCookie = /^\s*(?:__\w+-)?portico_/i
+const ownCookie = /^[\s=]*(?:__\w+-)?portico_/i
 
 /**
  * Unless the route says otherwise, what it sends is not cached, a cache keeps the answers to different callers apart, and a
@@ -107,13 +107,25 @@ function bodyOf(content: unknown): readonly [RouteReply['body'], string | undefi
       return [{ stream: content as Stream }, bytesType]
     }
   }
-  const text = typeof content === 'object' ? JSON.stringify(content) : undefined
+  if (content instanceof Promise) throw new TypeError('`body` is a promise: `await` it.')
+  const text = isJson(content) ? JSON.stringify(content) : undefined
   if (text === undefined) {
     throw new TypeError(
-      `\`body\` must be a text, bytes, a stream, an object or an array, not ${shown(content)}.`,
+      `\`body\` must be a text, bytes, a stream, a plain object or an array, not ${shown(content)}.`,
     )
   }
   return [text, 'application/json']
+}
+
+/** Whether all of it is in its JSON: that of a `Blob` is `{}`. */
+function isJson(content: unknown): boolean {
+  if (typeof content !== 'object' || content === null) return false
+  return Array.isArray(content) || isPlain(content) || 'toJSON' in content
+}
+
+function isPlain(value: object): boolean {
+  const prototype = Object.getPrototypeOf(value)
+  return prototype === null || prototype === Object.prototype
 }
 
 function requireSize(body: Part, maxBytes: number): void {
@@ -123,7 +135,8 @@ function requireSize(body: Part, maxBytes: number): void {
 }
 
 function headersOf(given: object, type: string | undefined): readonly string[] {
-  if (typeof given !== 'object' || given === null) throw new TypeError('`headers` must be an object.')
+  if (typeof given !== 'object' || given === null || !isPlain(given))
+    throw new TypeError(`\`headers\` must be a plain object, not ${shown(given)}.`)
   const flat: string[] = []
   const names = new Set<string>()
   for (const [name, value] of Object.entries(given)) {

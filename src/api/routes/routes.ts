@@ -22,8 +22,10 @@ import { createVerify, SignatureRefused } from './verify.ts'
 export interface RouteConnection {
   /** Reads the body into `call.body`. Rejects with PAYLOAD_TOO_LARGE or REQUEST_TIMEOUT. */
   readBody(): Awaitable<void>
-  /** Calls the listener when the response has ended, or the client has ended its side; perhaps for both. */
+  /** Calls the listener when the response has ended. */
   onClose(listener: () => void): void
+  /** Calls the listener when the client has ended its side: it has gone, or sends nothing more. */
+  onClientEnd(listener: () => void): void
 }
 
 export interface RouteParts {
@@ -95,6 +97,8 @@ class RouteCall {
   readonly #code: CodeRun
   #usesVerify = false
   #isVerified = false
+  /** Whether its input is valid, so that its code runs. */
+  #hasBegun = false
   /** Of the body, if it is a stream. */
   #iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined
 
@@ -113,18 +117,25 @@ class RouteCall {
     // Before the draw, so that a slow sender holds nothing of the route's budget.
     await connection.readBody()
     await drawRoute(this.#route)
-    const context = this.#context(params)
-    this.#endWith(connection)
     try {
+      const context = this.#context(params)
+      this.#hasBegun = true
+      this.#endWith(connection)
       return await this.#reply(context)
     } catch (error) {
       await this.#code.close()
-      if (!(error instanceof SignatureRefused)) throw this.#errorOf(error)
-      const reason = error.cause instanceof Error ? error.cause.message : undefined
-      this.#code.tools.log.debug('the signature of a request was refused', { reason })
-      await this.#drawFromCaller()
-      throw error
+      if (error instanceof SignatureRefused) {
+        const reason = error.cause instanceof Error ? error.cause.message : undefined
+        this.#code.tools.log.debug('the signature of a request was refused', { reason })
+      }
+      if (this.#mayBeStranger) await this.#drawFromCaller()
+      throw this.#errorOf(error)
     }
+  }
+
+  /** Whether the request has failed without having proven who has sent it: by its input, or before its signature was verified. */
+  get #mayBeStranger(): boolean {
+    return !this.#hasBegun || (this.#usesVerify && !this.#isVerified)
   }
 
   get #place(): string {
@@ -174,12 +185,20 @@ class RouteCall {
     })
     connection.onClose(() => {
       cancel()
-      this.#code.end(new ClientGone())
-      // A stream that has not ended cleans up.
-      const iterator = this.#iterator
-      this.#iterator = undefined
-      this.#code.release(() => iterator?.return?.())
+      this.#endOfClient()
     })
+    // Before the answer, it may wait for it, and what the code has begun is better completed.
+    connection.onClientEnd(() => {
+      if (this.#iterator) this.#endOfClient()
+    })
+  }
+
+  #endOfClient(): void {
+    this.#code.end(new ClientGone())
+    // A stream that has not ended cleans up.
+    const iterator = this.#iterator
+    this.#iterator = undefined
+    this.#code.release(() => iterator?.return?.())
   }
 
   async #reply(context: object): Promise<Reply> {
@@ -225,6 +244,7 @@ class RouteCall {
         yield partOf(value, this.#parts.maxAnswerBytes)
       }
       this.#iterator = undefined
+      await code.requireAwaited()
       await this.#storeJobs()
     } catch (error) {
       if (!(error instanceof ClientGone)) throw this.#failure(error)

@@ -65,7 +65,7 @@ export class CodeRun {
   readonly #parts: CodeParts
   readonly #options: CodeOptions
   readonly #abort = new AbortController()
-  readonly #ended = Promise.withResolvers<never>()
+  readonly #waits = new Set<(reason: Error) => void>()
   readonly #calls = new TrackedCalls()
   readonly #reads: ReadMemory
   #isOver = false
@@ -76,7 +76,6 @@ export class CodeRun {
     this.#parts = parts
     this.#options = options
     this.#reads = new ReadMemory(update => parts.onLostUpdate(options.place, update))
-    this.#ended.promise.catch(() => undefined)
     this.tools = this.#createTools()
   }
 
@@ -86,14 +85,31 @@ export class CodeRun {
       await this.#calls.requireAwaited()
       return value
     })
-    return Promise.race([finished, this.#ended.promise])
+    return this.#untilEnd(finished)
   }
 
   /** Runs code that continues what `run` has returned, e.g. a part of a stream. */
   async resume<T>(code: () => Awaitable<T>): Promise<T> {
-    const value = await Promise.race([this.#inTurn(code), this.#ended.promise])
+    const value = await this.#untilEnd(this.#inTurn(code))
     await leaveTurn()
     return value
+  }
+
+  /** Waits for the calls that `resume` has left. Rejects if one that was not awaited failed. */
+  requireAwaited(): Promise<void> {
+    return this.#untilEnd(this.#calls.requireAwaited())
+  }
+
+  /** Rejects when `end` is called. A promise that all waits share would keep each of them. */
+  async #untilEnd<T>(work: Promise<T>): Promise<T> {
+    const { promise, reject } = Promise.withResolvers<never>()
+    if (this.#endReason) reject(this.#endReason)
+    this.#waits.add(reject)
+    try {
+      return await Promise.race([work, promise])
+    } finally {
+      this.#waits.delete(reject)
+    }
   }
 
   /** From now on, the tools refuse to work. */
@@ -108,7 +124,7 @@ export class CodeRun {
     if (this.#isOver) return
     this.#isOver = true
     this.#endReason = reason
-    this.#ended.reject(reason)
+    for (const reject of this.#waits) reject(reason)
     this.#abort.abort(reason)
   }
 
@@ -184,11 +200,14 @@ export class CodeRun {
     code: TransactionCode<T>,
     run: (call: TransactionCall<T>) => Promise<R>,
   ): Promise<R> {
-    const transaction = this.#commit(code, run).finally(() => {
-      this.#isInTransaction = false
-    })
+    this.#requireRunning()
+    const transaction = this.#commit(code, run)
     this.#isInTransaction = true
-    return transaction
+    try {
+      return await transaction
+    } finally {
+      this.#isInTransaction = false
+    }
   }
 
   async #commit<T, R>(code: TransactionCode<T>, run: (call: TransactionCall<T>) => Promise<R>): Promise<R> {

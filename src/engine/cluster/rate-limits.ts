@@ -81,8 +81,10 @@ function createPolicy(name: string, limit: number | 'off'): Policy | undefined {
 /** The policy of an app, by its own limit if it has one. */
 function createAppPolicies(standard: number | 'off'): (limit: number | undefined) => Policy | undefined {
   const policy = createPolicy('app', standard)
-  return limit => (limit === undefined || standard === 'off' ? policy : createPolicy('app', limit))
+  return limit => (limit === undefined ? policy : createPolicy('app', limit))
 }
+
+const noPolicy = () => undefined
 
 /**
  * The last two headers follow draft-ietf-httpapi-ratelimit-headers-10, sections 3 and 4. `RateLimit` also has the names of its
@@ -115,7 +117,9 @@ export function createRateLimits(
   const addressPolicy = createPolicy('address', settings.address)
   const pagePolicy = createPolicy('page', settings.address)
   const counts = { refused: 0 }
-  const appPolicyOf = createAppPolicies(settings.app ?? 'off')
+  const { user, address, app = 'off' } = settings
+  const isOff = [user, address, app].every(limit => limit === 'off')
+  const appPolicyOf = isOff ? noPolicy : createAppPolicies(app)
   const show = (budget: Budget, policy: Policy, answer: RateLimited): undefined => {
     answer.headerLines = headerLines(budget, policy, now())
     answer.budget = budget
@@ -158,18 +162,19 @@ export function createRateLimits(
       if (appBudget && appPolicyOf(appBudget.limit)) counters.give(appBudget.key, 1)
     },
     drawForReply(principal, answer, reply) {
-      const policy = policyFor(principal)
       const requests = mebibytesOf(reply)
-      if (!policy || requests === 0) return undefined
-      const { limit } = policy
-      const { remaining = limit } = answer.budget ?? {}
+      if (requests === 0) return undefined
+      const policy = policyFor(principal)
+      const { remaining = policy?.limit ?? requests } = answer.budget ?? {}
       const cost = Math.min(remaining, requests)
-      const { appBudget } = principal
+      const { appBudget, budgetKey } = principal
       const appPolicy = appBudget && appPolicyOf(appBudget.limit)
       const ofApp = appPolicy && counters.take(appBudget.key, appPolicy.limit, cost)
-      return then(
-        then<unknown, Budget>(ofApp, () => counters.take(principal.budgetKey, limit, cost)),
-        budget => show(budget, policy, answer),
+      return then<unknown, undefined>(
+        ofApp,
+        () =>
+          policy &&
+          then(counters.take(budgetKey, policy.limit, cost), budget => show(budget, policy, answer)),
       )
     },
     draw(principal, answer, cost = 1) {
@@ -179,13 +184,13 @@ export function createRateLimits(
       return appBudget ? then(own, () => takeOfApp(appBudget, principal, answer, cost)) : own
     },
     drawRoute({ name, rateLimit: { requests, seconds } }) {
-      if (addressPolicy === undefined) return undefined
+      if (isOff) return undefined
       return then(counters.take(`route:${name}`, requests, 1, seconds), budget => {
         if (!budget.granted) throw refusal(budget, 'The limit of requests to this path is used up')
       })
     },
     giveRoute({ name, rateLimit: { seconds } }) {
-      if (addressPolicy !== undefined) counters.give(`route:${name}`, 1, seconds)
+      if (!isOff) counters.give(`route:${name}`, 1, seconds)
     },
     drawPage: ({ budgetKey }, answer) => pagePolicy && take(`page:${budgetKey}`, pagePolicy, answer, 1),
   }

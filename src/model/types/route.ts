@@ -110,7 +110,7 @@ interface RouteOnceIn<in out C, in out Earlier extends AnyEarlier> {
 }
 
 export interface RouteContext<C, Input, Path, Earlier extends AnyEarlier, Callers>
-  extends Pick<RunTools<Earlier['jobs']>, 'mail' | 'fetch' | 'log' | 'signal' | 'later' | 'now'>,
+  extends Pick<RunTools<Earlier['jobs']>, 'mail' | 'fetch' | 'log' | 'signal' | 'later' | 'emit' | 'now'>,
     RouteOnceIn<C, Earlier> {
   readonly request: RouteRequest<{ readonly [Name in ParametersOf<Path>]: string }>
   readonly input: Flat<ReceivedIn<C, Input>>

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { ReadableStream } from 'node:stream/web'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { anyone, type RouteAnswer, refuse, route } from '../../../src/index.ts'
 import { openConnection, readToEnd, sendRaw } from '../../server/http/raw-client.ts'
 import { code, withRoutes } from './fixture.ts'
@@ -119,8 +120,12 @@ test('an answer that does not fit is a 500, and the log says what is wrong', () 
     [{ body: () => 'x' }, /`body` must be/],
     [{ body: { toJSON: () => undefined } }, /`body` must be/],
     [{ body: { n: 1n } }, /BigInt/],
-    [{ headers: 'x' }, /`headers` must be an object/],
-    [{ headers: null }, /`headers` must be an object/],
+    [{ body: Promise.resolve([]) }, /`body` is a promise: `await` it/],
+    [{ body: new Blob(['x']) }, /`body` must be/],
+    [{ body: new Map([[1, 2]]).entries }, /`body` must be/],
+    [{ headers: 'x' }, /`headers` must be a plain object/],
+    [{ headers: null }, /`headers` must be a plain object/],
+    [{ headers: new Headers() }, /`headers` must be a plain object/],
     [header('X-Own', 'a\r\nSet-Cookie: portico_session=x'), /contains a character/],
     [header('X-Own', 'a\nb'), /contains a character/],
     [header('X-Own', 'a\0'), /contains a character/],
@@ -137,6 +142,8 @@ test('an answer that does not fit is a 500, and the log says what is wrong', () 
       name => [header(name), /the service decides it/] as const,
     ),
     [header('Set-Cookie', 'portico_session=x'), /belong to the account pages/],
+    // A browser sends a cookie without a name as if its value began with one.
+    [header('Set-Cookie', ' =portico_session=x'), /belong to the account pages/],
     [header('set-cookie', ['a=1', ' __Host-Portico_session=x']), /belong to the account pages/],
     [{ body: 'x'.repeat(65_537) }, /65537 bytes, more than 65536 .*return a stream/],
   ]
@@ -246,6 +253,56 @@ test('`later` takes effect with the answer, and not if the route fails', () => {
     { jobs: { echo: { kind: 'job', run: () => started.push(1) } as never } },
   )
 })
+
+test('a client that ends its side once it has sent the request gets the answer', () =>
+  withRoutes(
+    { slow: route({ ...get('slow'), run: code(() => sleep(50).then(() => ({ body: 'here' }))) }) },
+    async ({ port }) => {
+      const socket = await openConnection(port)
+      socket.end('GET /hooks/slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
+      assert.match(await readToEnd(socket), /^HTTP\/1\.1 200 [\s\S]*here/)
+    },
+  ))
+
+test('a call in a stream that is not awaited belongs to it: if it fails, the stream does', () =>
+  withRoutes(
+    {
+      feed: route({
+        ...get('feed'),
+        run: code(({ data }) => {
+          async function* lines() {
+            void data.asSystem['notes']?.delete(99)
+            yield 'a line'
+          }
+          return { body: lines() }
+        }),
+      }),
+    },
+    async ({ call, log }) => {
+      await assert.rejects(call('/hooks/feed'))
+      assert.ok(log.some(({ err }) => /routes\.feed has failed/.test(JSON.stringify(err))))
+    },
+  ))
+
+test('an unknown action is a mistake that the code meets where it calls it', () =>
+  withRoutes(
+    {
+      typo: route({ ...get('typo'), run: code(({ actions }) => void actions['typo']?.()) }),
+      logged: route({
+        ...get('logged'),
+        run: code(({ actions }) => ({ body: JSON.stringify({ actions, none: actions.asSystem }) })),
+      }),
+    },
+    async ({ call, log }) => {
+      const answer = await call('/hooks/typo')
+      assert.equal(answer.status, 400, answer.text)
+      assert.equal((await call('/hooks/logged')).text, '{"actions":{},"none":{}}')
+      assert.deepEqual(
+        log.filter(({ level }) => Number(level) >= 50),
+        [],
+      )
+    },
+  ))
 
 test('`fetch` reaches no private address', () =>
   withRoutes(
@@ -398,17 +455,18 @@ test('code that takes too long is ended: before the answer with 500, a stream wi
   )
 })
 
-test('a client that goes away ends the code, and is no error', () => {
+test('a client that goes away ends a stream, and not the code before the answer; it is no error', () => {
   const seen: string[] = []
+  const gone = Promise.withResolvers<void>()
   return withRoutes(
     {
       waits: route({
         ...get('waits'),
         run: code(async ({ signal, data, request }) => {
           seen.push('begun')
-          await new Promise<void>(resolve => signal.addEventListener('abort', () => resolve()))
-          const late = data.asSystem['notes']?.create({ body: request.path }) ?? Promise.resolve()
-          seen.push(await late.then(String, ({ message }) => message))
+          await gone.promise
+          await data.asSystem['notes']?.create({ body: request.path })
+          seen.push(`aborted: ${signal.aborted}`)
         }),
       }),
       streams: route({
@@ -437,11 +495,11 @@ test('a client that goes away ends the code, and is no error', () => {
         await until(() => seen.length > 0, 'the code has begun')
         if (path === 'streams') await new Promise(resolve => socket.once('data', resolve))
         socket.destroy()
+        if (path === 'waits') setTimeout(gone.resolve, 100)
         await until(() => seen.length === count, `the code of ${path} has ended`)
       }
-      assert.match(seen[1] ?? '', /The run has ended/)
-      assert.equal(seen[2], 'cleaned up')
-      assert.deepEqual(await notes(), [])
+      assert.deepEqual(seen, ['begun', 'aborted: false', 'cleaned up'])
+      assert.deepEqual(await notes(), ['/hooks/waits'])
       assert.deepEqual(
         log.filter(({ level }) => Number(level) >= 40),
         [],

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import Stripe from 'stripe'
-import { anyone, route, signedIn } from '../../../src/index.ts'
+import { anyone, integer, route, signedIn } from '../../../src/index.ts'
 import { earlyInMinute } from '../../engine/cluster/window.ts'
 import { code, type LooseContext, withRoutes } from './fixture.ts'
 
@@ -165,6 +165,14 @@ test('requests that are refused use up the budget of their sender, not that of t
     {
       stripe: route({ ...limited, run: code(pay) }),
       users: route({ ...limited, access: signedIn, run: () => undefined }),
+      input: route({ ...limited, input: { n: integer() }, run: () => undefined }),
+      parses: route({
+        ...limited,
+        run: code(({ request, verify }) => {
+          JSON.parse(request.text)
+          verify.stripe(request, { secret })
+        }),
+      }),
       catches: {
         ...forgetful.catches,
         options: { ...forgetful.catches.options, rateLimit: { requests: 5 } },
@@ -183,11 +191,25 @@ test('requests that are refused use up the budget of their sender, not that of t
       for (let n = 0; n < 7; n++) {
         statuses.push((await send('/hooks/catches', '', { 'X-Forwarded-For': '192.0.2.3' })).status)
       }
+      for (const [path, host] of [
+        ['input', 4],
+        ['parses', 5],
+      ]) {
+        for (let n = 0; n < 7; n++) {
+          const sender = { 'X-Forwarded-For': `192.0.2.${host}`, 'Content-Type': 'application/json' }
+          statuses.push((await send(`/hooks/${path}`, 'nonsense', sender)).status)
+        }
+      }
       const until3 = [401, 401, 401, 429]
-      assert.deepEqual(statuses, [...until3, ...until3, 400, 400, 400, 429, 429, 429, 429])
+      const refused = [429, 429, 429, 429]
+      assert.deepEqual(statuses, [
+        ...[...until3, ...until3, 400, 400, 400, ...refused],
+        ...[400, 400, 400, ...refused, 500, 500, 500, ...refused],
+      ])
       for (let n = 0; n < 5; n++) {
         assert.equal((await send('/hooks/stripe', event, signed(event))).status, 200)
         assert.equal((await send('/hooks/users', '', { 'X-API-Key': key })).status, 204)
+        assert.equal((await send('/hooks/parses', event, signed(event))).status, 204)
       }
       assert.equal((await send('/hooks/stripe', event, signed(event))).status, 429)
     },

@@ -145,7 +145,11 @@ for (const kind of chosen(databaseKinds)) {
           await once(key as string, create).catch(({ name, message }) => errors.push(`${name}: ${message}`))
         }
         await once('key', undefined as never).catch(({ message }) => errors.push(message))
-        await data.transaction(() => once('key', create).catch(({ message }) => errors.push(message)))
+        await data.transaction(async () => {
+          await once('key', create).catch(({ message }) => errors.push(message))
+          // What was refused has ended nothing.
+          await create()?.catch(({ message }) => errors.push(message))
+        })
         await once('outer', () => once('inner', create).catch(({ message }) => errors.push(message)))
       })
       await within(kind, declared, async fixture => {
@@ -156,6 +160,7 @@ for (const kind of chosen(databaseKinds)) {
         assert.deepEqual(errors, [
           ...Array(5).fill('TypeError: once: the key must be a text of 1 to 1000 characters.'),
           'once: write `once(key, async data => { … })`.',
+          isOpen,
           isOpen,
           isOpen,
         ])

@@ -250,6 +250,37 @@ test('RateLimit is read by clients of the newest draft, and by the parser of the
   assert.deepEqual(parameters.slice(0, 2), ['r=42', 't=45'])
 })
 
+test('the own limits of an app and of a route hold unless all limits are off', async () => {
+  const drawn = async (settings: Parameters<typeof createRateLimits>[0]) => {
+    const limits = createRateLimits(settings, memoryCounters(clock()), () => start)
+    const appBudget = { key: 'users-of-app:a', limit: 1 }
+    const delegate = { appId: 1, grant: null, thirdParty: true, appBudget }
+    const principal = user(1, 'user', 'all', 'user:1:app:a', Number.POSITIVE_INFINITY, delegate)
+    const route = { name: 'hook', rateLimit: { requests: 1, seconds: 60 } }
+    const granted = async (draw: () => unknown) => {
+      try {
+        await draw()
+        return true
+      } catch {
+        return false
+      }
+    }
+    const results: boolean[] = []
+    for (let n = 0; n < 2; n++) {
+      results.push(await granted(() => limits.draw(principal, { headerLines: '' })))
+      results.push(await granted(() => limits.drawRoute(route)))
+    }
+    return results
+  }
+  for (const settings of [
+    { user: 'off', app: 'off', address: 1 },
+    { user: 1000, app: 'off', address: 'off' },
+    { user: 'off', app: 9, address: 'off' },
+  ] as const)
+    assert.deepEqual(await drawn(settings), [true, true, false, false], JSON.stringify(settings))
+  assert.deepEqual(await drawn({ user: 'off', app: 'off', address: 'off' }), [true, true, true, true])
+})
+
 test('an app draws from its own limit too, whether the counters answer at once or later', async () => {
   for (const isLater of [false, true]) {
     const memory = memoryCounters(clock())

@@ -164,7 +164,7 @@ describe('npm create portico', () => {
     const { services, secrets, volumes } = parse(text(first, 'compose.yaml'), { merge: true })
     const variables = new Set<string>(Object.values(settingsTable).map(({ variable }) => variable))
     const ports: readonly string[] = services.portico.ports
-    assert.deepEqual(ports, [`${settingsTable.port.default}:${settingsTable.port.default}`])
+    assert.deepEqual(ports, [`127.0.0.1:${settingsTable.port.default}:${settingsTable.port.default}`])
     for (const service of ['portico', 'migrate']) {
       const { environment, image, build } = services[service]
       assert.deepEqual({ image, build }, { image: first, build: '.' })

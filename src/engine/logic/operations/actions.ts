@@ -19,9 +19,9 @@ export function createActions(
     get(_, name) {
       const action = actions.get(String(name))
       if (action !== undefined) return (...args: unknown[]) => perform(action, args)
-      // The object may be awaited or inspected.
-      if (typeof name === 'symbol' || name === 'then') return undefined
-      return async () => {
+      // The object may be awaited, inspected or logged.
+      if (typeof name === 'symbol' || name === 'then' || name === 'toJSON') return undefined
+      return () => {
         throw new ApiError(
           'BAD_REQUEST',
           `There is no action \`${name}\`.${didYouMean(name, actions.keys())}`,

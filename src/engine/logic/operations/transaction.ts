@@ -97,7 +97,7 @@ class Attempts<T> {
     const { limits, watchdog } = this.#parts
     const { place, within = runNow, once } = this.#call
     let outcome: Outcome<T>
-    // Comes first, so that a transaction with the same key waits here and holds no other lock.
+    // Comes first, so that a transaction with the same key waits here, and has done nothing yet.
     if (once !== undefined && !(yield { kind: 'add', record: once })) return undefined
     yield {
       kind: 'asyncStep',

@@ -30,7 +30,11 @@ export function openRoutes(parts: RoutesParts): OpenRoutes {
       const exchange = call as Exchange
       return {
         readBody: () => exchange.readBody(settings.bodyLimit),
-        onClose: listener => exchange.res.once('close', exchange.onGone(listener)),
+        onClose: listener => {
+          if (exchange.res.destroyed) setImmediate(listener)
+          else exchange.res.once('close', listener)
+        },
+        onClientEnd: listener => exchange.res.once('close', exchange.onGone(listener)),
       }
     },
     draw: (principal, call) => rateLimits.draw(principal, call as Exchange),
