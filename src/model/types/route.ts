@@ -68,7 +68,7 @@ interface HmacOptions extends VerifyOptions {
 /**
  * Checks who has signed a request. Each throws unless the signature of the whole body is right: the answer is then a 401
  * without a reason, which the log has at `debug`. A signature that was right once is right again within the tolerance:
- * `once` with the id of the event tells a repetition.
+ * `once` tells a repetition, by a key that is signed: the id of the event in the body, or a hash of the body.
  */
 export interface Verify {
   /** Standard Webhooks 1.0: `webhook-id`, `webhook-timestamp`, `webhook-signature`. The secret: `whsec_…`. */
