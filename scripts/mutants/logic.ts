@@ -6,6 +6,85 @@ const models = ['delivery/logic/two-models#SQLite', 'delivery/logic/jobs#SQLite'
 const retries = ['delivery/logic/retries', 'delivery/logic/reactions#SQLite', 'delivery/logic/jobs#SQLite']
 
 export const logic: readonly Mutant[] = [
+  ...mutantsOf(
+    'engine/logic/data/create-data',
+    ['delivery/logic/data-writes', 'delivery/logic/lost-updates#SQLite'],
+    [
+      [
+        'a list that is not whole is returned',
+        "if (items.length > maxLimit) throw tooManyItems(place, 'say `limit`, or",
+        "if (items.length < 0) throw tooManyItems(place, 'say `limit`, or",
+      ],
+      ['too many items are changed', 'if (ids.length > maxLimit)', 'if (ids.length < 0)'],
+      [
+        'every item is changed where the filter is missing',
+        'if (!isObject(where)) throw',
+        'if (where === null) throw',
+      ],
+      [
+        'an upsert changes an item that has another key by now',
+        'others, { ifMatch: found }, call',
+        'others, {}, call',
+      ],
+      [
+        'a lost update is told and not made',
+        'fields: fields && Object.keys(read) })\n',
+        'fields: fields && Object.keys(read) })\n      throw error\n',
+      ],
+      ['what a change returns is not remembered', 'this.#remembered(text === null', '(text === null'],
+    ],
+  ),
+  ...mutantsOf(
+    'engine/logic/data/upsert',
+    ['delivery/logic/data-writes#SQLite', 'delivery/logic/data-writes'],
+    [
+      ['a field that is not unique is a key', 'set.every(name => fields.includes(name))', 'set.length > 0'],
+      [
+        'a key without a value is looked for',
+        'if (key.length < fields.length) throw',
+        'if (key.length < 0) throw',
+      ],
+      ['a value of a key is an operator of a filter', '{ eq: value }', 'value as never'],
+      [
+        'an upsert that another one has overtaken fails',
+        ": error.code === 'CONFLICT'",
+        ": error.code === 'GONE'",
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'engine/logic/data/read-memory',
+    ['delivery/logic/lost-updates'],
+    [
+      [
+        'reads of others are compared',
+        'if (read === undefined || read.by !== keyOf(principal))',
+        'if (read === undefined)',
+      ],
+      ['what is remembered has no bound', 'if (this.#items.size > maxItems)', 'if (this.#items.size < 0)'],
+      ['long texts are remembered', 'value.length <= maxTextLength', 'value.length >= 0'],
+    ],
+  ),
+  ...mutantsOf(
+    'engine/logic/operations/actions',
+    ['delivery/logic/action-calls'],
+    [
+      [
+        'whoever may not call an action may have it called',
+        '  admitOperation(model, { ...action, scope: undefined }, principal)\n',
+        '',
+      ],
+      ['an action that is called needs its scope', '{ ...action, scope: undefined }', 'action'],
+    ],
+  ),
+  ...mutantsOf(
+    'engine/logic/operations/tools',
+    ['delivery/logic/action-calls'],
+    [
+      ['actions call each other endlessly', 'if (nesting >= maxNesting) throw', 'if (nesting < 0) throw'],
+      ['a failed part of a transaction can be kept', '      this.#failure ??= { error }\n', ''],
+    ],
+  ),
   ...mutantsOf('delivery/runs/reactions/progress', restart, [
     [
       'later events of a failed one’s item stay in the log only',

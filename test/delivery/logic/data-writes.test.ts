@@ -1,7 +1,13 @@
 /** Writes by `data` that other clients' requests do not offer, on each database: by a service in this process. */
 import assert from 'node:assert/strict'
-import { after, before, describe, it } from 'node:test'
+import { after, before, describe, it, test } from 'node:test'
 import type { ApiError } from '../../../src/base/errors.ts'
+import { service as system } from '../../../src/base/principal.ts'
+import { createData, executeBy } from '../../../src/engine/logic/data/create-data.ts'
+import type { CollectionData } from '../../../src/engine/logic/data/data.ts'
+import { defaultOperationLimits } from '../../../src/engine/logic/operations/call.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import {
   anyone,
   collection,
@@ -16,7 +22,9 @@ import {
   unique,
   users,
 } from '../../../src/index.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import type { ProgramData } from '../../../src/model/types/types.ts'
+import { createRun } from '../../../src/server/serve/store.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 
@@ -260,7 +268,7 @@ for (const kind of databaseKinds) {
       assert.equal((await parts.list({ where: { kind: 'many' }, page: 2 })).length, 100)
       await rejects(parts.list({ limit: 1001 }), { code: 'BAD_REQUEST' })
       await rejects(parts.deleteWhere({ kind: 'many' }, { limit: 0 }), { code: 'BAD_REQUEST' })
-      await rejects(parts.deleteWhere(undefined as never), { code: 'BAD_REQUEST' })
+      await rejects(parts.deleteWhere(undefined as never), /needs a filter/)
       const deleted = [
         await parts.deleteWhere({ kind: 'many' }, { limit: 1000 }),
         await parts.deleteWhere({ kind: 'many' }),
@@ -431,6 +439,47 @@ for (const kind of databaseKinds) {
     })
   })
 }
+
+test('on SQLite, writes by a filter that take too long are undone', async () => {
+  const checked = checkModel(declared)
+  const store = openSqlite(checked, { file: ':memory:' })
+  const run = createRun(createGuard(checked), store)
+  const partsFor = (timeMs: number) => {
+    const execute = executeBy(run, { ...defaultOperationLimits, timeMs })
+    return createData({ model: checked, hooks: new Map(), execute }, system)['parts'] as CollectionData
+  }
+  const parts = partsFor(1000)
+  for (let n = 0; n < 50; n++) await parts.create({ kind: 'a', n: n + 100 })
+  await assert.rejects(partsFor(-1).updateWhere({}, { kind: 'b' }), { code: 'UNAVAILABLE' })
+  await assert.rejects(partsFor(-1).deleteWhere({}), { code: 'UNAVAILABLE' })
+  assert.equal(await parts.count({ kind: 'a' }), 50)
+  assert.equal(await parts.updateWhere({}, { kind: 'b' }), 50)
+  await store.close()
+})
+
+test('an upsert does not change an item whose key others have changed since it was found', async () => {
+  const checked = checkModel(declared)
+  const store = openSqlite(checked, { file: ':memory:' })
+  const base = executeBy(createRun(createGuard(checked), store), defaultOperationLimits)
+  const seatsBy = (execute: typeof base) =>
+    createData({ model: checked, hooks: new Map(), execute }, system)['seats'] as CollectionData
+  const others = seatsBy(base)
+  const { id } = await others.create({ row: 'a', place: 1 })
+  let searches = 0
+  const seats = seatsBy(async (work, principal) => {
+    const answer = await base(work, principal)
+    const isSearch = typeof work !== 'function' && work.shape.kind === 'list'
+    if (isSearch && ++searches === 1) await others.update(Number(id), { place: 2 })
+    return answer
+  })
+  const { created, item } = await seats.upsert(
+    { by: ['row', 'place'] },
+    { row: 'a', place: 1, holder: 'Ada' },
+  )
+  assert.deepEqual([created, item['holder'], searches], [true, 'Ada', 2])
+  assert.equal((await others.get(Number(id)))?.['holder'], null)
+  await store.close()
+})
 
 /** `data` as a user, which `service.data` of a program has. */
 function asUser(service: TestService<Declared>, id: number): ProgramData<Declared> {

@@ -226,7 +226,8 @@ class PrincipalData implements CollectionData {
     change: (options: ChangeOptions) => Promise<T>,
   ): Promise<T> {
     const { reads } = this.#parts
-    const read = options.ifMatch ? undefined : reads?.valuesOf(this.#collection, this.#principal, id, fields)
+    const isNamed = options.ifMatch !== undefined
+    const read = isNamed ? undefined : reads?.valuesOf(this.#collection, this.#principal, id, fields)
     if (reads === undefined || read === undefined) return change(options)
     try {
       return await change({ ifMatch: read })

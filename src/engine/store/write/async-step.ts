@@ -146,10 +146,13 @@ class AsyncStepRun {
   }
 
   #timeoutError(): ApiError | undefined {
-    if (performance.now() <= this.#deadline) return undefined
-    const message = `This took longer than ${this.#asyncStep.limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
-    return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
+    return performance.now() <= this.#deadline ? undefined : timeoutError(this.#asyncStep.limitMs)
   }
+}
+
+export function timeoutError(limitMs: number): ApiError {
+  const message = `This took longer than ${limitMs.toLocaleString('en')} ms, and was undone. Try again, or do less at once.`
+  return new ApiError('UNAVAILABLE', message, { headers: { 'Retry-After': '1' } })
 }
 
 const waitsMessage =

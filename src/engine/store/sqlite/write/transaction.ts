@@ -14,7 +14,7 @@ import { type ListCacheOptions, NoListCache } from '../../read/list-cache.ts'
 import { shapeRun } from '../../read/shape-run.ts'
 import type { RecordChanges } from '../../records.ts'
 import { noSlots } from '../../values.ts'
-import { type GuardedInnerStep, runAsyncStepSync } from '../../write/async-step.ts'
+import { type GuardedInnerStep, runAsyncStepSync, timeoutError } from '../../write/async-step.ts'
 import {
   type GuardedPlanStep,
   type GuardedStep,
@@ -112,6 +112,8 @@ interface StepContext {
   readonly now: number
   readonly readTime: ReadTime
   readonly answerBound: AnswerBound
+  /** How much processor time several writes of one step may take. */
+  readonly limitMs: number
 }
 
 interface ReadTime {
@@ -157,7 +159,8 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
 function runProgramSteps<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
   const run: ProgramRun<T> = new ProgramRun(program)
   const readTime = { readBudgetMs: Math.max(readBudgetMs, program.asyncSteps?.limitMs ?? 0), readMs: 0 }
-  const context = { now: parts.scope.now, readTime, answerBound: writeBound(parts) }
+  const limitMs = program.asyncSteps?.limitMs ?? Number.POSITIVE_INFINITY
+  const context = { now: parts.scope.now, readTime, answerBound: writeBound(parts), limitMs }
   for (let step = run.step; step !== undefined; step = run.step) {
     let result: StepResult
     try {
@@ -221,7 +224,7 @@ function runStep(
     const { answerBound } = context
     return reads.within(answerBound, () => runSteps(writes.run(plan, scope, answerBound)))
   }
-  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, runWrite) }
+  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, runWrite, context.limitMs) }
   if (isWrite(step)) return { kind: 'write', written: runWrite(step) }
   return { kind: 'read', answer: reads.read(step, context) }
 }
@@ -229,9 +232,13 @@ function runStep(
 function runWrites(
   step: IndependentWrites<GuardedPlanStep>,
   runWrite: (plan: GuardedWrite) => WriteResult,
+  limitMs: number,
 ): readonly WriteResult[] {
+  const startedAtMs = processorMs()
   return writesOf(step).flatMap((plan, index) => {
     try {
+      // All requests wait for them, and each may delete much.
+      if (processorMs() - startedAtMs > limitMs) throw timeoutError(limitMs)
       return runWrite(plan)
     } catch (cause) {
       step.onFailure(index)
