@@ -42,8 +42,8 @@ export const routes: readonly Mutant[] = [
     ['a stream does not clean up', 'this.#code.release(() => iterator?.return?.())', ''],
     [
       'jobs of a stream are lost',
-      'this.#iterator = undefined\n      await this.#storeJobs()',
-      'this.#iterator = undefined',
+      'await code.requireAwaited()\n      await this.#storeJobs()',
+      'await code.requireAwaited()',
     ],
   ]),
   ...mutantsOf('api/routes/answer', answers, [
