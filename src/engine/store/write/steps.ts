@@ -4,8 +4,10 @@
  */
 import type { AnswerBound } from '../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
+import type { AsyncStep } from '../../plan/transaction.ts'
 import type { Inputs, ResultRows, SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
+import type { GuardedPlanStep } from './transaction.ts'
 import type { WriteResult } from './written.ts'
 
 /**
@@ -23,8 +25,32 @@ export interface StepQuery<S> {
 /** Statements that may be sent in one round trip, in this order. `undefined` sends nothing and returns no rows. */
 export type StepQueries<S> = readonly (StepQuery<S> | undefined)[]
 
-/** Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. */
-export type QuerySteps<S, T> = Generator<StepQueries<S>, T, readonly ResultRows[]>
+/**
+ * Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. Or the step is an
+ * asynchronous function, which only reads, and is answered without rows.
+ */
+export type QuerySteps<S, T> = Generator<
+  StepQueries<S> | AsyncStep<GuardedPlanStep>,
+  T,
+  readonly ResultRows[]
+>
+
+/** Runs the asynchronous function of a step. */
+export type RunCheck<Result> = (check: AsyncStep<GuardedPlanStep>) => Result
+
+/** For steps without asynchronous functions. */
+export const refuseCheck: RunCheck<never> = ({ place }) => {
+  throw new TypeError(`${place} runs in no write`)
+}
+
+/** The answer to an asynchronous function. */
+export const noAnswers: readonly ResultRows[] = []
+
+export function isCheck<S>(
+  step: StepQueries<S> | AsyncStep<GuardedPlanStep>,
+): step is AsyncStep<GuardedPlanStep> {
+  return 'kind' in step
+}
 
 /** One write within its transaction. */
 export interface WriteScope<S> {
