@@ -191,10 +191,7 @@ export function check<
   N extends NameIn<C> = NameIn<C>,
   const Name extends FaultField<FieldsIn<C, N>> = never,
 >(
-  // biome-ignore lint/suspicious/noConfusingVoidType: nothing is returned.
-  run: (
-    context: CheckContext<C, N>,
-  ) => Awaitable<readonly TypedFault<FieldsIn<C, N>, Name>[] | undefined | void>,
+  run: (context: CheckContext<C, N>) => Awaitable<readonly TypedFault<FieldsIn<C, N>, Name>[] | undefined>,
 ): CheckDeclaration<N, C> {
   return Object.freeze({ kind: 'check', run })
 }

@@ -28,7 +28,7 @@ import type {
 import type { CheckpointListener } from '../../engine/store/sqlite/file/checkpoints.ts'
 import { openSqlite } from '../../engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../engine/store/store.ts'
-import type { ReadingChecks } from '../../engine/store/write/reading-check.ts'
+import type { ReadingChecks } from '../../engine/store/write/model-code.ts'
 import type { Cascade } from '../../engine/store/write/removal/cascades.ts'
 import { bootstrap } from '../../identity/bootstrap.ts'
 import type { EncryptedRecords } from '../../identity/encryption/encrypted-records.ts'

@@ -6,7 +6,7 @@ import { createWatchdog, type Watchdog } from '../../../base/watchdog/watchdog.t
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
-import type { ReadingChecks } from '../write/reading-check.ts'
+import type { ReadingChecks } from '../write/model-code.ts'
 import type { CascadeOptions } from '../write/removal/cascades.ts'
 import type { CheckpointListener } from './file/checkpoints.ts'
 import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'

@@ -1,9 +1,7 @@
 /** Checks of the model that read: an asynchronous function within a write, once the write has changed its row. */
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
-import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { Collection } from '../../../model/model.ts'
-import type { AsyncStep, AsyncSteps } from '../../plan/transaction.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { logicItemSql, rowSql } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
@@ -12,23 +10,6 @@ import type { WriteDatabase } from './database.ts'
 import type { LogicWrite } from './logic.ts'
 import { LogicFault, requireNoFaults } from './logic-results.ts'
 import type { QuerySteps, WriteScope } from './steps.ts'
-import type { GuardedPlanStep } from './transaction.ts'
-
-export interface ReadingChecks extends Pick<AsyncSteps, 'tries' | 'limitMs'> {
-  /** The step that runs the check of a collection on a write, and what that then has returned. */
-  stepOf(collection: string, write: LogicWrite): CheckRun
-}
-
-/** What runs the model's own code. `checks`: undefined only for a model without such checks. */
-export interface ModelCode {
-  readonly watchdog: Watchdog
-  readonly checks?: ReadingChecks | undefined
-}
-
-export interface CheckRun {
-  readonly step: AsyncStep<GuardedPlanStep>
-  readonly returned: () => unknown
-}
 
 export interface ReadingCheck<S> {
   /** An output of the stored row, before a write. */

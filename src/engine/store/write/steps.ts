@@ -3,11 +3,10 @@
  * answers within the turn of the event loop, and PostgreSQL, which answers after a round trip.
  */
 import type { AnswerBound } from '../../plan/answer-bound.ts'
-import type { GuardedWrite } from '../../plan/guarded.ts'
+import type { AnyGuardedRead, GuardedWrite } from '../../plan/guarded.ts'
 import type { AsyncStep } from '../../plan/transaction.ts'
 import type { Inputs, ResultRows, SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
-import type { GuardedPlanStep } from './transaction.ts'
 import type { WriteResult } from './written.ts'
 
 /**
@@ -25,18 +24,17 @@ export interface StepQuery<S> {
 /** Statements that may be sent in one round trip, in this order. `undefined` sends nothing and returns no rows. */
 export type StepQueries<S> = readonly (StepQuery<S> | undefined)[]
 
+/** A check of the model that reads. */
+export type CheckStep = AsyncStep<AnyGuardedRead | GuardedWrite>
+
 /**
  * Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. Or the step is an
  * asynchronous function, which only reads, and is answered without rows.
  */
-export type QuerySteps<S, T> = Generator<
-  StepQueries<S> | AsyncStep<GuardedPlanStep>,
-  T,
-  readonly ResultRows[]
->
+export type QuerySteps<S, T> = Generator<StepQueries<S> | CheckStep, T, readonly ResultRows[]>
 
 /** Runs the asynchronous function of a step. */
-export type RunCheck<Result> = (check: AsyncStep<GuardedPlanStep>) => Result
+export type RunCheck<Result> = (check: CheckStep) => Result
 
 /** For steps without asynchronous functions. */
 export const refuseCheck: RunCheck<never> = ({ place }) => {
@@ -46,9 +44,7 @@ export const refuseCheck: RunCheck<never> = ({ place }) => {
 /** The answer to an asynchronous function. */
 export const noAnswers: readonly ResultRows[] = []
 
-export function isCheck<S>(
-  step: StepQueries<S> | AsyncStep<GuardedPlanStep>,
-): step is AsyncStep<GuardedPlanStep> {
+export function isCheck<S>(step: StepQueries<S> | CheckStep): step is CheckStep {
   return 'kind' in step
 }
 

@@ -5,7 +5,7 @@ import { createWatchdog, type Watchdog } from '../../../../base/watchdog/watchdo
 import { type AnswerLimits, defaultAnswerLimits } from '../../../plan/answer-bound.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
 import { type Retention, retentionOf } from '../../log/pruning.ts'
-import type { ReadingChecks } from '../../write/reading-check.ts'
+import type { ReadingChecks } from '../../write/model-code.ts'
 import type { CascadeOptions } from '../../write/removal/cascades.ts'
 
 export interface ReplicaSettings {

@@ -17,7 +17,7 @@ import {
   type RemovalOf,
   type WriteDatabase,
 } from '../../write/database.ts'
-import type { ModelCode, ReadingChecks } from '../../write/reading-check.ts'
+import type { ModelCode, ReadingChecks } from '../../write/model-code.ts'
 import type { References } from '../../write/references.ts'
 import type { Referrer, RemovalEffects } from '../../write/removal/cascade-set.ts'
 import {
