@@ -10,6 +10,7 @@ import {
   integer,
   model,
   nobody,
+  refuse,
   relation,
   signedIn,
   string,
@@ -70,6 +71,7 @@ const declaration = model(
           }
           return [{ message: JSON.stringify({ ...seen, now: typeof now }) }]
         }
+        if (next.title === 'refuse!' && next.room_id === null) refuse('It keeps its room.')
         if (previous?.title === 'kept' && next.room_id === null)
           return [{ field: 'room_id', message: 'It keeps its room.' }]
         if (next.room_id === null) return
@@ -245,10 +247,13 @@ onEach('the writes of an action run one after the other, each with its check', a
 
 onEach('a check runs where a deletion clears a reference, without its faults', async ann => {
   const room_id = (await ann.create('rooms', { seats: 3 })).id
-  const { id } = await ann.create('bookings', { title: 'kept', people: 1, room_id })
+  const { id } = await ann.create('bookings', { title: 'refuse!', people: 1, room_id })
   const message = 'Items of bookings may not lose what they refer to by room_id.'
   const refused = await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)
   assert.deepEqual(refused.both, [409, { error: { code: 'CONFLICT', message } }])
+  assert.equal((await ann.ask('PATCH', `${bookings}/${id}`, { title: 'kept' })).status, 200)
+  const kept = await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)
+  assert.deepEqual(kept.both, [409, { error: { code: 'CONFLICT', message } }])
   assert.equal((await ann.ask('PATCH', `${bookings}/${id}`, { title: 'x' })).status, 200)
   assert.equal((await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)).status, 204)
   assert.equal((await ann.ask('GET', `${bookings}/${id}`)).json.room_id, null)

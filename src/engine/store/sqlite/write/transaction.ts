@@ -223,6 +223,8 @@ function runPlan(plan: GuardedWrite, parts: WriteParts, context: StepContext): W
 /** Runs a check of the model that reads. */
 function runCheck(check: AsyncStep<GuardedPlanStep>, parts: WriteParts, context: StepContext): void {
   const { readTime } = context
+  if (readTime.checksLeftMs <= 0)
+    throw new ApiError('UNAVAILABLE', 'The checks of these items took too long. Write fewer at once.')
   const startedAt = performance.now()
   const limitMs = Math.min(check.limitMs, readTime.checksLeftMs)
   parts.scope.inAsyncStep(() => {

@@ -110,9 +110,18 @@ function runLogic(reference: ReferringField, run: () => PreparedValues): Prepare
   }
 }
 
-/** Hides the faults of `check`, since the caller may not be allowed to read the item that loses its reference. */
+/** What a check may refuse with: those that `refuse` takes, and too many reads. */
+const refusals: ReadonlySet<string> = new Set([
+  'VALIDATION_FAILED',
+  'CONFLICT',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'BAD_REQUEST',
+])
+
+/** Hides the faults of a check, since the caller may not be allowed to read the item that loses its reference. */
 function withoutFaults({ collection, field }: ReferringField, cause: unknown): unknown {
-  if (!(cause instanceof ApiError) || cause.code !== 'VALIDATION_FAILED') return cause
+  if (!(cause instanceof ApiError) || !refusals.has(cause.code)) return cause
   const message = `Items of ${collection.name} may not lose what they refer to by ${field.name}.`
   return new ApiError('CONFLICT', message, { cause })
 }
