@@ -19,6 +19,7 @@ import type {
 import { joinedLogic } from './joined-logic.ts'
 import type { LimitDeclaration, LogicDeclaration } from './logic/logic.ts'
 import type { CheckedCollections, CheckedLogic } from './types/faults.ts'
+import type { ChecksIn } from './types/logic.ts'
 import type { FieldRulesIn, OwnRow } from './types/row.ts'
 import type { AccessRule } from './types/rule.ts'
 import type { EarlierOf } from './types/run.ts'
@@ -83,8 +84,10 @@ export function model<
   const M extends LogicDeclaration<C, EarlierOf<L>> = Record<never, never>,
 >(
   collections: C & NoInfer<CheckedCollections<C>>,
-  logic: L & NoInfer<CheckedLogic<C, L, M>> = {} as L & CheckedLogic<C, L, M>,
-  furtherLogic: M & NoInfer<CheckedLogic<C, M, L>> = {} as M & CheckedLogic<C, M, L>,
+  logic: L & ChecksIn<C> & NoInfer<CheckedLogic<C, L, M>> = {} as L & ChecksIn<C> & CheckedLogic<C, L, M>,
+  furtherLogic: M & ChecksIn<C> & NoInfer<CheckedLogic<C, M, L>> = {} as M &
+    ChecksIn<C> &
+    CheckedLogic<C, M, L>,
 ): Declaration<C, L & M> {
   return Object.freeze({ kind: 'model', collections, logic: joinedLogic(logic, furtherLogic) as L & M })
 }

@@ -2,7 +2,7 @@
 import { ModelError, type ModelFault } from './check/faults.ts'
 import type { LogicDeclaration } from './logic/logic.ts'
 
-const kinds = ['actions', 'queries', 'reactions', 'jobs', 'routes'] as const
+const kinds = ['checks', 'actions', 'queries', 'reactions', 'jobs', 'routes'] as const
 
 /** Throws a `ModelError` with every name that both parts declare. */
 export function joinedLogic(first: LogicDeclaration, second: LogicDeclaration): LogicDeclaration {

@@ -240,7 +240,12 @@ export interface Route {
   readonly run: (context: never) => unknown
 }
 
+/** What a check that reads is called with, and returns. */
+export type ReadingCheck = (context: never) => unknown
+
 export interface Logic {
+  /** By collection. */
+  readonly checks: ReadonlyMap<string, ReadingCheck>
   readonly actions: ReadonlyMap<string, Action>
   readonly queries: ReadonlyMap<string, Query>
   readonly reactions: ReadonlyMap<string, Reaction>

@@ -8,6 +8,7 @@ import {
   anyone,
   atMost,
   caller as callersOwn,
+  check,
   checkModel,
   choice,
   collection,
@@ -90,6 +91,27 @@ const declaration = model(
     }),
   },
   {
+    checks: {
+      tasks: check(async ({ next, previous, caller, data, now }) => {
+        is<'open' | 'done'>()(next.status)
+        is<number>()(next.id)
+        is<string>()(now)
+        if (caller === null || previous === undefined) return
+        is<'open' | 'done'>()(previous.status)
+        const project = await data.projects.get(next.project_id, { include: ['owner'] })
+        const others = await data.tasks.list({ where: { project_id: next.project_id } })
+        // @ts-expect-error A check only reads.
+        data.tasks.update
+        // @ts-expect-error There is no such field.
+        next.nope
+        return others.length > 5 ? [{ field: 'title', message: `Too many of ${project?.owner.name}.` }] : []
+      }),
+      // As the service, which sees all fields.
+      reviews: check(({ next }) => {
+        is<number>()(next.grade)
+        return [{ message: 'No.' }]
+      }),
+    },
     actions: {
       archive: action({
         on: 'projects',
@@ -172,6 +194,17 @@ type Task = Item<Model, 'tasks'>
 const compiled = (
   _work: (parts: { api: Client<Model>; data: Data<Model>; system: SystemData<Model> }) => unknown,
 ) => assert.ok(true)
+
+test('a check that reads does not compile with an unknown field', () => {
+  const posts = collection({ fields: { title: text() } })
+  const wrong = () => [
+    // @ts-expect-error A fault of an unknown field.
+    model({ posts }, { checks: { posts: check(async () => [{ field: 'nope', message: 'x' }]) } }),
+    // @ts-expect-error Not a check.
+    model({ posts }, { checks: { posts: async () => [] } }),
+  ]
+  assert.equal(typeof wrong, 'function')
+})
 
 test('the model is valid', () => {
   const { logic } = checkModel(declaration)

@@ -5,6 +5,7 @@ import {
   anyone,
   atMost,
   caller,
+  check,
   collection,
   currentUser,
   field,
@@ -177,6 +178,28 @@ for (const [name, options, message] of refused) {
     )
   })
 }
+
+test('a check that reads needs a collection of its own, and a function', () => {
+  const faults = (checks: object) =>
+    faultsIn(() =>
+      checkModel(model({ posts: collection({ fields }) }, { checks } as never) as Declaration),
+    ).join()
+  assert.equal(faults({ posts: check(async () => []), users: check(() => undefined) }), '')
+  assert.match(
+    faults({ post: check(() => []) }),
+    /^checks\.post: There is no collection `post`\. Did you mean `posts`\?/,
+  )
+  assert.match(faults({ api_keys: check(() => []) }), /^checks\.api_keys: `api_keys` is built in/)
+  assert.match(faults({ posts: () => [] }), /^checks\.posts: This is not a check\. Write `check\(async/)
+  assert.match(faults({ posts: check(5 as never) }), /^checks\.posts: This is not a check/)
+  const twice = () =>
+    model(
+      { posts: collection({ fields }) },
+      { checks: { posts: check(() => []) } },
+      { checks: { posts: check(() => []) } },
+    )
+  assert.match(faultsIn(twice).join(), /^checks\.posts: Both parts of the logic declare this name/)
+})
 
 test('valid declarations are accepted, and limits get a default message', () => {
   const where = field('title')

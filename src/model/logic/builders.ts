@@ -9,6 +9,7 @@ import type { AnyCollections } from '../declared-model.ts'
 import type { FieldDeclarations } from '../fields/declared.ts'
 import type {
   ActionContext,
+  CheckContext,
   EventDeclarations,
   EventPattern,
   JobContext,
@@ -18,13 +19,15 @@ import type {
   ResultIn,
   ValuesIn,
 } from '../types/logic.ts'
-import type { NameIn, NoRow } from '../types/model.ts'
+import type { FieldsIn, NameIn, NoRow } from '../types/model.ts'
 import type { RouteAnswer, RouteContext } from '../types/route.ts'
 import type { AccessRule, AnyCaller } from '../types/rule.ts'
 import type { AnyEarlier } from '../types/run.ts'
+import type { FaultField, TypedFault } from '../types/write.ts'
 import type {
   ActionDeclaration,
   ActionOptions,
+  CheckDeclaration,
   ItemDeclaration,
   JobDeclaration,
   QueryDeclaration,
@@ -177,6 +180,20 @@ export function job<
     run,
     description,
   })
+}
+
+/**
+ * A check that reads: called once an item of its collection has been written, within the write's transaction. It returns the
+ * faults of the item, which undo the write.
+ */
+export function check<
+  C extends AnyCollections = AnyCollections,
+  N extends NameIn<C> = NameIn<C>,
+  const Name extends FaultField<FieldsIn<C, N>> = never,
+>(
+  run: (context: CheckContext<C, N>) => Awaitable<readonly TypedFault<FieldsIn<C, N>, Name>[] | undefined>,
+): CheckDeclaration<N, C> {
+  return Object.freeze({ kind: 'check', run })
 }
 
 interface TypedRoute<C, J extends AnyEarlier, In, Path, Callers extends AnyCaller>

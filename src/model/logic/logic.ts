@@ -150,8 +150,19 @@ export interface RouteDeclaration<Types = unknown, in Collections = any, in Jobs
   readonly options: RouteOptions
 }
 
+/** `Name`: that of its collection. */
+// biome-ignore lint/suspicious/noExplicitAny: as above.
+export interface CheckDeclaration<Name = unknown, in Collections = any>
+  extends Typed<Name, Collections, never> {
+  readonly kind: 'check'
+  // biome-ignore lint/suspicious/noExplicitAny: `logic/builders.ts` types it.
+  readonly run: (context: any) => unknown
+}
+
 // biome-ignore lint/suspicious/noExplicitAny: as above.
 export interface LogicDeclaration<in Collections = any, in Earlier = any> {
+  /** By collection. `ChecksIn` has their types, which depend on its name. */
+  readonly checks?: Readonly<Record<string, object>>
   readonly actions?: Readonly<Record<string, ActionDeclaration<unknown, Collections, Earlier>>>
   readonly queries?: Readonly<Record<string, QueryDeclaration<unknown, Collections>>>
   readonly reactions?: Readonly<Record<string, ReactionDeclaration<unknown, Collections, Earlier>>>

@@ -117,8 +117,8 @@ interface BoundOptions {
   readonly limit?: number
 }
 
-/** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
-export interface CollectionDataIn<in out C, in out N, in Create, in Update, out By extends Reader = Reader> {
+/** Calls that only read. */
+interface CollectionReadsIn<in out C, in out N, out By extends Reader> {
   /** Null if the item does not exist, or the principal may not read it. */
   get<const F extends SelectableName<C, N> = never, const I extends IncludePath<C, N> = never>(
     id: number,
@@ -137,6 +137,11 @@ export interface CollectionDataIn<in out C, in out N, in Create, in Update, out 
     options?: Listing<C, N, F, I>,
   ): AsyncIterable<ReadItem<C, N, F, I, By>>
   count(where?: WhereIn<C, N>): Promise<number>
+}
+
+/** Calls reject with the `ApiError` of the API: `NOT_FOUND`, `FORBIDDEN`, `VALIDATION_FAILED`, `CONFLICT`. */
+export interface CollectionDataIn<in out C, in out N, in Create, in Update, out By extends Reader = Reader>
+  extends CollectionReadsIn<C, N, By> {
   create(values: Create): Promise<ItemFor<C, N, By>>
   /** Changes the fields in `values`. `{ seats: { increment: -1, min: 0 } }` changes a number by its stored value. */
   update(id: number, values: Update, options?: ChangeOptions<C, N>): Promise<ItemFor<C, N, By>>
@@ -185,6 +190,9 @@ export type DataIn<C> = {
 export type SystemDataIn<C> = {
   readonly [N in NameIn<C>]: CollectionDataIn<C, N, SystemCreateIn<C, N>, SystemUpdateIn<C, N>, 'service'>
 }
+
+/** The same, but only to read. */
+export type ReadDataIn<C> = { readonly [N in NameIn<C>]: CollectionReadsIn<C, N, 'service'> }
 
 /** What takes effect with a transaction. */
 export interface TransactionEffectsIn<C, Earlier extends AnyEarlier> {

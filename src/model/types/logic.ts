@@ -2,15 +2,16 @@
 
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonObject } from '../fields/type.ts'
-import type { EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic/logic.ts'
+import type { CheckDeclaration, EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic/logic.ts'
 import type { ActionCalls } from './actions.ts'
-import type { ActionDataIn, RunDataIn, RunOnceIn } from './data.ts'
+import type { ActionDataIn, ReadDataIn, RunDataIn, RunOnceIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
-import type { ItemIn, NameIn, NoRow, RowIn, SingularIn, WholeItemIn } from './model.ts'
+import type { FieldsIn, ItemIn, NameIn, NoRow, RowIn, SingularIn, UpdatedAtIn, WholeItemIn } from './model.ts'
 import type { ReceivedIn } from './received.ts'
 import type { AnyEarlier, Later, RunTools } from './run.ts'
 import type { NoItem, OmittableNames, SentIn } from './sent.ts'
 import type { SingularOf } from './singular.ts'
+import type { StoredRow } from './write.ts'
 
 export type ValuesIn<C> = Readonly<Record<string, FieldDeclaration | ItemDeclaration<NameIn<C>>>>
 
@@ -42,6 +43,24 @@ export interface QueryContext<C, On, Input, Callers> {
   readonly data: ActionDataIn<C>
   /** ISO 8601 UTC. */
   readonly now: string
+}
+
+export interface CheckContext<C, N> {
+  /** The item as it has been written. */
+  readonly next: StoredRow<FieldsIn<C, N>, UpdatedAtIn<C, N>>
+  /** The item before; undefined for a create. */
+  readonly previous: StoredRow<FieldsIn<C, N>, UpdatedAtIn<C, N>> | undefined
+  /** Null: nobody is signed in, or the service writes. */
+  readonly caller: LogicCaller | null
+  /** As the service. */
+  readonly data: ReadDataIn<C>
+  /** The time of the write, ISO 8601 UTC. */
+  readonly now: string
+}
+
+/** The checks of a part of a model's logic, by collection. */
+export interface ChecksIn<C> {
+  readonly checks?: { readonly [N in NameIn<C>]?: CheckDeclaration<N, C> }
 }
 
 type EmittedValues<E> = E extends { readonly fields: infer Fields } ? [values: SentIn<Fields>] : []

@@ -35,7 +35,7 @@ export type FieldsIn<C, N> = N extends 'users'
     ? BuiltinFields[N]
     : DeclaredFields<C, N>
 
-type UpdatedAtIn<C, N> = N extends keyof C
+export type UpdatedAtIn<C, N> = N extends keyof C
   ? C[N] extends CollectionDeclaration<FieldDeclarations, infer U>
     ? U
     : false

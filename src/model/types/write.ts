@@ -41,7 +41,7 @@ export type FaultField<Fields> = (keyof Fields & string) | RuntimeName
 
 type KnownName<Fields, Name> = string extends Name | keyof Fields ? Name : Name & keyof Fields
 
-interface TypedFault<Fields, Name> extends Omit<WriteFault, 'field'> {
+export interface TypedFault<Fields, Name> extends Omit<WriteFault, 'field'> {
   readonly field?: (Name & NoInfer<KnownName<Fields, Name>>) | undefined
 }
 

@@ -4,7 +4,11 @@ import { writeSync } from 'node:fs'
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import { isOutOfDescriptors } from '../../base/errors.ts'
+import { type Principal, service } from '../../base/principal.ts'
+import { createWatchdog } from '../../base/watchdog/watchdog.ts'
 import { registerRuns } from '../../delivery/runs/runner.ts'
+import { checkRun } from '../../engine/logic/checks.ts'
+import { defaultOperationLimits } from '../../engine/logic/operations/call.ts'
 import type { ItemAnswer, ListAnswer } from '../../engine/plan/answer.ts'
 import type { AnswerLimits } from '../../engine/plan/answer-bound.ts'
 import { createGuard, type Guard } from '../../engine/plan/guard/guard.ts'
@@ -24,6 +28,7 @@ import type {
 import type { CheckpointListener } from '../../engine/store/sqlite/file/checkpoints.ts'
 import { openSqlite } from '../../engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../engine/store/store.ts'
+import type { ReadingChecks } from '../../engine/store/write/model-code.ts'
 import type { Cascade } from '../../engine/store/write/removal/cascades.ts'
 import { bootstrap } from '../../identity/bootstrap.ts'
 import type { EncryptedRecords } from '../../identity/encryption/encrypted-records.ts'
@@ -66,6 +71,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
   const watchdog = serving && loggedWatchdog(settings, serving.log.logger)
   const clock = serving?.now && { now: serving.now }
   const answerLimits = answerLimitsOf(settings)
+  const checks = checksOf(model, settings, watchdog)
   const shared = {
     answerLimits,
     cacheBytes,
@@ -75,6 +81,7 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     cascades,
     queries,
     watchdog,
+    checks,
     ...clock,
   }
   if (isPostgres(database)) {
@@ -96,6 +103,24 @@ export async function openStore(model: Model, settings: Settings, serving?: Serv
     ...shared,
     ...unsafe,
   })
+}
+
+/** Runs the checks of a model that read. */
+export function checksOf(
+  model: Model,
+  settings: { readonly 'logic.limits': Pick<Settings['logic.limits'], 'action'> },
+  watchdog = createWatchdog(),
+): ReadingChecks {
+  const limits = { ...defaultOperationLimits, timeMs: settings['logic.limits'].action }
+  const guardPlan = guardPlanBy(createGuard(model), service)
+  return {
+    tries: limits.tries,
+    limitMs: limits.timeMs,
+    stepOf(collection, write) {
+      const { step, returned } = checkRun({ model, watchdog, limits }, collection, write)
+      return { returned, step: guardAsyncStep(step, read => guardPlan(read as ProgramPlan | PlanAs)) }
+    },
+  }
 }
 
 function checkpointLog({ logger }: Log): CheckpointListener {
@@ -235,8 +260,7 @@ function guardProgram<T>(
   encrypt: Encrypt,
   { principal, steps, ...options }: Program<T>,
 ): GuardedProgram<T> {
-  const guardPlan = (plan: ProgramPlan | PlanAs) =>
-    'kind' in plan ? guard(plan.plan, plan.as) : guard(plan, principal)
+  const guardPlan = guardPlanBy(guard, principal)
   const guardStep = (step: InnerStep<ProgramPlan | PlanAs>) => {
     if (!('kind' in step) || step.kind === 'planAs') return guardPlan(step)
     if (step.kind === 'independentWrites') return { ...step, writes: guardAll(step, guardPlan) }
@@ -263,6 +287,10 @@ function guardProgram<T>(
       return step.value
     },
   }
+}
+
+function guardPlanBy(guard: Guard, principal: Principal) {
+  return (plan: ProgramPlan | PlanAs) => ('kind' in plan ? guard(plan.plan, plan.as) : guard(plan, principal))
 }
 
 function guardAsyncStep<P, G>(

@@ -138,6 +138,7 @@ export function model(...collections: readonly Collection[]): Model {
     logic: {
       actions: new Map(),
       queries: new Map(),
+      checks: new Map(),
       reactions: new Map(),
       jobs: new Map(),
       routes: new Map(),

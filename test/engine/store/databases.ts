@@ -7,6 +7,7 @@ import { openPostgres } from '../../../src/engine/store/postgres/postgres.ts'
 import type { ReadersOptions } from '../../../src/engine/store/sqlite/settings.ts'
 import { openSqlite } from '../../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
+import type { ReadingChecks } from '../../../src/engine/store/write/model-code.ts'
 import type { CascadeOptions } from '../../../src/engine/store/write/removal/cascades.ts'
 import type { Model } from '../../../src/model/model.ts'
 import { chosen } from '../../chosen.ts'
@@ -28,6 +29,7 @@ export interface OpenOptions {
   readonly now?: () => number
   readonly queries?: StatisticsOptions
   readonly cascades?: CascadeOptions
+  readonly checks?: ReadingChecks
 }
 
 /** An empty database, which is removed after the test. */

@@ -160,31 +160,28 @@ function writerOf(
   settings: PostgresSettings,
   { connector, security, lease, checks, changes, health, pruning, reads }: WriterParts,
 ): Writer {
-  const { url, lanes, timeoutMs, maxWaiting, now, clock, cascades, watchdog, answerLimits } = settings
+  const { url, lanes, timeoutMs, maxWaiting, now, clock, cascades, code, answerLimits } = settings
   const cleaning = new Cleaning({ log: pruning, now })
-  return new Writer(
-    security.isOn ? new SecuredWrites(model, watchdog) : new PostgresWrites(model, watchdog),
-    {
-      open: () => openForLog(url, connector, now),
-      lease,
-      lanes,
-      timeoutMs,
-      lockWaitMs: lockWaitOf(timeoutMs),
-      security,
-      reads,
-      maxWaiting,
-      health,
-      now,
-      clock,
-      cascades,
-      answerLimits,
-      betweenGroups: connection => cleaning.clean(connection),
-      onCommit: ({ xid, names, hasNoEvent }) => {
-        checks.committed(xid, names)
-        if (!hasNoEvent) changes.notify('here')
-      },
+  return new Writer(security.isOn ? new SecuredWrites(model, code) : new PostgresWrites(model, code), {
+    open: () => openForLog(url, connector, now),
+    lease,
+    lanes,
+    timeoutMs,
+    lockWaitMs: lockWaitOf(timeoutMs),
+    security,
+    reads,
+    maxWaiting,
+    health,
+    now,
+    clock,
+    cascades,
+    answerLimits,
+    betweenGroups: connection => cleaning.clean(connection),
+    onCommit: ({ xid, names, hasNoEvent }) => {
+      checks.committed(xid, names)
+      if (!hasNoEvent) changes.notify('here')
     },
-  )
+  })
 }
 
 interface IdleParts {

@@ -143,6 +143,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
     now,
     cascades,
     watchdog,
+    checks,
     answerLimits,
   } = settings
   const runsCheckpoints = connection.takeOverCheckpoints()
@@ -160,6 +161,7 @@ function writerOf(model: Model, settings: SqliteSettings, parts: WriterParts): W
         reads,
         answerLimits,
         watchdog,
+        checks,
       },
       onCommit: ({ changed, removed, hasNoEvent }) => {
         versions.bump(changed)

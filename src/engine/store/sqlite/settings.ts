@@ -6,6 +6,7 @@ import { createWatchdog, type Watchdog } from '../../../base/watchdog/watchdog.t
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { StatisticsOptions } from '../advice/statistics.ts'
 import { type Retention, retentionOf } from '../log/pruning.ts'
+import type { ReadingChecks } from '../write/model-code.ts'
 import type { CascadeOptions } from '../write/removal/cascades.ts'
 import type { CheckpointListener } from './file/checkpoints.ts'
 import { noOtherThreads, type OtherThreads } from './file/other-threads.ts'
@@ -42,6 +43,8 @@ export interface SqliteOptions {
   readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly watchdog?: Watchdog | undefined
+  /** What runs the model's checks that read. Required for a model that has some. */
+  readonly checks?: ReadingChecks | undefined
   readonly now?: () => EpochMs
   /** How to record the cost of reads. Omitted: it is not recorded. */
   readonly queries?: StatisticsOptions | undefined
@@ -67,7 +70,7 @@ export function sqliteSettings(options: SqliteOptions) {
   const { cacheBytes = 64 * mebibyte, autoMigrate = true, retention, walkedRows = 500 } = options
   const { maxWaiting = 10_000, busyTimeoutMs = 5000, now = Date.now, otherThreads = noOtherThreads } = options
   const { onSurplus, readers, onUnsafe, checkpointListener, cascades, queries } = options
-  const { watchdog = createWatchdog(), answerLimits = defaultAnswerLimits } = options
+  const { watchdog = createWatchdog(), checks, answerLimits = defaultAnswerLimits } = options
   return {
     file: options.file === ':memory:' ? options.file : resolve(options.file),
     ...{
@@ -81,6 +84,6 @@ export function sqliteSettings(options: SqliteOptions) {
       now,
       otherThreads,
     },
-    ...{ onSurplus, readers, onUnsafe, checkpointListener, cascades, queries, watchdog },
+    ...{ onSurplus, readers, onUnsafe, checkpointListener, cascades, queries, watchdog, checks },
   }
 }

@@ -16,6 +16,7 @@ import type { Author, ItemChange } from './event.ts'
 import { limitsOn } from './limits.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { proposedChecks } from './proposed.ts'
+import { readingCheckOf } from './reading-check.ts'
 import { References } from './references.ts'
 import { loggedFacts, type RowState } from './row-states.ts'
 import { type QuerySteps, type WriteRun, type WriteScope, writeInputs } from './steps.ts'
@@ -41,6 +42,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const changedCollections = new Set([name])
   const slotsOf = slotsMaker(shape, database)
   const limits = limitsOn(collection, shape.limits, database)
+  const check = readingCheckOf(collection, database)
   return function* create(plan, scope) {
     const slots = slotsOf(plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
@@ -59,6 +61,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     // Row security hides the row.
     if (data === null) throw new ApiError('FORBIDDEN')
     if (limits !== undefined) yield* limits.require(id, inputs)
+    if (check !== undefined) yield* check.require(id, undefined, plan.principal, scope)
     const facts = result[positions.facts] ?? null
     if (!collection.unlogged) scope.log(createdEvent(name, id, { data, facts }, plan.principal))
     scope.count(name, 1)

@@ -1,17 +1,17 @@
 /** The part of writes that differs between databases. */
 
-import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { GuardedAssignment, GuardedCreate } from '../../plan/guarded.ts'
 import type { Dialect } from '../sql/dialect.ts'
 import type { RowAlias } from '../sql/row-alias.ts'
 import type { Bind, Sql } from '../sql/writer.ts'
 import type { Inputs, ResultRow, ResultRows, SqlValue } from '../values.ts'
+import type { ModelCode } from './model-code.ts'
 import type { References } from './references.ts'
 import type { RemovalEffects } from './removal/cascade-set.ts'
 import type { QuerySteps, StepQuery, WriteScope } from './steps.ts'
 
-export interface WriteDatabase<S> {
+export interface WriteDatabase<S> extends ModelCode {
   readonly model: Model
   readonly dialect: Dialect
   prepare(fragment: Sql): S
@@ -19,8 +19,6 @@ export interface WriteDatabase<S> {
   readonly locks?: RowLocks
   /** An expression that locks the group with this key and value until the transaction ends. Omitted as `locks` is. */
   locksGroup?(key: Sql, value: Sql | undefined): Sql
-  /** What runs the model's own code. */
-  readonly watchdog: Watchdog
   insertion(shape: GuardedCreate, references: References<S>, outputs: readonly Sql[]): Insertion<S>
   readBack(options: ReadBackOptions): ReadBack<S>
   /** A statement that returns a row if row security allows the caller to delete the row with this id. */

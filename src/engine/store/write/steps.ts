@@ -3,7 +3,8 @@
  * answers within the turn of the event loop, and PostgreSQL, which answers after a round trip.
  */
 import type { AnswerBound } from '../../plan/answer-bound.ts'
-import type { GuardedWrite } from '../../plan/guarded.ts'
+import type { AnyGuardedRead, GuardedWrite } from '../../plan/guarded.ts'
+import type { AsyncStep } from '../../plan/transaction.ts'
 import type { Inputs, ResultRows, SqlValue } from '../values.ts'
 import type { ItemChange } from './event.ts'
 import type { WriteResult } from './written.ts'
@@ -23,8 +24,29 @@ export interface StepQuery<S> {
 /** Statements that may be sent in one round trip, in this order. `undefined` sends nothing and returns no rows. */
 export type StepQueries<S> = readonly (StepQuery<S> | undefined)[]
 
-/** Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. */
-export type QuerySteps<S, T> = Generator<StepQueries<S>, T, readonly ResultRows[]>
+/** A check of the model that reads. */
+export type CheckStep = AsyncStep<AnyGuardedRead | GuardedWrite>
+
+/**
+ * Receives the rows of each statement. The error of a failed statement is thrown at its `yield`. Or the step is an
+ * asynchronous function, which only reads, and is answered without rows.
+ */
+export type QuerySteps<S, T> = Generator<StepQueries<S> | CheckStep, T, readonly ResultRows[]>
+
+/** Runs the asynchronous function of a step. */
+export type RunCheck<Result> = (check: CheckStep) => Result
+
+/** For steps without asynchronous functions. */
+export const refuseCheck: RunCheck<never> = ({ place }) => {
+  throw new TypeError(`${place} runs in no write`)
+}
+
+/** The answer to an asynchronous function. */
+export const noAnswers: readonly ResultRows[] = []
+
+export function isCheck<S>(step: StepQueries<S> | CheckStep): step is CheckStep {
+  return 'kind' in step
+}
 
 /** One write within its transaction. */
 export interface WriteScope<S> {

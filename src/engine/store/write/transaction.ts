@@ -126,6 +126,10 @@ export function isIndependentWrites(step: GuardedStep): step is IndependentWrite
   return 'kind' in step && step.kind === 'independentWrites'
 }
 
+export function isRead(step: GuardedStep): step is AnyGuardedRead {
+  return isPlan(step) && !isWrite(step)
+}
+
 export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {
   const { kind } = plan.shape
   return kind === 'create' || kind === 'update' || kind === 'delete'

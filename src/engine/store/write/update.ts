@@ -16,6 +16,7 @@ import type { Author, ItemChange } from './event.ts'
 import { incrementedNumbers, incrementOutputs, requireInBounds } from './increments.ts'
 import { lastAdministrator } from './last-administrator.ts'
 import { limitsOn } from './limits.ts'
+import { readingCheckOf } from './reading-check.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
 import { type RowState, stateAt } from './row-states.ts'
@@ -30,15 +31,17 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const lock = rowLock(collection, id, 'change', database)
   const limits = limitsOn(collection, shape.limits, database)
   const logic = updateLogic(shape, database)
+  const check = readingCheckOf(collection, database)
   const outputs = storedOutputs(shape, row, database)
-  const groupsAt = outputs.length + (logic === undefined ? 0 : 1)
+  const item = (logic ?? check)?.stored(row)
+  const groupsAt = outputs.length + (item === undefined ? 0 : 1)
   const administrator = lastAdministrator(
     collection,
     database,
     set.map(({ field }) => field.name),
   )
   const additional = [
-    ...(logic === undefined ? [] : [logic.stored(row)]),
+    ...(item === undefined ? [] : [item]),
     ...(limits?.groups(row) ?? []),
     ...(administrator === undefined ? [] : [administrator.stateSql(row)]),
   ]
@@ -72,6 +75,8 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     requireChecks(shape.after, result, CHECKS, shape)
     if (limits !== undefined && changed.length > 0)
       yield* limits.require(itemId, inputs, stored?.slice(groupsAt))
+    if (check !== undefined && !changed.every(({ field }) => field.internal))
+      yield* check.require(itemId, stored?.[outputs.length], plan.principal, scope)
     if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []
     const states = { before: stateAt(stored, BEFORE), after: stateAt(result, STATE) }
     const event = updateEventOf(shape, plan.principal, itemId, changed, states)

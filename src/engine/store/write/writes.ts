@@ -19,17 +19,23 @@ import { changeOf } from './transaction.ts'
 import { updateRun } from './update.ts'
 import type { WriteResult } from './written.ts'
 
+/** The checks of many items may together take this many times as long as one. */
+const checksAtOnce = 5
+
 export class Writes<S> {
   readonly #cascades: Cascades
   readonly #runOf: (shape: GuardedWrite['shape']) => WriteRun<S>
   readonly #states: RowStates<S>
   readonly #facts: CommittedFacts<S>
   readonly #model: Model
+  /** How long the checks of one transaction may take where they block other requests; 0 without any, in milliseconds. */
+  readonly checksMs: number
 
   constructor(database: WriteDatabase<S>, cascades: CascadeOptions | undefined) {
     this.#cascades = new Cascades(cascades)
     this.#states = new RowStates(database)
     this.#model = database.model
+    this.checksMs = (database.checks?.limitMs ?? 0) * checksAtOnce
     this.#facts = new CommittedFacts(database.model, this.#states)
     const removal = new Removal(database, this.#cascades, this.#states)
     this.#runOf = memoised(shape => runOf(shape, database, removal))

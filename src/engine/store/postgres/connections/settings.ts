@@ -5,6 +5,7 @@ import { createWatchdog, type Watchdog } from '../../../../base/watchdog/watchdo
 import { type AnswerLimits, defaultAnswerLimits } from '../../../plan/answer-bound.ts'
 import type { StatisticsOptions } from '../../advice/statistics.ts'
 import { type Retention, retentionOf } from '../../log/pruning.ts'
+import type { ReadingChecks } from '../../write/model-code.ts'
 import type { CascadeOptions } from '../../write/removal/cascades.ts'
 
 export interface ReplicaSettings {
@@ -39,6 +40,8 @@ export interface PostgresOptions {
   readonly cascades?: CascadeOptions | undefined
   /** Bounds the time of the model's own code; by default without a listener. */
   readonly watchdog?: Watchdog | undefined
+  /** What runs the model's checks that read. Required for a model that has some. */
+  readonly checks?: ReadingChecks | undefined
   /** Omitted: the process's clock, and in access rules the database's. */
   readonly now?: () => EpochMs
   /** How to record the cost of reads. Omitted: it is not recorded. */
@@ -64,7 +67,7 @@ export function postgresSettings(options: PostgresOptions) {
       now,
       clock: options.now,
       queries,
-      watchdog,
+      code: { watchdog, checks: options.checks },
       cascades: options.cascades,
     },
   }

@@ -11,7 +11,7 @@ import {
   type Retention,
 } from '../../log/pruning.ts'
 import { slot, sql, textLiteral } from '../../sql/writer.ts'
-import type { QuerySteps } from '../../write/steps.ts'
+import { isCheck, type QuerySteps, refuseCheck } from '../../write/steps.ts'
 import type { Connection } from '../connections/connection.ts'
 import { type BoundStatement, type DataRows, type Statement, statementOf } from '../connections/statement.ts'
 import { readLowestHeld } from './event-log.ts'
@@ -39,7 +39,7 @@ type RunStatements = (queries: readonly BoundStatement[]) => Promise<readonly Da
 async function runSteps<T>(steps: QuerySteps<Statement, T>, run: RunStatements): Promise<T> {
   let step = steps.next()
   while (!step.done) {
-    const queries = step.value.filter(query => query !== undefined)
+    const queries = isCheck(step.value) ? refuseCheck(step.value) : step.value.flatMap(query => query ?? [])
     step = steps.next(
       queries.length === 0 ? [] : await run(queries.map(query => query.statement.with(query.inputs))),
     )

@@ -74,7 +74,8 @@ export class HeldLocks {
   }
 }
 
-function usesOf({ shape: { kind, collection } }: GuardedWrite): CollectionUses {
+/** The collections that a write uses. */
+export function usesOf({ shape: { kind, collection } }: GuardedWrite): CollectionUses {
   return kind === 'delete' ? { deletes: [collection.name] } : { writes: [collection.name] }
 }
 

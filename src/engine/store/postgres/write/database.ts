@@ -17,6 +17,7 @@ import {
   type RemovalOf,
   type WriteDatabase,
 } from '../../write/database.ts'
+import type { ModelCode, ReadingChecks } from '../../write/model-code.ts'
 import type { References } from '../../write/references.ts'
 import { type RemovalEffects, unknownReferenceError } from '../../write/removal/cascade-set.ts'
 import type { QuerySteps, StepQuery, WriteScope } from '../../write/steps.ts'
@@ -30,13 +31,15 @@ const undefer = statementOf(sql`SET CONSTRAINTS ALL IMMEDIATE`)
 export class PostgresWrites implements WriteDatabase<Statement> {
   readonly model: Model
   readonly watchdog: Watchdog
+  readonly checks: ReadingChecks | undefined
   readonly dialect: Dialect = postgres
   readonly prepare = statementOf
   readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE`, keep: sql` FOR SHARE` }
 
-  constructor(model: Model, watchdog: Watchdog) {
+  constructor(model: Model, { watchdog, checks }: ModelCode) {
     this.model = model
     this.watchdog = watchdog
+    this.checks = checks
   }
 
   /** An advisory lock, not one of the row that `value` may refer to: only writers that add to the group wait for it. */

@@ -3,7 +3,16 @@ import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type Inputs, type ResultRows, slotInputs } from '../../values.ts'
 import type { ChangeEvent, ItemChange } from '../../write/event.ts'
-import type { QuerySteps, StepQueries, StepQuery, WriteScope } from '../../write/steps.ts'
+import {
+  isCheck,
+  noAnswers,
+  type QuerySteps,
+  type RunCheck,
+  refuseCheck,
+  type StepQueries,
+  type StepQuery,
+  type WriteScope,
+} from '../../write/steps.ts'
 import { ConnectionLost, isLockTimeout, isTransient } from '../connections/failure.ts'
 import { type BoundStatement, type Statement, statementOf } from '../connections/statement.ts'
 import type { Transaction } from '../connections/transaction.ts'
@@ -134,10 +143,16 @@ export class Scope implements WriteScope<Statement> {
   async run<T>(
     steps: QuerySteps<Statement, T>,
     inputsOf: (query: StepQuery<Statement>) => Inputs,
+    runCheck: RunCheck<Promise<void>> = refuseCheck,
   ): Promise<T> {
+    const answerOf = async (value: StepQueries<Statement> | Parameters<typeof runCheck>[0]) => {
+      if (!isCheck(value)) return this.#rowsOf(value, inputsOf)
+      await runCheck(value)
+      return noAnswers
+    }
     let step = steps.next()
     while (!step.done) {
-      step = await this.#rowsOf(step.value, inputsOf).then(
+      step = await answerOf(step.value).then(
         rows => steps.next(rows),
         cause => steps.throw(cause),
       )

@@ -8,6 +8,7 @@ import type { Rule } from '../../../../model/rule/rule.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { CollectionUses } from '../../../plan/transaction.ts'
 import { join, name, sql } from '../../sql/writer.ts'
+import { placeOfCheck } from '../../write/reading-check.ts'
 import { referencesTo } from '../../write/removal/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 
@@ -60,6 +61,14 @@ export class TableLocks {
     const statement = statementOf(sql`LOCK TABLE ${join(tables, ', ')} IN ROW EXCLUSIVE MODE`)
     this.#claims.set(key, statement)
     return statement
+  }
+
+  /** The places of the model's checks that read, and that the write may run. */
+  checksOf({ shape: { kind, collection } }: GuardedWrite): readonly string[] {
+    const { checks } = this.#model.logic
+    if (checks.size === 0) return []
+    const { changes } = this.#affectedBy(kind === 'delete' ? 'delete' : 'write', collection.name)
+    return [...changes].filter(name => checks.has(name)).map(placeOfCheck)
   }
 
   /** All transactions lock in the same order, against deadlocks. */

@@ -26,6 +26,7 @@ import {
   isEmission,
   isIndependentWrites,
   isPlan,
+  isRead,
   isRecordChange,
   isWrite,
   ProgramRun,
@@ -130,8 +131,14 @@ export interface TransactionParts {
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
   /** How long it may take, since others wait for it, in milliseconds. */
   readonly limitMs: number
+  /** Throws once it has taken longer. */
+  readonly requireTime: () => void
   /** For a transaction with asynchronous steps that changes something. */
   readonly locks?: HeldLocks | undefined
+  /** See `TableLocks.checksOf`. A write that runs checks needs `locks`. */
+  readonly checksOf: (plan: GuardedWrite) => readonly string[]
+  /** Called without `locks`, with the checks of a write. Throws. */
+  readonly refuseChecks: (places: readonly string[]) => void
   readonly answerLimits: AnswerLimits
 }
 
@@ -143,15 +150,19 @@ function writeBound({ answerLimits }: Pick<TransactionParts, 'answerLimits'>): A
 export async function runProgram<T>(
   program: GuardedProgram<T>,
   scope: Scope,
-  parts: TransactionParts,
+  options: Omit<TransactionParts, 'requireTime'>,
 ): Promise<[T, WriteResult]> {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const deadline = performance.now() + parts.limitMs
+  const deadline = performance.now() + options.limitMs
+  const requireTime = (): void => {
+    if (performance.now() > deadline) throw timeoutError()
+  }
+  const parts = { ...options, requireTime }
   const answerBound = writeBound(parts)
   for (let step = run.step; step !== undefined; step = run.step) {
     let result: StepResult
     try {
-      if (performance.now() > deadline) throw timeoutError()
+      requireTime()
       result = isAsyncStep(step)
         ? await answerAsyncStep(step, run, scope, parts)
         : await lockedStep(step, scope, parts, answerBound)
@@ -232,14 +243,36 @@ async function runStep(
 async function runWrite(
   plan: GuardedWrite,
   scope: Scope,
-  { writes, claimOf, reads, security }: TransactionParts,
+  parts: TransactionParts,
   answerBound: AnswerBound,
 ): Promise<WriteResult> {
+  const { writes, claimOf, reads, security } = parts
   const requirement = reads.requireAnswer(plan)
   if (requirement !== undefined) await requirement
+  if (parts.locks === undefined) parts.refuseChecks(parts.checksOf(plan))
   const claim = claimOf(plan)
   if (claim !== undefined) scope.claim(claim)
-  return scope.run(writes.run(plan, scope, answerBound), security.inputsOf(plan))
+  return scope.run(writes.run(plan, scope, answerBound), security.inputsOf(plan), check =>
+    runCheck(check, scope, parts),
+  )
+}
+
+/** Runs a check of the model that reads. A read that fails ends the transaction, or the step of an action. */
+async function runCheck(
+  check: AsyncStep<GuardedPlanStep>,
+  scope: Scope,
+  parts: TransactionParts,
+): Promise<void> {
+  parts.requireTime()
+  return runAsyncStep(check, async step => {
+    if (!isRead(step)) throw new TypeError(`${check.place} changes something`)
+    try {
+      await lock(step, scope, parts)
+      return await parts.reads.read(step, scope, writeBound(parts))
+    } catch (cause) {
+      throw failureOf(cause)
+    }
+  })
 }
 
 /** The statements that the writes yield in one turn are sent together. */
@@ -253,7 +286,9 @@ async function runWrites(
   const plans = writesOf(step)
   const shapes = [...new Set(plans.map(({ shape }) => shape))]
   const areOrdered =
-    step.skipsMissing === true || shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
+    step.skipsMissing === true ||
+    plans.some(plan => parts.checksOf(plan).length > 0) ||
+    shapes.some(shape => isLimited(shape) || dependsOnOthers(shape))
   const concurrency = areOrdered
     ? 1
     : shapes.some(answersWithLists)

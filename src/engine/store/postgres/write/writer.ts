@@ -21,7 +21,7 @@ import { firstRow, type Transaction } from '../connections/transaction.ts'
 import { addEvents, addTotals, lockLog, touch } from '../log/event-log.ts'
 import type { Security } from '../row-security/security.ts'
 import type { CacheLease } from '../versions/lease.ts'
-import { AsyncStepLocks } from './async-step-locks.ts'
+import { AsyncStepLocks, usesOf } from './async-step-locks.ts'
 import { CommitQueue } from './commit.ts'
 import type { PostgresWrites } from './database.ts'
 import type { FinishedWrite, OwnTransaction, WriteJob } from './group.ts'
@@ -57,6 +57,12 @@ export interface WriterOptions {
   }) => void
 }
 
+const noRecords: Pick<RecordChanges<Statement>, 'steps'> = {
+  steps() {
+    throw new TypeError('a single write changes no records')
+  },
+}
+
 export class Writer {
   readonly #options: WriterOptions
   readonly #queue: CommitQueue<WriteResult>
@@ -64,10 +70,12 @@ export class Writer {
   readonly #locks: TableLocks
   readonly #asyncStepLocks: AsyncStepLocks
   readonly #independentDeletes: ReadonlySet<string>
+  readonly #checks: PostgresWrites['checks']
 
   constructor(database: PostgresWrites, options: WriterOptions) {
     const { open, lease, lanes, timeoutMs, lockWaitMs, maxWaiting, now, clock, betweenGroups } = options
     this.#options = options
+    this.#checks = database.checks
     this.#writes = new Writes(database, options.cascades)
     this.#locks = new TableLocks(database.model)
     this.#asyncStepLocks = new AsyncStepLocks(this.#locks)
@@ -89,6 +97,8 @@ export class Writer {
   async write(plan: GuardedWrite): Promise<WriteAnswer> {
     const requirement = this.#options.reads.requireAnswer(plan)
     if (requirement !== undefined) await requirement
+    const places = this.#locks.checksOf(plan)
+    if (places.length > 0) return this.#checkedWrite(plan, places)
     const { id, text } = await this.#add(this.#jobOf(plan))
     return { id, text }
   }
@@ -114,10 +124,49 @@ export class Writer {
     })
   }
 
-  /** Runs the program within one transaction, perhaps several times. */
+  /** A write that runs checks of the model: as serial as an action. */
+  #checkedWrite(plan: GuardedWrite, places: readonly string[]): Promise<WriteAnswer> {
+    const program: GuardedProgram<WriteAnswer> = {
+      serial: usesOf(plan),
+      asyncSteps: this.#checkSteps(places),
+      *steps() {
+        // The answer to a write is a `WriteAnswer`.
+        return (yield plan) as WriteAnswer
+      },
+    }
+    return this.#transaction(program, noRecords)
+  }
+
+  #checkSteps(places: readonly string[]): AsyncSteps {
+    const { tries = 1, limitMs = 0 } = this.#checks ?? {}
+    return { places, tries, limitMs }
+  }
+
+  /**
+   * Runs the program within one transaction, perhaps several times. If one of its writes runs a check of the model, the
+   * transaction begins again, with locks.
+   */
   async transaction<T>(
     program: GuardedProgram<T>,
     records: Pick<RecordChanges<Statement>, 'steps'>,
+  ): Promise<T> {
+    let needed: readonly string[] = []
+    const refuseChecks = (places: readonly string[]): void => {
+      needed = places
+      if (places.length > 0) throw new ApiError('CONFLICT')
+    }
+    try {
+      return await this.#transaction(program, records, refuseChecks)
+    } catch (error) {
+      if (needed.length === 0) throw error
+      return this.#transaction({ ...program, asyncSteps: this.#checkSteps(needed) }, records)
+    }
+  }
+
+  async #transaction<T>(
+    program: GuardedProgram<T>,
+    records: Pick<RecordChanges<Statement>, 'steps'>,
+    refuseChecks: (places: readonly string[]) => void = () => {},
   ): Promise<T> {
     const { security, reads, lockWaitMs, answerLimits } = this.#options
     const asyncTransaction =
@@ -126,7 +175,11 @@ export class Writer {
         : undefined
     const ownTransaction = asyncTransaction?.own ?? this.#ownTransaction(program)
     const limitMs = ownTransaction?.isLong ? lockWaitMs : Number.POSITIVE_INFINITY
-    const parts = { writes: this.#writes, security, reads, records, limitMs, answerLimits }
+    const checksOf = (plan: GuardedWrite) => this.#locks.checksOf(plan)
+    const parts = {
+      ...{ writes: this.#writes, security, reads, records, limitMs, answerLimits },
+      ...{ checksOf, refuseChecks },
+    }
     let outcome: { readonly result: T } | undefined
     const run = async (scope: Scope): Promise<WriteResult> => {
       const [result, written] = await runProgram(program, scope, {

@@ -24,8 +24,9 @@ export class AnswerSize {
     })
   }
 
-  /** Returns the result of `work`, which reads an answer; undefined if the answer is too large. */
+  /** Returns the result of `work`, which reads an answer; undefined if the answer is too large. Within other work, that is not bounded meanwhile. */
   within<T>(maxBytes: number, work: () => T): T | undefined {
+    const outerLeftBytes = this.#leftBytes
     this.#leftBytes = maxBytes
     try {
       return work()
@@ -33,7 +34,7 @@ export class AnswerSize {
       if (cause === tooLarge) return undefined
       throw cause
     } finally {
-      this.#leftBytes = unlimited
+      this.#leftBytes = outerLeftBytes
     }
   }
 }

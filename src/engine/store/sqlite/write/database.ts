@@ -17,9 +17,17 @@ import {
   type RemovalOf,
   type WriteDatabase,
 } from '../../write/database.ts'
+import type { ModelCode, ReadingChecks } from '../../write/model-code.ts'
 import type { References } from '../../write/references.ts'
 import type { Referrer, RemovalEffects } from '../../write/removal/cascade-set.ts'
-import type { QuerySteps, StepQuery } from '../../write/steps.ts'
+import {
+  isCheck,
+  noAnswers,
+  type QuerySteps,
+  type RunCheck,
+  refuseCheck,
+  type StepQuery,
+} from '../../write/steps.ts'
 import type { Connection } from '../connection.ts'
 import { isForeignKeyFailure } from '../failure.ts'
 import type { Statement } from '../statement.ts'
@@ -28,14 +36,16 @@ import { SearchIndex } from './search-index.ts'
 export class SqliteWrites implements WriteDatabase<Statement> {
   readonly model: Model
   readonly watchdog: Watchdog
+  readonly checks: ReadingChecks | undefined
   readonly dialect = sqlite
   readonly #connection: Connection
   /** Makes a row refer to the negative of its own id, which no row has, while foreign keys are deferred. */
   readonly #detach: (referrer: Referrer<Statement>) => Statement
 
-  constructor(model: Model, connection: Connection, watchdog: Watchdog) {
+  constructor(model: Model, connection: Connection, { watchdog, checks }: ModelCode) {
     this.model = model
     this.watchdog = watchdog
+    this.checks = checks
     this.#connection = connection
     this.#detach = memoised(({ collection, field }) =>
       connection.prepare(
@@ -101,13 +111,14 @@ export class SqliteWrites implements WriteDatabase<Statement> {
   }
 }
 
-/** Runs the steps to their end, synchronously. */
-export function runSteps<T>(steps: QuerySteps<Statement, T>): T {
+/** Runs the steps to their end, synchronously. `runCheck` is omitted for steps that are no writes of items. */
+export function runSteps<T>(steps: QuerySteps<Statement, T>, runCheck: RunCheck<void> = refuseCheck): T {
   let step = steps.next()
   while (!step.done) {
-    let rows: readonly ResultRows[]
+    let rows = noAnswers
     try {
-      rows = step.value.map(rowsOf)
+      if (isCheck(step.value)) runCheck(step.value)
+      else rows = step.value.map(rowsOf)
     } catch (cause) {
       step = steps.throw(cause)
       continue

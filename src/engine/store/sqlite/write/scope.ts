@@ -17,10 +17,25 @@ export class SqliteScope implements WriteScope<Statement> {
   hasChanged = false
   answerBound: AnswerBound | undefined
   /** Whether an action runs within the transaction: others would read uncommitted data. */
-  isInAsyncStep = false
+  #isInAsyncStep = false
 
   constructor(events: EventLog) {
     this.#events = events
+  }
+
+  get isInAsyncStep(): boolean {
+    return this.#isInAsyncStep
+  }
+
+  /** Runs an action, or a check that reads, perhaps of a write of an action. */
+  inAsyncStep(work: () => void): void {
+    const isInner = this.#isInAsyncStep
+    this.#isInAsyncStep = true
+    try {
+      work()
+    } finally {
+      this.#isInAsyncStep = isInner
+    }
   }
 
   log(change: ItemChange): void {

@@ -21,6 +21,7 @@ import {
   isAsyncStep,
   isEmission,
   isIndependentWrites,
+  isRead,
   isRecordChange,
   isWrite,
   ProgramRun,
@@ -120,6 +121,8 @@ interface ReadTime {
   /** How much processor time reads may take in this transaction, and have taken, in milliseconds. */
   readBudgetMs: number
   readMs: number
+  /** How long all checks of the model together may still take, in milliseconds. */
+  checksLeftMs: number
 }
 
 /** It is not the fault of the request if the machine did not let the process run: a half of the budget is measured by the clock. */
@@ -138,13 +141,16 @@ function runOf(shape: GuardedReadShape, parts: TransactionReadsParts, isBudgeted
     run({ args, userId, slots: noSlots, now, claims }, inlineSnapshot) as Answer
 }
 
-export interface TransactionParts {
+export interface WriteParts {
   readonly connection: Connection
   readonly writes: Writes<Statement>
   readonly scope: SqliteScope
   readonly reads: TransactionReads
-  readonly records: Pick<RecordChanges<Statement>, 'steps'>
   readonly answerLimits: AnswerLimits
+}
+
+export interface TransactionParts extends WriteParts {
+  readonly records: Pick<RecordChanges<Statement>, 'steps'>
 }
 
 /** Runs the program within the current transaction. */
@@ -158,7 +164,12 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
 
 function runProgramSteps<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const readTime = { readBudgetMs: Math.max(readBudgetMs, program.asyncSteps?.limitMs ?? 0), readMs: 0 }
+  const { checksMs } = parts.writes
+  const readTime = {
+    readBudgetMs: Math.max(readBudgetMs, program.asyncSteps?.limitMs ?? 0, checksMs),
+    readMs: 0,
+    checksLeftMs: checksMs,
+  }
   const limitMs = program.asyncSteps?.limitMs ?? Number.POSITIVE_INFINITY
   const context = { now: parts.scope.now, readTime, answerBound: writeBound(parts), limitMs }
   for (let step = run.step; step !== undefined; step = run.step) {
@@ -173,7 +184,7 @@ function runProgramSteps<T>(program: GuardedProgram<T>, parts: TransactionParts)
   return [run.result, run.written]
 }
 
-function writeBound({ answerLimits }: Pick<TransactionParts, 'answerLimits'>): AnswerBound {
+function writeBound({ answerLimits }: Pick<WriteParts, 'answerLimits'>): AnswerBound {
   return new AnswerBound(answerLimits, 'writeBytes')
 }
 
@@ -187,16 +198,46 @@ function answerAsyncStep<T>(
   parts: TransactionParts,
   context: StepContext,
 ): StepResult {
-  parts.scope.isInAsyncStep = true
-  try {
+  parts.scope.inAsyncStep(() => {
     runAsyncStepSync(asyncStep, step => {
       const stepContext = { ...context, answerBound: writeBound(parts) }
       return run.answerOf(runInSavepoint(parts, () => runStep(step, parts, stepContext)))
     })
-  } finally {
-    parts.scope.isInAsyncStep = false
-  }
+  })
   return { kind: 'asyncStep' }
+}
+
+/** Runs a single write. */
+export function runWrite(plan: GuardedWrite, parts: WriteParts): WriteResult {
+  const { checksMs } = parts.writes
+  const readTime = { readBudgetMs: checksMs, readMs: 0, checksLeftMs: checksMs }
+  const limitMs = Number.POSITIVE_INFINITY
+  return runPlan(plan, parts, { now: parts.scope.now, readTime, answerBound: writeBound(parts), limitMs })
+}
+
+function runPlan(plan: GuardedWrite, parts: WriteParts, context: StepContext): WriteResult {
+  const { reads, writes, scope } = parts
+  const { answerBound } = context
+  reads.requireAnswer(plan)
+  return reads.within(answerBound, () =>
+    runSteps(writes.run(plan, scope, answerBound), check => runCheck(check, parts, context)),
+  )
+}
+
+/** Runs a check of the model that reads. */
+function runCheck(check: AsyncStep<GuardedPlanStep>, parts: WriteParts, context: StepContext): void {
+  const { readTime } = context
+  if (readTime.checksLeftMs <= 0)
+    throw new ApiError('UNAVAILABLE', 'The checks of these items took too long. Write fewer at once.')
+  const startedAt = performance.now()
+  const limitMs = Math.min(check.limitMs, readTime.checksLeftMs)
+  parts.scope.inAsyncStep(() => {
+    runAsyncStepSync({ ...check, limitMs }, step => {
+      if (!isRead(step)) throw new TypeError(`${check.place} changes something`)
+      return parts.reads.read(step, { ...context, answerBound: writeBound(parts) })
+    })
+  })
+  readTime.checksLeftMs -= performance.now() - startedAt
 }
 
 function runInSavepoint<T>({ connection, scope }: TransactionParts, work: () => T): T {
@@ -211,21 +252,18 @@ function runInSavepoint<T>({ connection, scope }: TransactionParts, work: () => 
 
 function runStep(
   step: Exclude<GuardedStep, AsyncStep<unknown>> | GuardedInnerStep,
-  { writes, scope, reads, records }: TransactionParts,
+  parts: TransactionParts,
   context: StepContext,
 ): StepResult {
+  const { writes, scope, reads, records } = parts
   if (isRecordChange(step)) return { kind: 'record', work: runSteps(records.steps(step)) }
   if (isEmission(step)) {
     runSteps(writes.emit(step, scope))
     return { kind: 'emission' }
   }
-  const runWrite = (plan: GuardedWrite): WriteResult => {
-    reads.requireAnswer(plan)
-    const { answerBound } = context
-    return reads.within(answerBound, () => runSteps(writes.run(plan, scope, answerBound)))
-  }
-  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, runWrite, context.limitMs) }
-  if (isWrite(step)) return { kind: 'write', written: runWrite(step) }
+  const run = (plan: GuardedWrite) => runPlan(plan, parts, context)
+  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, run, context.limitMs) }
+  if (isWrite(step)) return { kind: 'write', written: run(step) }
   return { kind: 'read', answer: reads.read(step, context) }
 }
 

@@ -1,14 +1,14 @@
 /** Runs guarded writes: queues them for the next commit. */
 import type { EpochMs } from '../../../../base/epoch-ms.ts'
 import { ApiError } from '../../../../base/errors.ts'
-import type { Watchdog } from '../../../../base/watchdog/watchdog.ts'
 import type { Model } from '../../../../model/model.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
-import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
+import type { AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
 import type { RecordChanges } from '../../records.ts'
 import type { StoreCounts } from '../../store.ts'
+import type { ModelCode } from '../../write/model-code.ts'
 import type { CascadeOptions } from '../../write/removal/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
 import { Writes } from '../../write/writes.ts'
@@ -23,7 +23,7 @@ import type { Statement } from '../statement.ts'
 import { CommitQueue } from './commit.ts'
 import { runSteps, SqliteWrites } from './database.ts'
 import { SqliteScope } from './scope.ts'
-import { runProgram, type TransactionReads } from './transaction.ts'
+import { runProgram, runWrite, type TransactionReads, type WriteParts } from './transaction.ts'
 
 export interface WriterContext {
   readonly model: Model
@@ -31,7 +31,7 @@ export interface WriterContext {
   readonly events: EventLog
 }
 
-export interface WriterOptions {
+export interface WriterOptions extends ModelCode {
   readonly maxWaiting: number
   readonly lockWaitMs: number
   readonly lock: OtherThreads['lock']
@@ -43,24 +43,22 @@ export interface WriterOptions {
   readonly cascades: CascadeOptions | undefined
   readonly reads: TransactionReads
   readonly answerLimits: AnswerLimits
-  readonly watchdog: Watchdog
 }
 
 export class Writer {
   readonly #queue: CommitQueue<WriteResult, WriteAnswer>
   readonly #writes: Writes<Statement>
   readonly #scope: SqliteScope
-  readonly #reads: TransactionReads
-  readonly #answerLimits: AnswerLimits
-  readonly #connection: Connection
+  readonly #parts: WriteParts
+  readonly #model: Model
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, onCommit, afterCommit, health, identity } = options
-    this.#writes = new Writes(new SqliteWrites(model, connection, options.watchdog), options.cascades)
+    const { reads, answerLimits } = options
+    this.#model = model
+    this.#writes = new Writes(new SqliteWrites(model, connection, options), options.cascades)
     this.#scope = new SqliteScope(events)
-    this.#reads = options.reads
-    this.#answerLimits = options.answerLimits
-    this.#connection = connection
+    this.#parts = { connection, writes: this.#writes, scope: this.#scope, reads, answerLimits }
     const pruning = new RecordPruning(connection)
     const onBegin = (): void => {
       if (!identity.wasRecentlySame()) throw movedFileError()
@@ -83,11 +81,11 @@ export class Writer {
   }
 
   write(plan: GuardedWrite): Promise<WriteAnswer> {
-    return this.#queue.add(() => {
-      this.#reads.requireAnswer(plan)
-      const bound = new AnswerBound(this.#answerLimits, 'writeBytes')
-      return this.#reads.within(bound, () => runSteps(this.#writes.run(plan, this.#scope, bound)))
-    })
+    return this.#queue.add(() => runWrite(plan, this.#parts), this.#hasCheck(plan))
+  }
+
+  #hasCheck({ shape }: GuardedWrite): boolean {
+    return this.#model.logic.checks.has(shape.collection.name)
   }
 
   /** See `doWork`. */
@@ -100,11 +98,7 @@ export class Writer {
     program: GuardedProgram<T>,
     records: Pick<RecordChanges<Statement>, 'steps'>,
   ): Promise<T> {
-    const parts = {
-      ...{ connection: this.#connection, writes: this.#writes, scope: this.#scope, reads: this.#reads },
-      records,
-      answerLimits: this.#answerLimits,
-    }
+    const parts = { ...this.#parts, records }
     let outcome: { readonly result: T } | undefined
     await this.#queue.add(() => {
       const [result, written] = runProgram(program, parts)

@@ -17,6 +17,7 @@ import type { WriteDatabase } from '../database.ts'
 import type { Author, ItemChange } from '../event.ts'
 import { limitsOn } from '../limits.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
+import { readingCheckOf } from '../reading-check.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
 import type { CascadeItem, ReferringField } from './cascade-set.ts'
 
@@ -37,7 +38,8 @@ export function checkedClearing<S>(
   const affectedLimits = limitsOf(database.model, collection).filter(limit => {
     return collection.prepare !== undefined || affectsLimit(limit, [{ field }])
   })
-  if (logic === undefined && affectedLimits.length === 0) return undefined
+  const check = readingCheckOf(collection, database)
+  if (logic === undefined && check === undefined && affectedLimits.length === 0) return undefined
   const limits = limitsOn(collection, affectedLimits, database)
   const row = new RowAlias(database.dialect, collection.name)
   const storedStatement = database.prepare(
@@ -54,6 +56,13 @@ export function checkedClearing<S>(
     const values = clearedValues(reference, logic, String(stored[ITEM]), by, scope.at)
     const data = yield* change(id, values, scope)
     if (limits !== undefined) yield* limits.require(id, noInputs, stored.slice(GROUPS))
+    if (check !== undefined) {
+      try {
+        yield* check.require(id, stored[ITEM], by, scope)
+      } catch (cause) {
+        throw withoutFaults(reference, cause)
+      }
+    }
     if (collection.unlogged) return undefined
     const changedNames = [...values.keys()]
       .filter(field => !field.internal && !field.writeOnly)
@@ -93,15 +102,28 @@ function clearedValues(
   return new Map([...values, ...prepared])
 }
 
-/** Hides the faults of `check`, since the caller may not be allowed to read the item that loses its reference. */
-function runLogic({ collection, field }: ReferringField, run: () => PreparedValues): PreparedValues {
+function runLogic(reference: ReferringField, run: () => PreparedValues): PreparedValues {
   try {
     return run()
   } catch (cause) {
-    if (!(cause instanceof ApiError) || cause.code !== 'VALIDATION_FAILED') throw cause
-    const message = `Items of ${collection.name} may not lose what they refer to by ${field.name}.`
-    throw new ApiError('CONFLICT', message, { cause })
+    throw withoutFaults(reference, cause)
   }
+}
+
+/** What a check may refuse with: those that `refuse` takes, and too many reads. */
+const refusals: ReadonlySet<string> = new Set([
+  'VALIDATION_FAILED',
+  'CONFLICT',
+  'FORBIDDEN',
+  'NOT_FOUND',
+  'BAD_REQUEST',
+])
+
+/** Hides the faults of a check, since the caller may not be allowed to read the item that loses its reference. */
+function withoutFaults({ collection, field }: ReferringField, cause: unknown): unknown {
+  if (!(cause instanceof ApiError) || !refusals.has(cause.code)) return cause
+  const message = `Items of ${collection.name} may not lose what they refer to by ${field.name}.`
+  return new ApiError('CONFLICT', message, { cause })
 }
 
 /** Changes the row and returns its text for the event. */
