@@ -1,7 +1,8 @@
 /** Lists and aggregates as CSV and NDJSON. */
 import assert from 'node:assert/strict'
 import { after, before, suite, test } from 'node:test'
-import { Exports } from '../../../src/api/rest/export/export.ts'
+import type { ConnectedClient } from '../../../src/api/events/credential-monitor.ts'
+import { type ExportParts, Exports } from '../../../src/api/rest/export/export.ts'
 import { csv, ndjson } from '../../../src/api/rest/export/formats.ts'
 import { listSource, maxSortedRows } from '../../../src/api/rest/export/sources.ts'
 import type { Reply, StreamedBody } from '../../../src/base/call.ts'
@@ -354,6 +355,32 @@ test('an export draws a request for 20 rows, and waits where the budget has none
   const large = { ...request(1), source: { isSized: false, next: async () => page } }
   for (let again = 0; again < 3; again++)
     await assert.rejects(exports.answer(csv, large), { code: 'RATE_LIMITED', message: /./ })
+})
+
+test('a credential that ends while the first page is read or paid for refuses the export', async () => {
+  for (const when of ['read', 'paid'] as const) {
+    let client: ConnectedClient | undefined
+    const end = () => client?.disconnect(new ApiError('UNAUTHORIZED'))
+    const credentials = { add: (added: ConnectedClient) => (client = added), remove: () => {} }
+    const clientOf = () => ({
+      credential: { authorization: 'Bearer x' },
+      address: '',
+      onGone: () => () => {},
+    })
+    const events = { events: { credentials }, clientOf } as unknown as ExportParts['events']
+    const draw = async () => {
+      if (when === 'paid') end()
+      return undefined
+    }
+    const page = { rows: Array.from({ length: 40 }, () => ({})), isLast: false }
+    const next = async () => {
+      if (when === 'read') end()
+      return page
+    }
+    const exports = new Exports({ draw, events })
+    const asked = { ...request(1), source: { isSized: false, next } }
+    await assert.rejects(exports.answer(csv, asked), { code: 'UNAUTHORIZED' }, when)
+  }
 })
 
 test('what fails after the first page breaks the export off', async () => {

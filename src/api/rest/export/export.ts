@@ -162,8 +162,9 @@ class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string>
     }
     const { rows, isLast, links = [] } = await this.#page()
     this.links = links
-    if (this.#failure !== undefined) throw this.#failure
     await this.#pay(rows.length, mayWait)
+    // Without it, an export whose credential ended while its first page was read would look whole.
+    if (this.#failure !== undefined) throw this.#failure
     const text = rows.map(row => this.#format.row(row, this.#request.columns)).join('')
     if (isLast) this.#close()
     else this.#resize(rows.length, text.length)
