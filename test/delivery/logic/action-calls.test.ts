@@ -124,7 +124,7 @@ const declared = model(
           if (input.mode === 'single') {
             const { left, show } = await actions.book(input.show, { who: 'job' })
             seen.push(['job', left, show.name])
-            await assert.rejects((actions as unknown as { boo(): Promise<unknown> }).boo(), {
+            assert.throws(() => (actions as unknown as { boo(): Promise<unknown> }).boo(), {
               message: /no action `boo`. Did you mean `book`/,
             })
             await emit('show.booked', { id: input.show }, { who: 'by hand' })
