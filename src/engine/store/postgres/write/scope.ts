@@ -145,14 +145,12 @@ export class Scope implements WriteScope<Statement> {
     inputsOf: (query: StepQuery<Statement>) => Inputs,
     runCheck: RunCheck<Promise<void>> = refuseCheck,
   ): Promise<T> {
-    const answerOf = async (value: StepQueries<Statement> | Parameters<typeof runCheck>[0]) => {
-      if (!isCheck(value)) return this.#rowsOf(value, inputsOf)
-      await runCheck(value)
-      return noAnswers
-    }
     let step = steps.next()
     while (!step.done) {
-      step = await answerOf(step.value).then(
+      const answers = isCheck(step.value)
+        ? runCheck(step.value).then(() => noAnswers)
+        : this.#rowsOf(step.value, inputsOf)
+      step = await answers.then(
         rows => steps.next(rows),
         cause => steps.throw(cause),
       )

@@ -152,8 +152,9 @@ export class Writer {
   ): Promise<T> {
     let needed: readonly string[] = []
     const refuseChecks = (places: readonly string[]): void => {
+      if (places.length === 0) return
       needed = places
-      if (places.length > 0) throw new ApiError('CONFLICT')
+      throw new ApiError('CONFLICT')
     }
     try {
       return await this.#transaction(program, records, refuseChecks)

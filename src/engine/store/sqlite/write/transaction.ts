@@ -112,6 +112,8 @@ interface StepContext {
   /** See `Inputs`. */
   readonly now: number
   readonly readTime: ReadTime
+  /** How long all checks of the model together may still take, in milliseconds. */
+  readonly checks: { leftMs: number }
   readonly answerBound: AnswerBound
   /** How much processor time several writes of one step may take. */
   readonly limitMs: number
@@ -121,8 +123,6 @@ interface ReadTime {
   /** How much processor time reads may take in this transaction, and have taken, in milliseconds. */
   readBudgetMs: number
   readMs: number
-  /** How long all checks of the model together may still take, in milliseconds. */
-  checksLeftMs: number
 }
 
 /** It is not the fault of the request if the machine did not let the process run: a half of the budget is measured by the clock. */
@@ -164,14 +164,8 @@ export function runProgram<T>(program: GuardedProgram<T>, parts: TransactionPart
 
 function runProgramSteps<T>(program: GuardedProgram<T>, parts: TransactionParts): [T, WriteResult] {
   const run: ProgramRun<T> = new ProgramRun(program)
-  const { checksMs } = parts.writes
-  const readTime = {
-    readBudgetMs: Math.max(readBudgetMs, program.asyncSteps?.limitMs ?? 0, checksMs),
-    readMs: 0,
-    checksLeftMs: checksMs,
-  }
-  const limitMs = program.asyncSteps?.limitMs ?? Number.POSITIVE_INFINITY
-  const context = { now: parts.scope.now, readTime, answerBound: writeBound(parts), limitMs }
+  const asyncMs = program.asyncSteps?.limitMs
+  const context = contextOf(parts, Math.max(readBudgetMs, asyncMs ?? 0), asyncMs)
   for (let step = run.step; step !== undefined; step = run.step) {
     let result: StepResult
     try {
@@ -209,10 +203,17 @@ function answerAsyncStep<T>(
 
 /** Runs a single write. */
 export function runWrite(plan: GuardedWrite, parts: WriteParts): WriteResult {
-  const { checksMs } = parts.writes
-  const readTime = { readBudgetMs: checksMs, readMs: 0, checksLeftMs: checksMs }
-  const limitMs = Number.POSITIVE_INFINITY
-  return runPlan(plan, parts, { now: parts.scope.now, readTime, answerBound: writeBound(parts), limitMs })
+  return runPlan(plan, parts, contextOf(parts, 0))
+}
+
+function contextOf(parts: WriteParts, budgetMs: number, limitMs = Number.POSITIVE_INFINITY): StepContext {
+  return {
+    now: parts.scope.now,
+    readTime: { readBudgetMs: budgetMs, readMs: 0 },
+    checks: { leftMs: parts.writes.checksMs },
+    answerBound: writeBound(parts),
+    limitMs,
+  }
 }
 
 function runPlan(plan: GuardedWrite, parts: WriteParts, context: StepContext): WriteResult {
@@ -226,18 +227,22 @@ function runPlan(plan: GuardedWrite, parts: WriteParts, context: StepContext): W
 
 /** Runs a check of the model that reads. */
 function runCheck(check: AsyncStep<GuardedPlanStep>, parts: WriteParts, context: StepContext): void {
-  const { readTime } = context
-  if (readTime.checksLeftMs <= 0)
+  const { checks } = context
+  if (checks.leftMs <= 0)
     throw new ApiError('UNAVAILABLE', 'The checks of these items took too long. Write fewer at once.')
   const startedAt = performance.now()
-  const limitMs = Math.min(check.limitMs, readTime.checksLeftMs)
-  parts.scope.inAsyncStep(() => {
-    runAsyncStepSync({ ...check, limitMs }, step => {
-      if (!isRead(step)) throw new TypeError(`${check.place} changes something`)
-      return parts.reads.read(step, { ...context, answerBound: writeBound(parts) })
+  const limitMs = Math.min(check.limitMs, checks.leftMs)
+  const readTime = { readBudgetMs: limitMs, readMs: 0 }
+  try {
+    parts.scope.inAsyncStep(() => {
+      runAsyncStepSync({ ...check, limitMs }, step => {
+        if (!isRead(step)) throw new TypeError(`${check.place} changes something`)
+        return parts.reads.read(step, { ...context, readTime, answerBound: writeBound(parts) })
+      })
     })
-  })
-  readTime.checksLeftMs -= performance.now() - startedAt
+  } finally {
+    checks.leftMs -= performance.now() - startedAt
+  }
 }
 
 function runInSavepoint<T>({ connection, scope }: TransactionParts, work: () => T): T {
