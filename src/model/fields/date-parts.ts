@@ -19,6 +19,7 @@ export const hourOrderLength = 12
 /** The beginning is counted from this many years before 1970, so that it is never negative. */
 export const hourOrderYears = 2000
 
+const dateLength = 10
 const dayMs = 86_400_000
 const hourMs = 3_600_000
 const orderShift = Date.UTC(1970, 0) - Date.UTC(1970 - hourOrderYears, 0)
@@ -54,19 +55,52 @@ function weekText(wall: Date): string {
   return `${padded(year, 4)}-W${padded(Math.floor(dayOfYear / 7) + 1, 2)}`
 }
 
+/** A day that the clocks of a zone show, or an hour: from and until two times, as texts, its times are in the same group. */
+interface Span {
+  readonly timeZone: unknown
+  readonly from: string
+  readonly until: string
+  readonly text: string
+}
+
+/** The last span of each part: rows that follow each other are often of the same day. */
+const lastSpans = new Map<unknown, Span>()
+
 /**
  * The part of a stored date or time. SQLite calls it for each row; for PostgreSQL, `engine/store/sql/postgres-dates.ts` says the
  * same. `timeZone`: null for UTC.
  */
 export function dateGroupOf(value: unknown, part: unknown, timeZone: unknown): string | null {
   if (value === null) return null
-  const time = Date.parse(String(value))
-  const offset = timeZone === null ? 0 : offsetAt(zoneChanges(String(timeZone)), time)
+  const stored = String(value)
+  // The text of a date is less than that of its first moment.
+  const isTime = stored.length > dateLength
+  const last = isTime ? lastSpans.get(part) : undefined
+  if (last && stored >= last.from && stored < last.until && timeZone === last.timeZone) return last.text
+  const time = Date.parse(stored)
+  const offsetOf = (at: number) => (timeZone === null ? 0 : offsetAt(zoneChanges(String(timeZone)), at))
+  const offset = offsetOf(time)
+  const text = groupText(time, offset, part as DateGroup)
+  const spanMs = part === 'hour' ? hourMs : dayMs
+  const from = Math.floor((time + offset) / spanMs) * spanMs - offset
+  const until = from + spanMs
+  // Clocks that are changed within the span may show another day or hour before or after.
+  if (isTime && offsetOf(from) === offset && offsetOf(until - 1) === offset) {
+    lastSpans.set(part, { timeZone, from: isoText(from), until: isoText(until), text })
+  }
+  return text
+}
+
+function isoText(time: number): string {
+  return new Date(time).toISOString()
+}
+
+function groupText(time: number, offset: number, part: DateGroup): string {
   const wall = new Date(time + offset)
   const year = padded(wall.getUTCFullYear(), 4)
   const month = padded(wall.getUTCMonth() + 1, 2)
   const day = `${year}-${month}-${padded(wall.getUTCDate(), 2)}`
-  switch (part as DateGroup) {
+  switch (part) {
     case 'year':
       return year
     case 'quarter':

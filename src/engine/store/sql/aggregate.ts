@@ -2,6 +2,7 @@
 import { datePrefixLengths, hourOrderLength } from '../../../model/fields/date-parts.ts'
 import { wholeEncoding } from '../../../model/fields/integer.ts'
 import { realEncoding } from '../../../model/fields/number.ts'
+import { isColumn } from '../../plan/condition.ts'
 import type {
   GuardedAggregate,
   GuardedAggregation,
@@ -10,6 +11,7 @@ import type {
   GuardedMeasure,
 } from '../../plan/guarded.ts'
 import type { FieldForm, GroupSort, SelectedAggregate } from '../../plan/plan.ts'
+import { evaluatedOnce } from './computed.ts'
 import { type RelatedForm, visibleSql, whereClause } from './condition.ts'
 import type { Dialect } from './dialect.ts'
 import { conditionsOf } from './read.ts'
@@ -79,7 +81,9 @@ function keySql({ field, part, zone }: GuardedGroupKey, row: RowAlias): Sql {
   const value = visibleSql(field, row)
   if (part === undefined) return value
   if (zone !== undefined || part === 'quarter' || part === 'week')
-    return row.dialect.dateGroup(value, part, zone)
+    return isColumn(field)
+      ? row.dialect.dateGroup(value, part, zone)
+      : evaluatedOnce(value, once => row.dialect.dateGroup(once, part, zone))
   return sql`substr(${value}, 1, ${[String(datePrefixLengths[part])]})`
 }
 
