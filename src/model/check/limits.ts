@@ -124,7 +124,7 @@ function overlapLimit(
   })
   if (start === undefined || end === undefined) return undefined
   const { type } = start
-  if (!(type.summable || type.encoding.now) || end.type.name !== type.name) {
+  if (!(type.summable || type.encoding.now) || end.type.encoding !== type.encoding) {
     const types = `${type.name} and ${end.type.name}`
     faults.add(
       place,
