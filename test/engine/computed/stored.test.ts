@@ -194,3 +194,50 @@ for (const { name, within } of chosen(serviceSetups)) {
       )
     }))
 }
+
+for (const { name, within } of chosen(serviceSetups)) {
+  test(`an update of any field that decides a stored value changes it (${name})`, () =>
+    within(declared, async service => {
+      const { asSystem: data } = service
+      const [one, two] = [
+        await data.sessions.create({ name: 'a' }),
+        await data.sessions.create({ name: 'b' }),
+      ]
+      const { id } = await data.bookings.create({ session_id: one.id, seats: 2 })
+      const values = async () => {
+        const items = await data.sessions.list({ fields: ['booked', 'seats'], sort: ['id'] })
+        return items.map(item => [item.booked, item.seats])
+      }
+      assert.deepEqual(await values(), [
+        [1, 2],
+        [0, 0],
+      ])
+      await data.bookings.update(id, { seats: 5 })
+      assert.deepEqual(await values(), [
+        [1, 5],
+        [0, 0],
+      ])
+      await data.bookings.update(id, { note: 'b' })
+      assert.deepEqual(await values(), [
+        [0, 5],
+        [0, 0],
+      ])
+      await data.bookings.update(id, { note: null })
+      assert.deepEqual(await values(), [
+        [1, 5],
+        [0, 0],
+      ])
+      await data.bookings.update(id, { session_id: two.id })
+      assert.deepEqual(await values(), [
+        [0, 0],
+        [1, 5],
+      ])
+      await data.bookings.update(id, { status: 'late' })
+      assert.deepEqual(await values(), [
+        [0, 0],
+        [0, 0],
+      ])
+      const before = await data.sessions.get(one.id)
+      assert.equal(before?.updated_at, one.updated_at)
+    }))
+}
