@@ -44,7 +44,7 @@ const shared: readonly Mutant[] = [
   ),
   ...mutantsOf(
     'engine/plan/condition',
-    ['system/matrix/published'],
+    ['engine/computed/stored#SQLite'],
     [
       [
         'an answer with a stored value does not depend on the related items',

@@ -42,10 +42,20 @@ export const counted = (where = open) => ({
   seats: sum('bookings', 'seats', published),
 })
 
-export const modelWith = (computed: object, child = bookings(), indexes: readonly IndexDeclaration[] = []) =>
+export const modelWith = (
+  computed: object,
+  child = bookings(),
+  indexes: readonly IndexDeclaration[] = [],
+  rules: object = access,
+) =>
   checkModel(
     model({
-      sessions: collection({ fields: { name: integer({ default: 0 }) }, computed, indexes, access } as never),
+      sessions: collection({
+        fields: { name: integer({ default: 0 }) },
+        computed,
+        indexes,
+        access: rules,
+      } as never),
       bookings: child,
     } as never),
   )
@@ -53,7 +63,7 @@ export const modelWith = (computed: object, child = bookings(), indexes: readonl
 export const stored = modelWith(counted())
 /** With bookings that no caller can read. */
 export const hiding = (computed: object) =>
-  modelWith(computed, bookings({}, { read: nobody, create: anyone }))
+  modelWith(computed, bookings({}, { read: nobody, create: anyone }), [], { read: anyone })
 
 export const sessions = 3
 
