@@ -83,17 +83,33 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'engine/store/schema/postgres/ddl',
+    ['engine/store/stored-values.property'],
+    [
+      [
+        'policies hide items from the triggers of stored values',
+        "PERFORM set_config(${setting}, 'on', true);",
+        '',
+      ],
+      [
+        'a caller acts as the service after a stored value changed',
+        'PERFORM set_config(${setting}, caller, true);',
+        '',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'engine/store/postgres/write/group',
     ['engine/store/postgres/write/table-locks'],
     [
       [
         'writes of a group are checked before they lock their tables',
-        '    for (const claim of new Set(group.flatMap(({ job }) => job.claim ?? []))) transaction.queue(claim)\n',
+        '    for (const claim of claimsIn(group)) if (claim !== sumsLock) transaction.queue(claim)\n',
         '',
       ],
       [
         'writes with savepoints are checked before they lock their tables',
-        '    if (job.claim !== undefined) transaction.queue(job.claim)\n',
+        '    for (const claim of job.claims ?? []) transaction.queue(claim)\n',
         '',
       ],
     ],
@@ -104,7 +120,7 @@ export const postgres: readonly Mutant[] = [
     [
       [
         'writes of transactions that are not serial are checked before they lock their tables',
-        '  if (claim !== undefined) scope.claim(claim)\n',
+        '  for (const claim of claimsOf(plan)) scope.claim(claim)\n',
         '',
       ],
     ],

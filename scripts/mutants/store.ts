@@ -21,6 +21,39 @@ const updates = [
 
 const shared: readonly Mutant[] = [
   ...mutantsOf(
+    'engine/store/schema/sums',
+    ['engine/computed/stored#SQLite'],
+    [
+      ['an unknown comparison is not false', '${constants[0]}) IS TRUE', '${constants[0]})'],
+      ['a sum ends at a missing value', 'coalesce(${row}.${ident(add)}, 0)', '${row}.${ident(add)}'],
+      ['a change of the added value is not noticed', '...(add === null ? [] : [add]), ', ''],
+      ['a change of the condition’s fields is not noticed', ', ...columnsIn(where)', ''],
+    ],
+  ),
+  ...mutantsOf(
+    'engine/store/schema/diff',
+    ['engine/store/stored-values.property'],
+    [
+      [
+        'stored values are lost when the tables change',
+        'isSame && (newSums.length === 0 || steps.every(step => step.surplus))',
+        'isSame',
+      ],
+      ['a stored value counts as data', '!from.sums?.some(sum => sum.column === oldColumn.name)', 'true'],
+    ],
+  ),
+  ...mutantsOf(
+    'engine/plan/condition',
+    ['engine/computed/stored#SQLite'],
+    [
+      [
+        'an answer with a stored value does not depend on the related items',
+        'dependencies.collections.add(computation.path.target.name)',
+        'dependencies.fields.add(field.name)',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'base/cache',
     ['engine/store/read/answers', 'engine/store/read/anchors', 'base/cache'],
     [

@@ -230,17 +230,20 @@ function addFieldPath({ steps, field }: FieldPath, dependencies: Dependencies): 
 }
 
 export function addField(
-  { field, when, computation }: VisibleField,
+  { field, when, computation, isStored }: VisibleField,
   dependencies: Dependencies,
 ): Dependencies {
-  if (computation) addComputation(computation, dependencies)
+  // The writes of the related rows change a stored value, and not those of its own collection.
+  if (isStored && computation?.kind === 'aggregate')
+    dependencies.collections.add(computation.path.target.name)
+  else if (computation) addComputation(computation, dependencies)
   else dependencies.fields.add(field.name)
   return addCondition(when, dependencies)
 }
 
 /** Whether the field has the value of its column in every row, so that an index on the column has its order. */
-export function isColumn({ when, computation }: VisibleField): boolean {
-  return when.kind === 'always' && computation === undefined
+export function isColumn({ when, computation, isStored }: VisibleField): boolean {
+  return when.kind === 'always' && (computation === undefined || isStored === true)
 }
 
 function addComputation(computation: Computation, dependencies: Dependencies): void {

@@ -109,6 +109,8 @@ export interface VisibleField {
   readonly when: Condition
   /** Only for computed fields; other fields are columns. */
   readonly computation?: Computation
+  /** A column has the value of the computation, except in rows of the event log. */
+  readonly isStored?: true
 }
 
 /** A value computed from a row; null where the caller may not read what it is computed from. */

@@ -2,6 +2,7 @@
 
 import { isObject } from '../../base/json.ts'
 import type { CheckedExpression, CheckedPart, DatePart, Expression } from '../computed/computed.ts'
+import { relatedLists, scannedLists } from '../computed/fields.ts'
 import { type FieldDeclaration, optionsOf } from '../fields/declared.ts'
 import type { FieldType } from '../fields/field-type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
@@ -26,7 +27,7 @@ import {
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { isRefusedRelation } from './refused-relations.ts'
-import { dependsOnCaller, type RuleCheck } from './rules.ts'
+import { dependsOnCaller, dependsOnRowAlone, type RuleCheck } from './rules.ts'
 
 /** The maximum nesting of an expression. */
 const maxDepth = 10
@@ -35,6 +36,8 @@ const maxParts = 50
 const maxRelations = 10
 const maxPath = 5
 const maxSortKeys = 8
+/** Sums of four million such values are exact. */
+const maxSummand = 2 ** 31
 
 interface ExpressionContext {
   readonly outlines: Outlines
@@ -59,6 +62,12 @@ export function expressionCheck(context: ExpressionContext): ExpressionCheck {
     const checked = checker.check(expression, 1)
     if (checked !== undefined && isNull(checked)) {
       return checker.fault('It is always null. Write an expression that has a value.')
+    }
+    const isPart = checked !== undefined && checked.kind !== 'aggregate'
+    if (isPart && scannedLists(checked).length < relatedLists(checked).length) {
+      return checker.fault(
+        'A stored value is a computed field of its own, not a part of another. Leave `stored` out.',
+      )
     }
     return checked
   }
@@ -145,13 +154,18 @@ class Checker {
   }
 
   #aggregate(expression: ExpressionOf<'aggregate'>): CheckedExpression | undefined {
-    const { function: name, relation, field, asSystem } = expression
+    const { function: name, relation, field, asSystem, stored } = expression
     const target = this.#follow(this.#outline, relation, 'many')
     const where = target && this.#where(expression.where, target)
     if (!target || !where) return undefined
-    if (typeof asSystem !== 'boolean') return this.fault('`asSystem` is true or false.')
+    if (typeof asSystem !== 'boolean' || typeof stored !== 'boolean')
+      return this.fault('`asSystem` and `stored` are true or false.')
     if (asSystem && dependsOnCaller(where)) return this.fault(foreignCondition)
-    const part = { kind: 'aggregate', function: name, relation, field, where, asSystem } as const
+    if (stored) {
+      const reason = this.#unstorable(expression, target, where)
+      if (reason !== undefined) return this.fault(`It cannot be stored. ${reason}`)
+    }
+    const part = { kind: 'aggregate', function: name, relation, field, where, asSystem, stored } as const
     if (name === 'count') return typed(part, countType, false)
     const declared = this.#declared(target, String(field))
     return declared && this.#aggregateOf(part, declared)
@@ -168,8 +182,27 @@ class Checker {
         `\`${field}\` is a ${type.name} field: \`asSystem\` publishes only numbers and times of hidden items.`,
       )
     }
-    if (isAmount(type)) return typed(part, name === 'avg' ? realType : plainTypeOf(type), true)
+    if (isAmount(type)) return typed(part, name === 'avg' ? realType : plainTypeOf(type), !part.stored)
     return this.fault(`\`${field}\` is a ${type.name} field, but \`${name}\` takes numbers.`)
+  }
+
+  /** Why the writes of related items cannot keep the value. */
+  #unstorable(
+    { function: name, relation, field, asSystem }: ExpressionOf<'aggregate'>,
+    target: Outline,
+    where: Rule,
+  ): string | undefined {
+    if (name !== 'count' && name !== 'sum') return 'Only `count` and `sum` can be.'
+    if (!asSystem) return 'It is the same for every caller: write `asSystem: true`, which publishes it.'
+    if (this.#outline.relations.get(relation)?.kind !== 'many')
+      return 'The related items must refer to this one by a field of their own.'
+    if (!dependsOnRowAlone(where))
+      return 'Its condition may compare only the related item’s own fields, and only with constants.'
+    if (name === 'count') return undefined
+    const { schema, encoding } = target.fields.get(String(field))?.type ?? wholeType
+    const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = schema
+    if (encoding.isWhole && Number(minimum) >= -maxSummand && Number(maximum) <= maxSummand) return undefined
+    return `Sums are exact only of integers within ±2^31. Write e.g. \`${field}: integer({ min: 0, max: 1_000_000 })\`.`
   }
 
   #first(expression: ExpressionOf<'first'>): CheckedExpression | undefined {

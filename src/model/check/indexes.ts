@@ -1,4 +1,5 @@
 /** Checks indexes: their fields must exist, and no index may be redundant. */
+import { isObject } from '../../base/json.ts'
 import type { IndexDeclaration } from '../declaration.ts'
 import { optionsOf } from '../fields/declared.ts'
 import { orderText } from '../indexes.ts'
@@ -18,6 +19,7 @@ function keyOf(written: unknown): IndexKey {
 
 function checkIndexed(outline: Outline, name: string, place: string, faults: Faults): void {
   const field = outline.fields.get(name)
+  if (!field && isStoredValue(outline, name)) return
   if (!field) {
     faults.add(
       place,
@@ -26,6 +28,12 @@ function checkIndexed(outline: Outline, name: string, place: string, faults: Fau
   } else if (!field.type.sortable) {
     faults.add(place, `\`${name}\` is a ${field.type.name} field, which has no order. Leave it out.`)
   }
+}
+
+/** Whether it is a computed field that is kept in a column. */
+function isStoredValue({ options }: Outline, name: string): boolean {
+  const declared: unknown = isObject(options.computed) ? options.computed[name] : undefined
+  return isObject(declared) && isObject(declared.expression) && declared.expression.stored === true
 }
 
 function checkIndex(index: IndexDeclaration, outline: Outline, place: string, faults: Faults): boolean {
@@ -39,6 +47,8 @@ function checkIndex(index: IndexDeclaration, outline: Outline, place: string, fa
   if (new Set(keys.map(key => key.field)).size < keys.length)
     faults.add(place, 'A field is named twice. Name it once.')
   for (const { field } of keys) checkIndexed(outline, field, place, faults)
+  if (index.unique && keys.some(key => isStoredValue(outline, key.field)))
+    faults.add(place, 'A stored value cannot be unique. Write `index(…)`.')
   if (index.unique) checkUndirected(keys, place, faults)
   else checkIdLast(keys, place, faults)
   return keys.length > 0

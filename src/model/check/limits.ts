@@ -11,7 +11,7 @@ import { isRefused } from './compared.ts'
 import type { Faults } from './faults.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { resolveFieldPath } from './rule-paths.ts'
-import type { RuleCheck } from './rules.ts'
+import { dependsOnRowAlone, type RuleCheck } from './rules.ts'
 
 interface LimitContext {
   readonly outline: Outline
@@ -174,14 +174,6 @@ function messageOf(
 
 const foreignCondition =
   'Whether an item counts may depend only on the item itself: compare its fields with constants, not with the caller, the time or related items.'
-
-/** Whether only a write of the row itself can change the result of the rule. */
-function dependsOnRowAlone(rule: Rule): boolean {
-  return leavesOf(rule).every(leaf => {
-    if (leaf.kind === 'compare') return leaf.operand.kind === 'literal' && !leaf.field.includes('.')
-    return leaf.kind === 'anyone' || leaf.kind === 'nobody'
-  })
-}
 
 function fieldsOf(rule: Rule): readonly string[] {
   return leavesOf(rule).flatMap(leaf => (leaf.kind === 'compare' ? [leaf.field] : []))

@@ -199,3 +199,11 @@ export function dependsOnCaller(rule: Rule): boolean {
     return leaf.kind !== 'anyone' && leaf.kind !== 'nobody'
   })
 }
+
+/** Whether only a write of the row itself can change the result of the rule. */
+export function dependsOnRowAlone(rule: Rule): boolean {
+  return leavesOf(rule).every(leaf => {
+    if (leaf.kind === 'compare') return leaf.operand.kind === 'literal' && !leaf.field.includes('.')
+    return leaf.kind === 'anyone' || leaf.kind === 'nobody'
+  })
+}

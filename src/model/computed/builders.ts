@@ -49,9 +49,14 @@ interface AggregateOptions<Needs> {
   readonly where?: AccessRule<Needs>
   /** Publishes the value of all related items, whether or not the caller may read them. `where` cannot depend on the caller. */
   readonly asSystem?: boolean
+  /**
+   * Keeps a count or a sum of integers with the item, for filters and sorts by an index. Needs `asSystem: true`, and a `where` that
+   * compares the related item's own fields with constants.
+   */
+  readonly stored?: boolean
 }
 
-const aggregateOptions = ['where', 'asSystem']
+const aggregateOptions = ['where', 'asSystem', 'stored']
 
 /** A value that is neither options nor a rule counts as a rule, which `checkModel` reports. */
 function isOptions(rows: RelatedRows<never>): rows is AggregateOptions<never> {
@@ -64,10 +69,10 @@ function aggregate<Value>(
   fieldName: string | undefined,
   rows: RelatedRows<never> = {},
 ): ComputedDeclaration<Value> {
-  const { where, asSystem = false } = isOptions(rows) ? rows : { where: rows }
+  const { where, asSystem = false, stored = false } = isOptions(rows) ? rows : { where: rows }
   return declare({
     ...{ kind: 'aggregate', function: name, relation, field: fieldName },
-    ...{ where: ruleOf(where), asSystem },
+    ...{ where: ruleOf(where), asSystem, stored },
   })
 }
 

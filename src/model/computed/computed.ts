@@ -23,6 +23,8 @@ export type Expression =
       readonly where: Rule | undefined
       /** Over all related rows, hidden ones too. */
       readonly asSystem: boolean
+      /** Kept in a column of the item by the writes of the related ones. */
+      readonly stored: boolean
     }
   /** A field of the first of these rows. */
   | {
@@ -71,6 +73,8 @@ export type CheckedPart =
       readonly where: Rule
       /** Over all related rows, hidden ones too: the value is the same for every caller. */
       readonly asSystem: boolean
+      /** Kept in a column of the item by the writes of the related ones. */
+      readonly stored: boolean
     }
   | {
       readonly kind: 'first'

@@ -10,6 +10,7 @@ export function isComputed(field: Field): field is ComputedField {
   return 'expression' in field
 }
 
+type StoredAggregate = CheckedExpression & { readonly kind: 'aggregate' }
 type RelatedList = CheckedExpression & { readonly kind: 'aggregate' | 'first' }
 
 /** The lists of related items that the expression reads. */
@@ -31,6 +32,18 @@ export function relatedLists(expression: CheckedExpression): readonly RelatedLis
     default:
       return expression.parts.flatMap(relatedLists)
   }
+}
+
+/** The lists that are read whenever the value is. */
+export function scannedLists(expression: CheckedExpression): readonly RelatedList[] {
+  return relatedLists(expression).filter(list => list.kind === 'first' || !list.stored)
+}
+
+/** The expression of a computed field that is kept in a column. */
+export function storedAggregate(field: Field): StoredAggregate | undefined {
+  if (!isComputed(field) || field.expression.kind !== 'aggregate' || !field.expression.stored)
+    return undefined
+  return field.expression
 }
 
 /** Whether it is computed from all related items, hidden ones too. */

@@ -65,6 +65,7 @@ function modelWith(declared: Record<string, unknown>) {
       fields: {
         title: string(),
         points: integer(),
+        hours: number({ optional: true }),
         code: text({ optional: true, writeOnly: true }),
         project_id: relation('projects', { inverse: 'tasks' }),
         user_id: relation('users', { optional: true }),
@@ -191,7 +192,36 @@ const faults: readonly (readonly [expression: unknown, message: RegExp])[] = [
   [min('tasks', 'id', { asSystem: true }), /publishes only numbers and times/],
   [sum('tasks', 'title', { asSystem: true }), /`title` is a string field, but `sum` takes numbers/],
   [max('tasks', 'code', { asSystem: true }), /`tasks\.code` is never returned by the API/],
-  [count('tasks', { asSystem: 1 } as never), /`asSystem` is true or false/],
+  [count('tasks', { asSystem: 1 } as never), /`asSystem` and `stored` are true or false/],
+  [
+    count('tasks', { stored: true }),
+    /cannot be stored\. It is the same for every caller: write `asSystem: true`/,
+  ],
+  [
+    max('tasks', 'points', { asSystem: true, stored: true }),
+    /cannot be stored\. Only `count` and `sum` can be/,
+  ],
+  [
+    sum('tasks', 'points', { asSystem: true, stored: true }),
+    /within ±2\^31\. Write e\.g\. `points: integer\(\{ min/,
+  ],
+  [sum('tasks', 'hours', { asSystem: true, stored: true }), /exact only of integers/],
+  [
+    plus(1, count('tasks', { asSystem: true, stored: true })),
+    /a computed field of its own.*Leave `stored` out/,
+  ],
+  ...[
+    related('project', field('seats').gt(1)),
+    field('project.seats').gt(1),
+    field('created_at').gt(now),
+    field('points').eq(field('id')),
+  ].map(
+    where =>
+      [
+        count('tasks', { where: where as AccessRule, asSystem: true, stored: true }),
+        /only the related item’s own fields, and only with constants/,
+      ] as const,
+  ),
   [count('tasks', { asSytem: true } as never), /This is not a rule/],
   [when(field('seats').gt(1), null), /It is always null/],
   [when(field('nothing').gt(1), 1), /`projects` has no field `nothing`/],

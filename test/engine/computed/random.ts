@@ -81,7 +81,7 @@ const where = (name: Name): fc.Arbitrary<Rule> =>
 const counted = (name: Name) =>
   fc
     .tuple(where(name), fc.boolean())
-    .map(([rows, asSystem]) => ({ where: rows, asSystem: asSystem && !dependsOnCaller(rows) }))
+    .map(([rows, asSystem]) => ({ where: rows, asSystem: asSystem && !dependsOnCaller(rows), stored: false }))
 
 function overMany(collection: Name, kind: Kind): ArbitraryExpression[] {
   return relations[collection]

@@ -8,6 +8,7 @@ import {
   computed,
   count,
   field,
+  index,
   integer,
   manyToMany,
   max,
@@ -38,7 +39,7 @@ const declared = model({
     fields: { name: string(), seats: integer(), room_id: relation('rooms', { inverse: 'sessions' }) },
     relations: { tags: manyToMany('tags', { through: 'session_tags', from: 'session_id', to: 'tag_id' }) },
     computed: {
-      booked: count('bookings', { where: taken, asSystem }),
+      booked: count('bookings', { where: taken, asSystem, stored: true }),
       free: minus(field('seats'), count('bookings', { where: taken, asSystem })),
       paid: sum('bookings', 'price', { asSystem }),
       last: max('bookings', 'at', { asSystem }),
@@ -48,6 +49,8 @@ const declared = model({
       own: count('bookings', taken),
       audited: computed(count('bookings', { asSystem }), { access: { read: role('admin') } }),
     },
+    indexes: [index('-booked', 'name')],
+    updatedAt: true,
     access: { read: anyone },
   }),
   users: users({

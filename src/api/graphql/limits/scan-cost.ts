@@ -3,7 +3,7 @@
 import { leavesOf } from '../../../base/predicate.ts'
 import type { Filter, SelectedList } from '../../../engine/plan/plan.ts'
 import { mayScan, startsAnIndex } from '../../../engine/plan/scans.ts'
-import { relatedLists } from '../../../model/computed/fields.ts'
+import { scannedLists } from '../../../model/computed/fields.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 
 /** Points for a list of a whole collection. */
@@ -36,7 +36,7 @@ function listsWithin(filter: Filter, collection: Collection, model: Model): numb
   const lists = leavesOf(filter).map(leaf => {
     if (leaf.kind === 'compare') {
       const field = collection.computed.get(leaf.field)
-      return field === undefined ? 0 : Math.min(1, relatedLists(field.expression).length)
+      return field === undefined ? 0 : Math.min(1, scannedLists(field.expression).length)
     }
     const relation = collection.relations.get(leaf.relation)
     const target = model.collections.get(relation?.target ?? '')

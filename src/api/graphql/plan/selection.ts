@@ -1,7 +1,7 @@
 /** The selection of one object → what the plan selects, the fields of the reply, and the cost. */
 
 import type { FieldForm, Selected, SelectedList } from '../../../engine/plan/plan.ts'
-import { isComputed, relatedLists } from '../../../model/computed/fields.ts'
+import { isComputed, scannedLists } from '../../../model/computed/fields.ts'
 import type { Collection, Field, ManyToMany, ToMany } from '../../../model/model.ts'
 import type { Member } from '../schema/directory.ts'
 import { nodePrefix } from '../schema/node-id.ts'
@@ -41,7 +41,7 @@ export const planSelection: PlanSelection = (context, collection, nodes, place, 
 /** The rows that a computed field reads cost as much as those of a list without a limit. */
 function costOf(field: Field): Cost {
   if (!isComputed(field)) return noCost
-  const points = relatedLists(field.expression).length * (1 + defaultListLimit)
+  const points = scannedLists(field.expression).length * (1 + defaultListLimit)
   return () => points
 }
 

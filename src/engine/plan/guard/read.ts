@@ -1,6 +1,6 @@
 /** Reads: resolves every name in a plan's tree, and adds the rules of every collection. */
 import { ApiError } from '../../../base/errors.ts'
-import { isComputed } from '../../../model/computed/fields.ts'
+import { isComputed, storedAggregate } from '../../../model/computed/fields.ts'
 import type { FilterOperator } from '../../../model/fields/type.ts'
 import type { Collection } from '../../../model/model.ts'
 import {
@@ -168,7 +168,8 @@ export function visibleField(
   const field = find(view.names(collection), name, refuse)
   const when = view.visibleIn(collection, field)
   if (!isComputed(field)) return { field, when }
-  return { field, when, computation: computationOf(field, collection, view) }
+  const computation = computationOf(field, collection, view)
+  return { field, when, computation, ...(storedAggregate(field) && { isStored: true }) }
 }
 
 /** Where a lenient selection lists the parts that it omits. Without it, one refusal refuses the whole plan. */

@@ -2,7 +2,7 @@
  * Indexes for the counts of limits and computed fields. These run together with lists and within writes, so the plans of lists do not
  * show what they scan.
  */
-import { relatedLists } from '../../../model/computed/fields.ts'
+import { scannedLists } from '../../../model/computed/fields.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 import { existingIndexes, fieldOfKey, indexText } from './advice.ts'
@@ -25,7 +25,7 @@ export function countAdvice(model: Model): readonly CountAdvice[] {
       return adviceOn(model, `${collection.name}.limits[${at}]`, collection, keys)
     }),
     ...[...collection.computed.values()].flatMap(({ name, expression }) =>
-      relatedLists(expression).flatMap(({ relation, where }) => {
+      scannedLists(expression).flatMap(({ relation, where }) => {
         const counted = collection.relations.get(relation)
         const target = counted?.kind === 'many' ? model.collections.get(counted.target) : undefined
         if (counted?.kind !== 'many' || target === undefined) return []

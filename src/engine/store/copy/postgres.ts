@@ -10,12 +10,14 @@ import {
   createReferences,
   createSearch,
   createTable,
+  keepSums,
   ownTables,
 } from '../schema/postgres/ddl.ts'
 import { planPostgres, storePostgresSchema } from '../schema/postgres/migrate.ts'
 import { fillSearchTable } from '../schema/postgres/search.ts'
 import { connect, inTransaction, tryLock } from '../schema/postgres/session.ts'
 import { ident, literal } from '../schema/quoted.ts'
+import { sumsOf } from '../schema/sums.ts'
 import { type Schema, schemaOf } from '../schema/tables.ts'
 import { searchTable } from '../sql/dialect.ts'
 import {
@@ -285,6 +287,7 @@ export class PostgresTarget implements CopyTarget {
       for (const table of schema.tables) {
         for (const text of createReferences(table)) await client.query(text)
       }
+      for (const text of keepSums(sumsOf(schema))) await client.query(text)
       for (const [name, last] of lastNumbers) {
         if (last > 0) await client.query(`SELECT setval(${sequenceOf(name)}, $1)`, [last])
       }

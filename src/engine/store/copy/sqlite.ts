@@ -4,7 +4,7 @@ import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Model } from '../../../model/model.ts'
 import { copiedKeys } from '../log/keys.ts'
 import { ident, literal } from '../schema/quoted.ts'
-import { createIndex, createTable, createTotalsAndSearch, ownTables } from '../schema/sqlite/ddl.ts'
+import { createIndex, createTable, createTotalsAndSearch, keepSums, ownTables } from '../schema/sqlite/ddl.ts'
 import {
   createFolders,
   fillSearch,
@@ -14,6 +14,7 @@ import {
   storedValue,
   storeSchema,
 } from '../schema/sqlite/migrate.ts'
+import { sumsOf } from '../schema/sums.ts'
 import { schemaOf } from '../schema/tables.ts'
 import { openDatabase } from '../sqlite/file/open.ts'
 import {
@@ -202,6 +203,7 @@ export class SqliteTarget implements CopyTarget {
         for (const text of createTotalsAndSearch(table)) database.exec(text)
         fillSearch(database, table)
       }
+      for (const text of keepSums(sumsOf(schema))) database.exec(text)
       for (const [name, last] of lastNumbers) {
         database.exec(`DELETE FROM "sqlite_sequence" WHERE "name" = ${literal(name)}`)
         database.prepare('INSERT INTO "sqlite_sequence" ("name", "seq") VALUES (?, ?)').run(name, last)

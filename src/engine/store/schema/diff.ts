@@ -2,6 +2,7 @@
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import { type ColumnChange, columnsByName, isConverted, predecessor } from './changes.ts'
 import { checksOf, type TableChecks } from './data-checks.ts'
+import { type KeptSum, sumsOf } from './sums.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
 export interface MigrationStep<S = readonly string[]> {
@@ -38,6 +39,9 @@ export interface MigrationDialect<S> {
   createTable(table: Table): S
   dropTable(table: Table, before: Schema): S
   alterTable(change: TableChange): S
+  /** Before the tables change, and after that. */
+  dropSums(sums: readonly KeptSum[]): S
+  keepSums(sums: readonly KeptSum[]): S
 }
 
 export interface TableChange {
@@ -63,7 +67,36 @@ export function diff<S>(before: Schema, after: Schema, dialect: MigrationDialect
   }
   const dropped = before.tables.filter(table => !predecessors.has(table.name))
   // Tables are dropped first, so that a new one may take an old one's name.
-  return [...dropped.map(table => dropTable(table, before, dialect)), ...steps]
+  const all = [...dropped.map(table => dropTable(table, before, dialect)), ...steps]
+  return withSums(all, before, after, dialect)
+}
+
+/** The triggers of stored values are dropped before a table changes, and created again; then the values are computed. */
+function withSums<S>(
+  steps: readonly MigrationStep<S>[],
+  before: Schema,
+  after: Schema,
+  dialect: MigrationDialect<S>,
+): MigrationStep<S>[] {
+  const [oldSums, newSums] = [sumsOf(before), sumsOf(after)]
+  const textOf = (sums: readonly KeptSum[]) => JSON.stringify(sums.map(({ source, ...sum }) => sum))
+  const isSame = textOf(oldSums) === textOf(newSums)
+  if (isSame && (newSums.length === 0 || steps.every(step => step.surplus))) return [...steps]
+  const names = (sums: readonly KeptSum[]) => sums.map(({ table, column }) => `${table}.${column}`).join(', ')
+  const base = { destructive: false, additive: true }
+  const removal = {
+    ...base,
+    sentence: `Stop keeping the stored values ${names(oldSums)}${newSums.length > 0 ? ' while the tables change' : ''}.`,
+    sql: dialect.dropSums(oldSums),
+    surplus: newSums.length === 0,
+  }
+  const creation = {
+    ...base,
+    sentence: `Compute the stored values ${names(newSums)} for every item, and keep them.`,
+    sql: dialect.keepSums(newSums),
+    surplus: false,
+  }
+  return [...(oldSums.length > 0 ? [removal] : []), ...steps, ...(newSums.length > 0 ? [creation] : [])]
 }
 
 function createTable<S>(table: Table, dialect: MigrationDialect<S>): MigrationStep<S> {
@@ -184,7 +217,8 @@ function droppedColumns<S>(
       kind: 'drop',
       oldColumn,
       sentence: `Drop the field ${from.name}.${oldColumn.name} with its values.`,
-      destructive: true,
+      // A stored value can be computed again.
+      destructive: !from.sums?.some(sum => sum.column === oldColumn.name),
       additive: false,
       surplus: oldColumn.optional || dialect.fillsDefault(from.name, oldColumn),
     }))

@@ -1,10 +1,12 @@
 /** The tables of a model as plain data, which is stored in the database and compared by migrations. */
 import { managedCollections } from '../../../model/builtin/managed.ts'
+import { storedAggregate } from '../../../model/computed/fields.ts'
 import type { Encoding } from '../../../model/fields/encoding.ts'
 import { storedEncoding } from '../../../model/fields/encodings.ts'
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import { indexedKeys, indexOrder, keyText } from '../../../model/indexes.ts'
 import type { Collection, Field, IndexKey, Model, OverlapLimit } from '../../../model/model.ts'
+import type { Rule } from '../../../model/rule/rule.ts'
 import { ruleSource } from '../../../model/rule/rule-text.ts'
 import { termsVersion } from '../../plan/text-search.ts'
 
@@ -23,6 +25,20 @@ export interface Table {
   /** The `overlapText` of each limit that the rows fulfil. */
   readonly noOverlaps?: readonly string[]
   readonly renamedFrom: string | null
+  /** The columns that the writes of other tables keep. Omitted: none. */
+  readonly sums?: readonly StoredSum[]
+}
+
+/** A column that is kept equal to a sum over the rows of another table that refer to the row. */
+export interface StoredSum {
+  readonly column: string
+  /** The other table, and its column that refers to the row. */
+  readonly from: string
+  readonly by: string
+  /** The column that is added; null: the rows are counted. */
+  readonly add: string | null
+  /** The rows that count. It compares their own columns with constants. */
+  readonly where: Rule
 }
 
 export interface Column {
@@ -39,7 +55,7 @@ export interface Column {
   readonly values: readonly JsonValue[] | null
   /**
    * The schema that every value fulfils. Undefined: Portico itself writes the values, whose schema may contain the names of
-   * other collections.
+   * other collections, or the database computes them.
    */
   readonly accepts?: JsonSchema
   /** The value of existing rows when the column is added. */
@@ -113,14 +129,16 @@ function tableOf(collection: Collection, isJoin: boolean): Table {
   const noOverlaps = collection.limits.flatMap(limit =>
     limit.kind === 'overlap' ? [overlapText(limit)] : [],
   )
+  const stored = [...collection.computed.values()].filter(field => storedAggregate(field) !== undefined)
   return {
     name: collection.name,
-    columns: [...collection.fields.values()].map(field => columnOf(field, collection)),
+    columns: [...collection.fields.values(), ...stored].map(field => columnOf(field, collection)),
     indexes: indexesOf(collection, isJoin),
     search: collection.searchable.map(field => field.name),
     ...(collection.searchable.length > 0 && { termsVersion }),
     ...(noOverlaps.length > 0 && { noOverlaps }),
     renamedFrom: collection.renamedFrom ?? null,
+    ...(stored.length > 0 && { sums: stored.map(field => sumOf(field, collection)) }),
   }
 }
 
@@ -132,6 +150,14 @@ export function overlapText({ start, end, per, where }: OverlapLimit): string {
   ]
   const list = options.length === 0 ? '' : `, { ${options.join(', ')} }`
   return `noOverlap('${start.name}', '${end.name}'${list})`
+}
+
+function sumOf(field: Field, { relations }: Collection): StoredSum {
+  const aggregate = storedAggregate(field)
+  const relation = relations.get(aggregate?.relation ?? '')
+  if (aggregate === undefined || relation?.kind !== 'many') throw new Error(`${field.name} is not stored`)
+  const { field: add = null, where } = aggregate
+  return { column: field.name, from: relation.target, by: relation.field, add, where }
 }
 
 function columnOf(field: Field, { name: collection }: Collection): Column {
@@ -146,13 +172,14 @@ function columnOf(field: Field, { name: collection }: Collection): Column {
     unique: field.unique,
     reference: reference ? { table: reference.target, onDelete: reference.onDelete } : null,
     values: Array.isArray(type.schema.enum) ? type.schema.enum : null,
-    ...(managedCollections.has(collection) ? {} : { accepts: type.schema }),
+    ...(managedCollections.has(collection) || storedAggregate(field) ? {} : { accepts: type.schema }),
     initial: initialOf(field),
     renamedFrom: field.renamedFrom ?? null,
   }
 }
 
 function initialOf(field: Field): Initial {
+  if (storedAggregate(field) !== undefined) return { kind: 'value', value: 0 }
   if (field.name === 'created_at' || field.name === 'updated_at') return { kind: 'now' }
   return field.default === undefined || field.default.kind === 'currentUser' ? null : field.default
 }

@@ -110,8 +110,10 @@ export function visibleSql(field: VisibleField, row: RowAlias): Sql {
 }
 
 /** The field's value, whether or not it is hidden. */
-export function valueSql({ field, computation }: VisibleField, row: RowAlias): Sql {
-  return computation === undefined ? row.column(field.name) : computedSql(computation, row, rowSql)
+export function valueSql({ field, computation, isStored }: VisibleField, row: RowAlias): Sql {
+  return computation === undefined || (isStored && !row.isLogged)
+    ? row.column(field.name)
+    : computedSql(computation, row, rowSql)
 }
 
 /** The SQL of the parts of computed values. */

@@ -12,14 +12,15 @@ import { Transaction } from '../connections/transaction.ts'
 import type { CacheLease } from '../versions/lease.ts'
 import { inLockOrder, runConcurrently, type WriteOrder } from './lock-order.ts'
 import { limitLockWait, type Moment, Scope } from './scope.ts'
+import { sumsLock } from './table-locks.ts'
 
 /** How many groups use savepoints from the start, after one that needed them. */
 const savepointGroups = 20
 
 export interface WriteJob<T> extends WriteOrder {
   readonly run: (scope: Scope) => Promise<T>
-  /** See `TableLocks.claimOf`. It precedes the statements of the job. */
-  readonly claim?: Statement
+  /** See `TableLocks.claimsOf`. They precede the statements of the job. */
+  readonly claims?: readonly Statement[]
   /** For a job whose transaction contains no other job. */
   readonly ownTransaction?: OwnTransaction
 }
@@ -211,8 +212,8 @@ export class GroupCommit<T> {
       this.#savepointGroupsLeft--
       return undefined
     }
-    transaction.queue(begin)
-    for (const claim of new Set(group.flatMap(({ job }) => job.claim ?? []))) transaction.queue(claim)
+    this.#begin(transaction, group)
+    for (const claim of claimsIn(group)) if (claim !== sumsLock) transaction.queue(claim)
     const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, WriteOutcome<T>>()
     const finished: Scope[] = []
@@ -240,7 +241,7 @@ export class GroupCommit<T> {
     group: readonly QueuedWrite<T>[],
     startedAt: number,
   ): Promise<WriteOutcomes<T>> {
-    transaction.queue(begin)
+    this.#begin(transaction, group)
     const moment = this.#moment()
     const outcomes = new Map<QueuedWrite<T>, WriteOutcome<T>>()
     const finished: Scope[] = []
@@ -255,6 +256,12 @@ export class GroupCommit<T> {
       if ('value' in outcome) finished.push(scope)
     }
     return outcomes
+  }
+
+  /** A transaction that waits for the lock of stored values holds no other lock yet. */
+  #begin(transaction: Transaction, group: readonly QueuedWrite<T>[]): void {
+    transaction.queue(begin)
+    if (claimsIn(group).has(sumsLock)) transaction.queue(sumsLock)
   }
 
   #moment(): Moment {
@@ -275,7 +282,7 @@ export class GroupCommit<T> {
 
   async #savepoint(transaction: Transaction, scope: Scope, job: WriteJob<T>): Promise<WriteOutcome<T>> {
     transaction.queue(savepoint)
-    if (job.claim !== undefined) transaction.queue(job.claim)
+    for (const claim of job.claims ?? []) transaction.queue(claim)
     try {
       const value = await job.run(scope)
       await transaction.rows(release)
@@ -301,6 +308,10 @@ export class GroupCommit<T> {
     await transaction.rows(rollback).catch(retryIfLost)
     if (failure !== undefined && isTransient(failure)) throw new RetryError(failure)
   }
+}
+
+function claimsIn<T>(group: readonly QueuedWrite<T>[]): ReadonlySet<Statement> {
+  return new Set(group.flatMap(({ job }) => job.claims ?? []))
 }
 
 /** A stored write is not refused because a listener failed. */

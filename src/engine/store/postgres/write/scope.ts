@@ -102,7 +102,7 @@ export class Scope implements WriteScope<Statement> {
     await Promise.all(locked)
   }
 
-  /** See `TableLocks.claimOf`. */
+  /** See `TableLocks.claimsOf`. */
   claim(lock: Statement): void {
     this.#transaction.queue(lock)
   }

@@ -2,6 +2,7 @@
  * Locks that keep other transactions from writing to tables until this one ends: the rows that it has read stay unchanged, so
  * that it is serialisable with all commits. Reads do not wait. See `decisions/locks-on-postgresql.md`.
  */
+import { storedAggregate } from '../../../../model/computed/fields.ts'
 import type { Collection, Model } from '../../../../model/model.ts'
 import { readsOf } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
@@ -20,11 +21,19 @@ export type Mode = 'EXCLUSIVE' | 'SHARE'
 
 export type Modes = ReadonlyMap<string, Mode>
 
+/**
+ * Of two transactions that change stored values, the second waits until the first ends: they may change those of the same items in
+ * any order. A serial transaction has locked the tables instead.
+ */
+export const sumsLock = statementOf(
+  sql`SELECT pg_advisory_xact_lock(hashtextextended('portico stored values', 0))`,
+)
+
 export class TableLocks {
   readonly #model: Model
   readonly #affected = new Map<string, AffectedTables>()
   readonly #statements = new Map<string, Statement>()
-  readonly #claims = new Map<string, Statement>()
+  readonly #claims = new Map<string, readonly Statement[]>()
 
   constructor(model: Model) {
     this.#model = model
@@ -48,19 +57,21 @@ export class TableLocks {
   }
 
   /**
-   * The statement before the first one of a write that is not in a serial transaction. `ROW EXCLUSIVE` conflicts with
+   * The statements before the first one of a write that is not in a serial transaction. `ROW EXCLUSIVE` conflicts with
    * `SHARE`, so no such write makes its checks before a serial transaction and its change after it. Creates need it too: the
    * checks of `proposedChecks` precede the INSERT.
    */
-  claimOf({ shape: { kind, collection } }: GuardedWrite): Statement {
+  claimsOf({ shape: { kind, collection } }: GuardedWrite): readonly Statement[] {
     const use = kind === 'delete' ? 'delete' : 'write'
     const key = `${use} ${collection.name}`
     const prepared = this.#claims.get(key)
     if (prepared !== undefined) return prepared
-    const tables = [...this.#affectedBy(use, collection.name).changes].sort().map(name)
+    const { changes, changesSums } = this.#affectedBy(use, collection.name)
+    const tables = [...changes].sort().map(name)
     const statement = statementOf(sql`LOCK TABLE ${join(tables, ', ')} IN ROW EXCLUSIVE MODE`)
-    this.#claims.set(key, statement)
-    return statement
+    const claims = changesSums ? [sumsLock, statement] : [statement]
+    this.#claims.set(key, claims)
+    return claims
   }
 
   /** The places of the model's checks that read, and that the write may run. */
@@ -100,20 +111,36 @@ type Use = 'read' | 'write' | 'delete'
 
 interface AffectedTables {
   readonly changes: ReadonlySet<string>
+  /** Whether the changes of some of the tables change stored values in others. */
+  readonly changesSums: boolean
   readonly decides: ReadonlySet<string>
 }
 
 function affectedBy(use: Use, name: string, model: Model): AffectedTables {
   const collection = model.collections.get(name)
   const decides = new Set<string>()
-  if (collection === undefined) return { changes: new Set(), decides }
+  const none = { changes: new Set<string>(), changesSums: false, decides }
+  if (collection === undefined) return none
   if (use === 'read') {
     addTablesOfRead(collection, model, decides)
-    return { changes: new Set(), decides }
+    return none
   }
   const changed = use === 'delete' ? withCascades(collection, model) : new Set([collection])
   for (const each of changed) addTablesOfWrite(each, model, decides)
-  return { changes: new Set([...changed].map(({ name: table }) => table)), decides }
+  const holders = holdersOfSums(changed, model)
+  const changes = new Set([...changed, ...holders].map(({ name: table }) => table))
+  return { changes, changesSums: holders.length > 0, decides }
+}
+
+/** The collections with stored values that are computed from some of these. */
+function holdersOfSums(sources: ReadonlySet<Collection>, { collections }: Model): readonly Collection[] {
+  const names = new Set([...sources].map(({ name: source }) => source))
+  return [...collections.values()].filter(({ computed, relations }) =>
+    [...computed.values()].some(field => {
+      const aggregate = storedAggregate(field)
+      return aggregate !== undefined && names.has(relations.get(aggregate.relation)?.target ?? '')
+    }),
+  )
 }
 
 /** A collection, and those whose items are deleted or changed by a deletion in it. */

@@ -124,8 +124,8 @@ function outputsOf(shape: GuardedReadShape): readonly Collection[] {
 
 export interface TransactionParts {
   readonly writes: Writes<Statement>
-  /** See `TableLocks.claimOf`. Undefined: the transaction has claimed the tables already. */
-  readonly claimOf: (plan: GuardedWrite) => Statement | undefined
+  /** See `TableLocks.claimsOf`. Without those that the transaction has made already. */
+  readonly claimsOf: (plan: GuardedWrite) => readonly Statement[]
   readonly reads: TransactionReads
   readonly security: Security
   readonly records: Pick<RecordChanges<Statement>, 'steps'>
@@ -246,12 +246,11 @@ async function runWrite(
   parts: TransactionParts,
   answerBound: AnswerBound,
 ): Promise<WriteResult> {
-  const { writes, claimOf, reads, security } = parts
+  const { writes, claimsOf, reads, security } = parts
   const requirement = reads.requireAnswer(plan)
   if (requirement !== undefined) await requirement
   if (parts.locks === undefined) parts.refuseChecks(parts.checksOf(plan))
-  const claim = claimOf(plan)
-  if (claim !== undefined) scope.claim(claim)
+  for (const claim of claimsOf(plan)) scope.claim(claim)
   return scope.run(writes.run(plan, scope, answerBound), security.inputsOf(plan), check =>
     runCheck(check, scope, parts),
   )

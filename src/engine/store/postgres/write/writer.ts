@@ -29,7 +29,7 @@ import { growTable } from './growth.ts'
 import { independentDeletes } from './independent-deletes.ts'
 import { isLimited, itemKey, limitKey } from './lock-order.ts'
 import type { Scope } from './scope.ts'
-import { TableLocks } from './table-locks.ts'
+import { sumsLock, TableLocks } from './table-locks.ts'
 import { runProgram, type TransactionReads } from './transaction.ts'
 
 export interface WriterOptions {
@@ -185,7 +185,7 @@ export class Writer {
     const run = async (scope: Scope): Promise<WriteResult> => {
       const [result, written] = await runProgram(program, scope, {
         ...parts,
-        claimOf: this.#newClaims(),
+        claimsOf: this.#newClaims(ownTransaction?.isLong === true),
         locks: asyncTransaction?.held(),
       })
       outcome = { result }
@@ -196,14 +196,13 @@ export class Writer {
     return outcome.result
   }
 
-  /** See `TableLocks.claimOf`; each statement once for one try of a transaction. */
-  #newClaims(): (plan: GuardedWrite) => Statement | undefined {
-    const claimed = new Set<Statement>()
+  /** See `TableLocks.claimsOf`; each statement once for one try of a transaction. `locksTables`: whether that is a serial one. */
+  #newClaims(locksTables: boolean): (plan: GuardedWrite) => readonly Statement[] {
+    const claimed = new Set<Statement>(locksTables ? [sumsLock] : [])
     return plan => {
-      const claim = this.#locks.claimOf(plan)
-      if (claimed.has(claim)) return undefined
-      claimed.add(claim)
-      return claim
+      const claims = this.#locks.claimsOf(plan).filter(claim => !claimed.has(claim))
+      for (const claim of claims) claimed.add(claim)
+      return claims
     }
   }
 
@@ -261,13 +260,13 @@ export class Writer {
       const bound = new AnswerBound(answerLimits, 'writeBytes')
       return scope.run(this.#writes.run(plan, scope, bound), security.inputsOf(plan))
     }
-    const claim = this.#locks.claimOf(plan)
+    const claims = this.#locks.claimsOf(plan)
     if (shape.kind === 'create')
-      return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run, claim }
+      return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run, claims }
     // The event of a write that frees a place under a limit precedes the events of the writes that take it.
     const runsAlone =
       shape.kind === 'delete' ? !this.#independentDeletes.has(shape.collection.name) : isLimited(shape)
-    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run, claim }
+    return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run, claims }
   }
 
   /** Queues the statements of the commit besides the changes: totals, events and the changed names. */

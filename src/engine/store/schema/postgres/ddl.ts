@@ -1,9 +1,11 @@
 /** Tables as PostgreSQL's statements. */
 import { createHash } from 'node:crypto'
+import type { JsonValue } from '../../../../model/fields/type.ts'
 import { searchTable } from '../../sql/dialect.ts'
 import { allTermsColumn } from '../../sql/postgres.ts'
 import { ident, literal } from '../quoted.ts'
 import { recordIndexes } from '../record-indexes.ts'
+import { amountSql, countsSql, decidingColumns, fillSql, type KeptSum, sumName, sumsOf } from '../sums.ts'
 import type { Column, Schema, Table, TableIndex } from '../tables.ts'
 
 /** https://www.postgresql.org/docs/15/limits.html: longer names are cut off. */
@@ -132,8 +134,14 @@ export const allOwnStatements: readonly string[] = ownStatements(
 )
 
 /** Everything that an empty database needs for a schema. */
-export function createSchema({ tables }: Schema): string[] {
-  return [...allOwnStatements, ...tables.flatMap(createTableWithIndexes), ...tables.flatMap(createReferences)]
+export function createSchema(schema: Schema): string[] {
+  const { tables } = schema
+  return [
+    ...allOwnStatements,
+    ...tables.flatMap(createTableWithIndexes),
+    ...tables.flatMap(createReferences),
+    ...keepSums(sumsOf(schema)),
+  ]
 }
 
 /** A table with its indexes and search, but without its references, whose targets may not exist yet. */
@@ -269,4 +277,44 @@ export function initialSql({ initial, encoding: { postgres } }: Column): string 
   if (initial.kind === 'now') return postgres.now ?? 'NULL'
   if (initial.kind === 'uuid') return 'gen_random_uuid()::text'
   return initial.value === null ? 'NULL' : postgres.constant(initial.value)
+}
+
+/**
+ * The triggers that keep stored values, and the statements that compute them. They act as the service, so that policies of
+ * row security hide no row from them.
+ */
+export function keepSums(sums: readonly KeptSum[]): string[] {
+  return sums.flatMap(sum => {
+    const [table, column, by] = [sum.table, sum.column, sum.by].map(ident)
+    const name = ident(shortened(sumName(sum)))
+    const change = (row: 'NEW' | 'OLD', operator: '+' | '-') =>
+      `UPDATE ${table} SET ${column} = ${column} ${operator} ${amountSql(sum, row)} WHERE "id" = ${row}.${by} AND ${countsSql(sum, row, constantOf)};`
+    const rowOf = (row: string) =>
+      `(${decidingColumns(sum)
+        .map(each => `${row}.${ident(each)}`)
+        .join(', ')})`
+    const setting = "'portico.service'"
+    const body = `DECLARE caller text := coalesce(current_setting(${setting}, true), '');
+BEGIN
+  PERFORM set_config(${setting}, 'on', true);
+  IF TG_OP <> 'INSERT' THEN ${change('OLD', '-')} END IF;
+  IF TG_OP <> 'DELETE' THEN ${change('NEW', '+')} END IF;
+  PERFORM set_config(${setting}, caller, true);
+  RETURN NULL;
+END`
+    return [
+      `CREATE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql AS ${literal(body)}`,
+      `CREATE TRIGGER ${name} AFTER INSERT OR DELETE ON ${ident(sum.from)} FOR EACH ROW EXECUTE FUNCTION ${name}()`,
+      `CREATE TRIGGER ${ident(shortened(`${sumName(sum)}_changed`))} AFTER UPDATE ON ${ident(sum.from)} FOR EACH ROW WHEN (${rowOf('OLD')} IS DISTINCT FROM ${rowOf('NEW')}) EXECUTE FUNCTION ${name}()`,
+      fillSql(sum, constantOf),
+    ]
+  })
+}
+
+export function dropSums(sums: readonly KeptSum[]): string[] {
+  return sums.map(sum => `DROP FUNCTION IF EXISTS ${ident(shortened(sumName(sum)))}() CASCADE`)
+}
+
+function constantOf({ encoding }: Column, value: JsonValue): string {
+  return encoding.postgres.constant(value)
 }

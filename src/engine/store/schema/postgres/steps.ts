@@ -8,7 +8,7 @@ import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
 import type { Column, Schema, Table } from '../tables.ts'
 import { addReference, changeColumn, dropConstraint, type OldName } from './column-steps.ts'
-import { createTableWithIndexes, indexedColumns, referenceName } from './ddl.ts'
+import { createTableWithIndexes, dropSums, indexedColumns, keepSums, referenceName } from './ddl.ts'
 import { changeIndexes } from './index-steps.ts'
 import { changeSearch } from './search-steps.ts'
 import { noStatements, type PartialSql, type PostgresSql } from './sql.ts'
@@ -31,6 +31,8 @@ export function postgresSteps(
     createTable,
     dropTable,
     alterTable: change => alterTable(change, oldName),
+    dropSums: sums => ({ ...noStatements, before: dropSums(sums) }),
+    keepSums: sums => ({ ...noStatements, after: keepSums(sums) }),
   }
 }
 

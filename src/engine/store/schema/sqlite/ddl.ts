@@ -1,7 +1,9 @@
 /** Tables as SQLite statements. */
+import type { JsonValue } from '../../../../model/fields/type.ts'
 import { searchTable } from '../../sql/dialect.ts'
 import { ident, literal } from '../quoted.ts'
 import { recordIndexes } from '../record-indexes.ts'
+import { amountSql, countsSql, decidingColumns, fillSql, type KeptSum, sumName, sumsOf } from '../sums.ts'
 import type { Column, Schema, Table, TableIndex } from '../tables.ts'
 
 /** Portico's own tables: the stored schema, totals, the event log and the records. */
@@ -46,7 +48,7 @@ export const addedColumns: Record<string, Readonly<Record<string, string>>> = {}
 
 /** Everything that an empty database needs for a schema. */
 export function createSchema(schema: Schema): string[] {
-  return [...ownTables, ...schema.tables.flatMap(createTableWithIndexes)]
+  return [...ownTables, ...schema.tables.flatMap(createTableWithIndexes), ...keepSums(sumsOf(schema))]
 }
 
 /** A table with its indexes, triggers and search table. */
@@ -151,4 +153,37 @@ export function dropTotalsAndSearch({ name }: { readonly name: string }): string
     `DROP TABLE IF EXISTS ${ident(searchTable(name))}`,
     `DELETE FROM "_totals" WHERE "collection" = ${literal(name)}`,
   ]
+}
+
+const sumEvents = ['added', 'removed', 'changed'] as const
+
+/** The triggers that keep stored values, and the statements that compute them. */
+export function keepSums(sums: readonly KeptSum[]): string[] {
+  return sums.flatMap(sum => {
+    const [table, column, by] = [sum.table, sum.column, sum.by].map(ident)
+    const change = (row: 'new' | 'old', operator: '+' | '-') =>
+      `UPDATE ${table} SET ${column} = ${column} ${operator} ${amountSql(sum, row)} WHERE "id" = ${row}.${by} AND ${countsSql(sum, row, constantOf)};`
+    const columns = decidingColumns(sum).map(ident).join(', ')
+    const events = { added: 'INSERT', removed: 'DELETE', changed: `UPDATE OF ${columns}` }
+    const changes = {
+      added: change('new', '+'),
+      removed: change('old', '-'),
+      changed: `${change('old', '-')} ${change('new', '+')}`,
+    }
+    const triggers = sumEvents.map(
+      event =>
+        `CREATE TRIGGER ${ident(`${sumName(sum)}_${event}`)} AFTER ${events[event]} ON ${ident(sum.from)} BEGIN ${changes[event]} END`,
+    )
+    return [...triggers, fillSql(sum, constantOf)]
+  })
+}
+
+export function dropSums(sums: readonly KeptSum[]): string[] {
+  return sums.flatMap(sum =>
+    sumEvents.map(event => `DROP TRIGGER IF EXISTS ${ident(`${sumName(sum)}_${event}`)}`),
+  )
+}
+
+function constantOf({ encoding }: Column, value: JsonValue): string {
+  return encoding.sqlite.constant(value)
 }

@@ -10,8 +10,10 @@ import {
   createTable,
   createTableWithIndexes,
   createTotalsAndSearch,
+  dropSums,
   dropTotalsAndSearch,
   indexedColumns,
+  keepSums,
 } from './ddl.ts'
 
 /** `fillsDefault`: SQLite cannot add a default to a column that exists. */
@@ -24,6 +26,8 @@ export function sqliteSteps(
     createTable: createTableWithIndexes,
     dropTable: table => [...dropTotalsAndSearch(table), `DROP TABLE ${ident(table.name)}`],
     alterTable,
+    dropSums,
+    keepSums,
   }
 }
 
