@@ -71,7 +71,12 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     )
     requireChecks(shape.after, result, CHECKS, shape)
     if (limits !== undefined && changed.length > 0)
-      yield* limits.require(itemId, inputs, stored?.slice(groupsAt))
+      yield* limits.require(
+        itemId,
+        inputs,
+        changed.map(({ field }) => field),
+        stored?.slice(groupsAt),
+      )
     if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []
     const states = { before: stateAt(stored, BEFORE), after: stateAt(result, STATE) }
     const event = updateEventOf(shape, plan.principal, itemId, changed, states)

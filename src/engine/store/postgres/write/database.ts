@@ -32,7 +32,7 @@ export class PostgresWrites implements WriteDatabase<Statement> {
   readonly watchdog: Watchdog
   readonly dialect: Dialect = postgres
   readonly prepare = statementOf
-  readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE`, keep: sql` FOR SHARE` }
+  readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE` }
 
   constructor(model: Model, watchdog: Watchdog) {
     this.model = model
