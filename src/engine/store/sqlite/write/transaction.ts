@@ -221,7 +221,7 @@ function runStep(
     const { answerBound } = context
     return reads.within(answerBound, () => runSteps(writes.run(plan, scope, answerBound)))
   }
-  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, runWrite) }
+  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, runWrite, writes.newStep()) }
   if (isWrite(step)) return { kind: 'write', written: runWrite(step) }
   return { kind: 'read', answer: reads.read(step, context) }
 }
@@ -229,10 +229,13 @@ function runStep(
 function runWrites(
   step: IndependentWrites<GuardedPlanStep>,
   runWrite: (plan: GuardedWrite) => WriteResult,
+  addCascade: (cascaded: number | undefined) => void,
 ): readonly WriteResult[] {
   return writesOf(step).flatMap((plan, index) => {
     try {
-      return runWrite(plan)
+      const result = runWrite(plan)
+      addCascade(result.cascaded)
+      return result
     } catch (cause) {
       step.onFailure(index)
       return requireMissing(cause, step) ?? []
