@@ -52,6 +52,22 @@ export const postgres: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'engine/store/postgres/write/lock-order',
+    ['engine/store/postgres/write/group-locks'],
+    [
+      [
+        'updates under limits share transactions',
+        "if (shape.kind !== 'create') return isLimited(shape)",
+        "if (shape.kind !== 'create') return false",
+      ],
+      [
+        'creates under limits for each value of two fields share transactions',
+        'shape.limits.flatMap(({ per }) => per ?? [])).size > 1',
+        'shape.limits.flatMap(({ per }) => per ?? [])).size > 2',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'engine/store/postgres/write/table-locks',
     ['engine/store/postgres/write/table-locks'],
     [

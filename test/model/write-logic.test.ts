@@ -94,7 +94,12 @@ const refused: readonly (readonly [name: string, options: object, message: RegEx
       ['of an unknown relation', boundBy('usr.karma', 'user_id'), /Did you mean `user`\?/],
       ['that is computed', boundBy('user.doubled', 'user_id'), /`users` has no field `doubled`/],
       ['that is fractional', boundBy('user.score', 'user_id'), /`user\.score` is a number field\. Only an/],
-      ['that is an id', boundBy('user.boss_id', 'user_id'), /is a relation field\. Only an integer field/],
+      ['that is the id', boundBy('user.id', 'user_id'), /`user\.id` is the id of its item\. Only an integer/],
+      [
+        'that refers to an item',
+        boundBy('user.boss_id', 'user_id'),
+        /is a relation field\. Only an integer field/,
+      ],
       ['that is internal', boundBy('user.secret', 'user_id'), /`user\.secret` is internal/],
     ] as const
   ).map(([what, limit, message]) => [`a limit by a field ${what}`, { limits: [limit] }, message] as const),
@@ -124,6 +129,7 @@ const refused: readonly (readonly [name: string, options: object, message: RegEx
         /only on the item itself/,
       ],
       ['no names', { kind: 'noOverlap', options: {} }, /`posts` has no field/],
+      ['a number', { kind: 'noOverlap', interval: 5, options: {} } as never, /This is not a limit/],
     ] as const
   ).map(([what, limit, message]) => [`a noOverlap with ${what}`, { limits: [limit] }, message] as const),
   [

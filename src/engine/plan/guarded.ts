@@ -224,7 +224,7 @@ export interface ReferenceCheck {
 }
 
 /** What must hold for the items after the write; otherwise CONFLICT. */
-export type GuardedLimit = GuardedCount | GuardedOverlap
+export type GuardedLimit = GuardedCount | GuardedOverlap | GuardedBound
 
 interface LimitedItems {
   /** The limit applies to each value of this field; items without a value do not count. Undefined: to all items. */
@@ -248,6 +248,16 @@ export interface GuardedOverlap extends LimitedItems {
   readonly end: Field
   /** The rows that the refusal may name to the caller. Undefined: none, and the caller did not write the fields. */
   readonly named?: Condition
+  /** The rows in which the caller may read both ends. Given if `named` is. */
+  readonly shown?: Condition
+}
+
+/** The field holds the limit of items of another collection, which refer to this item by `by`: no change exceeds it. */
+export interface GuardedBound extends LimitedItems {
+  readonly kind: 'bound'
+  readonly field: Field
+  readonly limited: Collection
+  readonly by: Field
 }
 
 export interface GuardedCreate {

@@ -2,9 +2,9 @@
 
 import { anonymous } from '../../base/principal.ts'
 import type { Collection, CountLimit, Model } from '../../model/model.ts'
-import { addCondition, noDependencies } from './condition.ts'
+import { addCondition, always, noDependencies } from './condition.ts'
 import { type ModelView, viewOf } from './guard/model-view.ts'
-import type { GuardedAssignment, GuardedCount, GuardedLimit } from './guarded.ts'
+import type { GuardedAssignment, GuardedBound, GuardedCount, GuardedLimit } from './guarded.ts'
 
 const limitsByCollection = new WeakMap<Collection, readonly GuardedLimit[]>()
 
@@ -23,6 +23,19 @@ export function limitsOf(model: Model, collection: Collection): readonly Guarded
   return limits
 }
 
+/** The limits that affect updates of the collection: its own, and those of other items that its fields hold. */
+export function limitsOfUpdates(model: Model, collection: Collection): readonly GuardedLimit[] {
+  const bounds = [...model.collections.values()].flatMap(limited =>
+    limitsOf(model, limited).flatMap((limit): GuardedBound[] => {
+      if (limit.kind !== 'count' || typeof limit.count === 'number' || limit.per === undefined) return []
+      if (limit.count.collection !== collection) return []
+      const { refusal, count, per: by } = limit
+      return [{ kind: 'bound', field: count.field, limited, by, per: undefined, where: always, refusal }]
+    }),
+  )
+  return [...limitsOf(model, collection), ...bounds]
+}
+
 function countIn(view: ModelView, count: CountLimit['count']): GuardedCount['count'] {
   if (typeof count === 'number') return count
   const collection = view.collection(count.collection)
@@ -31,7 +44,7 @@ function countIn(view: ModelView, count: CountLimit['count']): GuardedCount['cou
   return { collection, field }
 }
 
-/** Whether setting these fields may change which items count, or their intervals. */
+/** Whether setting these fields may change which items count, their intervals, or the limit. */
 export function affectsLimit(limit: GuardedLimit, set: readonly Pick<GuardedAssignment, 'field'>[]): boolean {
   const names = fieldsOfLimit(limit)
   return set.some(({ field }) => names.has(field.name))
@@ -40,6 +53,7 @@ export function affectsLimit(limit: GuardedLimit, set: readonly Pick<GuardedAssi
 /** The names of the fields on which it depends whether an item exceeds the limit. */
 export function fieldsOfLimit(limit: GuardedLimit): ReadonlySet<string> {
   const { fields } = addCondition(limit.where, noDependencies())
-  const own = limit.kind === 'overlap' ? [limit.start, limit.end] : []
+  const own =
+    limit.kind === 'overlap' ? [limit.start, limit.end] : limit.kind === 'bound' ? [limit.field] : []
   return new Set([...fields, ...[limit.per ?? [], ...own].flat().map(({ name }) => name)])
 }

@@ -67,7 +67,8 @@ function limitOf(declared: unknown, context: LimitContext): Limit | undefined {
 }
 
 function isLimit(value: unknown): value is LimitDeclaration {
-  return isObject(value) && (value.kind === 'atMost' || value.kind === 'noOverlap') && isObject(value.options)
+  if (!isObject(value) || !isObject(value.options)) return false
+  return value.kind === 'atMost' || (value.kind === 'noOverlap' && Array.isArray(value.interval ?? []))
 }
 
 type Own<L extends Limit> = Omit<L, 'per' | 'where' | 'message'>
@@ -103,7 +104,8 @@ function boundOf(
     const write = "`atMost(field('session.capacity'), { per: 'session_id' })`"
     faults.add(place, `\`${path}\` is no field of the item that \`per\` refers to. Write e.g. ${write}.`)
   } else if (!declared.type.summable || declared.type.encoding.isWhole !== true) {
-    faults.add(place, `\`${path}\` is a ${declared.type.name} field. Only an integer field can be a limit.`)
+    const kind = name === 'id' ? 'the id of its item' : `a ${declared.type.name} field`
+    faults.add(place, `\`${path}\` is ${kind}. Only an integer field can be a limit.`)
   } else if (optionsOf(declared).internal === true) {
     faults.add(place, `\`${path}\` is internal, so no caller could see why a write is refused.`)
   }

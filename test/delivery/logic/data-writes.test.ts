@@ -29,6 +29,7 @@ import { type TestService, testService } from '../../../src/testing.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+const maxCascade = 6
 /** What `prepare` was last given. */
 let prepared: readonly unknown[] = []
 
@@ -97,7 +98,11 @@ for (const kind of databaseKinds) {
       const ended = Promise.withResolvers<void>()
       const running = kind.within(async database => {
         await database.create()
-        const settings = { database: database.url, rowSecurity: kind.name.endsWith('row security') }
+        const settings = {
+          database: database.url,
+          rowSecurity: kind.name.endsWith('row security'),
+          quotas: { cascade: maxCascade },
+        }
         opened.resolve(await testService(declared, { settings }))
         await ended.promise
       })
@@ -133,7 +138,7 @@ for (const kind of databaseKinds) {
 
     it('an item without fields to compare is a mistake', async () => {
       const { id } = await room()
-      for (const ifMatch of [{}, { id }, null, 'tag', [1]] as never[])
+      for (const ifMatch of [{}, { id }, null, undefined, 'tag', [1], { seats: 1, seat: 1 }] as never[])
         await assert.rejects(service.asSystem.rooms.update(id, { seats: 1 }, { ifMatch }), {
           code: 'BAD_REQUEST',
           message: /must be an item as it was read/,
@@ -180,6 +185,7 @@ for (const kind of databaseKinds) {
       await refused({ small: { increment: 2 } }, 'VALIDATION_FAILED', 'small')
       await refused({ n: { increment: Number.MAX_SAFE_INTEGER } }, 'CONFLICT', 'n')
       await refused({ share: { increment: 2 } }, 'CONFLICT', 'share')
+      await refused({ share: { increment: 0.25 } }, 'CONFLICT', 'share')
       // By the collection's own `check`.
       await refused({ n: { increment: 1 } }, 'VALIDATION_FAILED', 'n')
       const { n, small, share } = await counterOf(id)
@@ -268,7 +274,8 @@ for (const kind of databaseKinds) {
       assert.equal((await parts.list({ where: { kind: 'many' }, page: 2 })).length, 100)
       await rejects(parts.list({ limit: 1001 }), { code: 'BAD_REQUEST' })
       await rejects(parts.deleteWhere({ kind: 'many' }, { limit: 0 }), { code: 'BAD_REQUEST' })
-      await rejects(parts.deleteWhere(undefined as never), /needs a filter/)
+      await rejects(parts.deleteWhere(undefined as never), { code: 'BAD_REQUEST' })
+      await rejects(parts.updateWhere({}, {}, null as never), { code: 'BAD_REQUEST' })
       const deleted = [
         await parts.deleteWhere({ kind: 'many' }, { limit: 1000 }),
         await parts.deleteWhere({ kind: 'many' }),
@@ -317,6 +324,23 @@ for (const kind of databaseKinds) {
       assert.equal(await parts.deleteWhere({ kind: 'tree' }), 2)
       assert.deepEqual(await partsOf('tree'), [])
       assert.equal(await parts.get(remaining.id), null)
+    })
+
+    it('the deletions of `deleteWhere` together delete no more other items than one may', async () => {
+      const { parts } = service.asSystem
+      for (let n = 0; n < 3; n++) {
+        const root = await parts.create({ kind: 'root' })
+        for (let leaf = 0; leaf < maxCascade / 2; leaf++)
+          await parts.create({ kind: 'leaf', parent_id: root.id })
+      }
+      await assert.rejects(parts.deleteWhere({ kind: 'root' }), {
+        code: 'CONFLICT',
+        message: `Deleting these items would delete or change more than ${maxCascade} other items at once. Delete fewer: say \`limit\`.`,
+      })
+      assert.equal(await parts.count({ kind: 'leaf' }), 1.5 * maxCascade)
+      assert.equal(await parts.deleteWhere({ kind: 'root' }, { limit: 2 }), 2)
+      assert.equal(await parts.deleteWhere({ kind: 'root' }), 1)
+      assert.equal(await parts.count({ kind: 'leaf' }), 0)
     })
 
     it('a failed call of several writes within a transaction has changed nothing', async () => {
@@ -389,6 +413,11 @@ for (const kind of databaseKinds) {
         await assert.rejects(seats.upsert({ by: 'code' }, { row: 'b', place: 1, code }), {
           code: 'BAD_REQUEST',
         })
+      for (const times of [1, 0])
+        await assert.rejects(
+          seats.upsert(seatOf, { row: 'b', place: 3, times: { increment: times } } as never),
+          { code: 'BAD_REQUEST' },
+        )
       // No operator of a filter.
       const operator = { contains: '' } as never
       await seats.create({ row: 'b', place: 1, code: 'bbb' })

@@ -199,6 +199,9 @@ onEach(
     assert.deepEqual((await ben.ask('PATCH', `/bookings/${bens.id}`, { starts_at: at(9) })).both, unnamed)
     // Ben may read both leases, but not when they end.
     await ann.create('leases', { first: '2026-05-01', until: '2026-06-01' })
+    // Nor does a fault tell it.
+    const reversed = await ben.ask('POST', '/leases', { first: '2026-08-02', until: '2026-08-01' })
+    assert.deepEqual(reversed.both, [409, { error: { code: 'CONFLICT', message: 'It is let.' } }])
     const let_ = await ben.ask('POST', '/leases', { first: '2026-05-31', until: '2026-07-01' })
     assert.deepEqual(let_.both, [409, { error: { code: 'CONFLICT', message: 'It is let.' } }])
     await ben.create('leases', { first: '2026-06-01', until: '2026-07-01' })

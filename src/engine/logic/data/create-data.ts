@@ -175,12 +175,12 @@ class PrincipalData implements CollectionData {
     })
   }
 
-  updateWhere(where: Where, values: JsonObject, { limit }: BoundOptions = {}): Promise<number> {
+  updateWhere(where: Where, values: JsonObject, options: BoundOptions = {}): Promise<number> {
     return this.#call(async () => {
       const place = this.#place('updateWhere')
       const changes = this.#changes(values, place)
       const idOnly = { fields: ['id'] }
-      return this.#changeWhere(where, limit, 'updateWhere', id =>
+      return this.#changeWhere(where, options, 'updateWhere', id =>
         this.#plans.update(id, changes, idOnly, place),
       )
     })
@@ -194,10 +194,10 @@ class PrincipalData implements CollectionData {
     })
   }
 
-  deleteWhere(where: Where, { limit }: BoundOptions = {}): Promise<number> {
+  deleteWhere(where: Where, options: BoundOptions = {}): Promise<number> {
     return this.#call(async () => {
       const place = this.#place('deleteWhere')
-      return this.#changeWhere(where, limit, 'deleteWhere', id => this.#plans.delete(id, {}, place))
+      return this.#changeWhere(where, options, 'deleteWhere', id => this.#plans.delete(id, {}, place))
     })
   }
 
@@ -264,9 +264,12 @@ class PrincipalData implements CollectionData {
   }
 
   /** Writes every match, each as a single write would. Throws before the first one if there are too many. */
-  #changeWhere(where: Where, limit: number | undefined, call: string, write: (id: number) => ProgramPlan) {
+  #changeWhere(where: Where, options: BoundOptions, call: string, write: (id: number) => ProgramPlan) {
     const place = this.#place(call)
     if (!isObject(where)) throw badCall(place, 'needs a filter, which may be {} for all items.')
+    if (typeof options !== 'object' || options === null)
+      throw badCall(place, 'takes its options as an object: { limit: 500 }.')
+    const { limit } = options
     const found = this.#plans.list(
       { where, fields: ['id'], ...(limit !== undefined && { limit }) },
       'none',

@@ -147,12 +147,14 @@ export class DataPlans {
   }
 
   /** The stored fields of an item that was read, without what was included or computed. */
-  #ifMatch({ ifMatch }: ChangeOptions, place: string, args: Arguments): Param | undefined {
-    if (ifMatch === undefined) return undefined
-    const read = isObject(ifMatch)
-      ? Object.entries(ifMatch).filter(([name]) => this.#names.fields.has(name))
-      : []
-    if (read.every(([name]) => name === 'id'))
+  #ifMatch(options: ChangeOptions, place: string, args: Arguments): Param | undefined {
+    if (!('ifMatch' in options)) return undefined
+    const { ifMatch } = options
+    const { fields, computed, relations } = this.#names.collection
+    const entries = isObject(ifMatch) ? Object.entries(ifMatch) : []
+    const isKnown = entries.every(([name]) => fields.has(name) || computed.has(name) || relations.has(name))
+    const read = entries.filter(([name]) => this.#names.fields.has(name))
+    if (!isKnown || read.every(([name]) => name === 'id'))
       throw badCall(
         `${place}: ifMatch`,
         'must be an item as it was read, with the fields that may not have changed.',

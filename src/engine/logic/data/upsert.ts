@@ -3,6 +3,7 @@ import { ApiError } from '../../../base/errors.ts'
 import type { JsonObject } from '../../../model/fields/type.ts'
 import type { Collection } from '../../../model/model.ts'
 import { badCall, badValue } from './call-error.ts'
+import { separateIncrements } from './increments.ts'
 
 /** What an upsert looks for, and what it changes where it finds it. */
 export interface UpsertKey {
@@ -11,7 +12,7 @@ export interface UpsertKey {
   readonly others: JsonObject
 }
 
-/** Throws BAD_REQUEST if the fields are not unique, or one has no value: items without one are exempt. */
+/** Throws BAD_REQUEST if the fields are not unique, or one has no value (items without one are exempt), and for increments. */
 export function upsertKeyOf(
   by: unknown,
   values: JsonObject,
@@ -30,6 +31,9 @@ export function upsertKeyOf(
   const entries = Object.entries(Object(values) as JsonObject)
   const key = entries.filter(([name, value]) => fields.includes(name) && (value ?? null) !== null)
   if (key.length < fields.length) throw badValue(place, `needs a value of ${fields.join(' and ')}.`)
+  const [incremented] = Object.keys(separateIncrements(values, collection, place).increments)
+  if (incremented !== undefined)
+    throw badCall(`${place}: ${incremented}`, 'must be a value, since a new item has none to increment.')
   return {
     fields,
     where: Object.fromEntries(key.map(([name, value]) => [name, { eq: value }])),

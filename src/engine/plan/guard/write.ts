@@ -17,7 +17,7 @@ import type {
   Refusal,
 } from '../guarded.ts'
 import type { Condition } from '../guarded-conditions.ts'
-import { affectsLimit, fieldsOfLimit, limitsOf } from '../limits.ts'
+import { affectsLimit, fieldsOfLimit, limitsOf, limitsOfUpdates } from '../limits.ts'
 import type { Assignment, CardinalityLimit, CreateShape, DeleteShape, UpdateShape } from '../plan.ts'
 import { blockersOf } from './blockers.ts'
 import type { ModelView } from './model-view.ts'
@@ -47,7 +47,10 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
     kind: 'create',
     collection,
     set: assignments,
-    limits: [...limitsFor(view, collection), ...(shape.limit ? [guardLimit(shape.limit, collection)] : [])],
+    limits: [
+      ...guardLimits(limitsOf(view.model, collection), collection, view),
+      ...(shape.limit ? [guardLimit(shape.limit, collection)] : []),
+    ],
     references: references(callerSet, view),
     after: checks([{ condition: allowed, field: undefined }, ...rules]),
     rows: view.readable(collection),
@@ -56,15 +59,23 @@ export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate 
   }
 }
 
-/** The limits of the collection, with the rows that a refusal may name: those of which the caller may read all it depends on. */
-function limitsFor(view: ModelView, collection: Collection): readonly GuardedLimit[] {
+/** The limits with the rows that a refusal may name: those of which the caller may read all it depends on. */
+function guardLimits(
+  limits: readonly GuardedLimit[],
+  collection: Collection,
+  view: ModelView,
+): readonly GuardedLimit[] {
   const { system, scopes } = view.access
   const isReadable = system || hasScope(scopes, `read:${collection.singular}`)
-  return limitsOf(view.model, collection).map(limit => {
+  return limits.map(limit => {
     if (limit.kind !== 'overlap') return limit
     const fields = [...fieldsOfLimit(limit)].flatMap(name => collection.fields.get(name) ?? [])
     const shown = fields.map(field => view.visibleIn(collection, field))
-    return { ...limit, named: isReadable ? and(view.readable(collection), ...shown) : never }
+    const ends = [limit.start, limit.end].map(field => view.visibleIn(collection, field))
+    const [named, ofEnds] = isReadable
+      ? [and(view.readable(collection), ...shown), and(...ends)]
+      : [never, never]
+    return { ...limit, named, shown: ofEnds }
   })
 }
 
@@ -98,7 +109,9 @@ export function guardUpdate(shape: UpdateShape, view: ModelView): GuardedUpdate 
     references: references(callerSet, view),
     ifMatch: shape.ifMatch,
     eventType: shape.eventType,
-    limits: limitsFor(view, collection).filter(limit => collection.prepare || affectsLimit(limit, set)),
+    limits: guardLimits(limitsOfUpdates(view.model, collection), collection, view).filter(
+      limit => collection.prepare || affectsLimit(limit, set),
+    ),
     rows,
     before: checks([{ condition: allowed, field: undefined }, ...writeRules(callerSet, collection, view)]),
     after:

@@ -43,7 +43,7 @@ interface MigratedTable {
   readonly columns: readonly ColumnChange[]
   /** The indexes that the migration creates. */
   readonly indexes: readonly TableIndex[]
-  /** The limits that the rows have not fulfilled before. */
+  /** The limits that the rows may not fulfil yet. */
   readonly overlaps: readonly string[]
   readonly before: Schema
   readonly after: Schema

@@ -130,6 +130,8 @@ function alterTable<S>(
   const isRenamed = from.name !== to.name
   const indexes = indexChanges(from, to, dialect)
   const overlaps = overlapChanges(from, to)
+  // Their conversion may make intervals overlap that are kept apart already.
+  const convertsValues = columns.some(({ kind }) => kind === 'type' || kind === 'set not null')
   const searchChanged = findsOtherwise(from, to) || isRenamed || fillsSearched(from, to)
   // Running nodes of the older model still write the former search columns.
   const keepsSearch = from.search.every(name => to.search.includes(name))
@@ -152,7 +154,7 @@ function alterTable<S>(
         to,
         columns,
         indexes: created,
-        overlaps: overlaps.flatMap(({ limit }) => limit ?? []),
+        overlaps: convertsValues ? (to.noOverlaps ?? []) : overlaps.flatMap(({ limit }) => limit ?? []),
         ...schemas,
       }),
       sql: dialect.alterTable({ from, to, columns, searchChanged }),

@@ -1,6 +1,7 @@
 /** Whether a service may start on a database that differs from its model. */
 import type { MigrationStep } from './diff.ts'
 import { commandNeededError } from './refusal.ts'
+import type { Schema } from './tables.ts'
 
 export interface Start {
   /** Whether additive changes are applied. If not, the database may have more tables and columns, and may lack indexes. */
@@ -21,6 +22,22 @@ export function mayStartWithoutSteps(
   const reported = steps.filter(step => step.allowsValuesOnly !== true)
   if (reported.length > 0) onSurplus?.(reported.map(step => step.sentence))
   return true
+}
+
+/**
+ * The stored schema without the limits that a service of the model does not keep, so that the next migration to them checks
+ * the data again; undefined if it keeps all.
+ */
+export function withoutLostLimits(stored: Schema, { tables: kept }: Schema): Schema | undefined {
+  let isLost = false
+  const tables = stored.tables.map(table => {
+    const other = kept.find(({ name }) => name === table.name)
+    if (other === undefined || table.noOverlaps === undefined) return table
+    const noOverlaps = table.noOverlaps.filter(limit => other.noOverlaps?.includes(limit))
+    isLost ||= noOverlaps.length < table.noOverlaps.length
+    return { ...table, noOverlaps }
+  })
+  return isLost ? { ...stored, tables } : undefined
 }
 
 /** Throws a `MigrationError` if a start may not apply some of the steps. */

@@ -10,26 +10,24 @@ import type { WriteDatabase } from './database.ts'
 import { countingConditions, groupLock, type LimitCheck } from './limited-group.ts'
 
 /**
- * The statements: the first one keeps the row whose field is the limit as it is, before the group is locked: a transaction
- * that has changed that row may add to the group next. The second one locks the group, and returns a row if the write's row
- * enters it. The third one returns the number of rows that count in the group, up to one above the limit, and that field.
+ * The statements: the first one locks the group, and returns a row if the write's row enters it. The second one returns the
+ * number of rows that count in the group, up to one above the limit, and the field that is the limit: see `GuardedBound`.
  */
 export function countCheck<S>(
   collection: Collection,
   limit: GuardedCount,
   database: WriteDatabase<S>,
 ): LimitCheck<S> {
-  const { dialect, prepare, locks } = database
+  const { dialect, prepare } = database
   const { per, count } = limit
   const row = new RowAlias(dialect, collection.name)
-  const lock = groupLock(collection, limit, row, database)
+  const lock = groupLock(collection, per, per && row.column(per.name), database)
   const countedRow = new RowAlias(dialect, collection.name)
   const enteringRow = countedRow.another(collection.name)
   // Evaluated once: where the row does not count, nothing else is read.
   const isEntering = sql`EXISTS (SELECT 1 FROM ${enteringRow.from()}${whereClause(enteringConditions(limit, enteringRow))})`
   const value = sql`(SELECT ${name(per?.name ?? 'id')} FROM ${name(collection.name)} WHERE "id" = ${slot(0)})`
-  const boundQuery = typeof count === 'number' ? undefined : boundSql(count, value)
-  const bound = boundQuery && sql`(${boundQuery})`
+  const bound = typeof count === 'number' ? undefined : boundSql(count, value)
   const conditions = whereClause([
     isEntering,
     ...(per ? [sql`${countedRow.column(per.name)} = ${value}`] : []),
@@ -43,14 +41,13 @@ export function countCheck<S>(
   return {
     concernsAllChanges: false,
     statements: [
-      boundQuery && locks && prepare(sql`${boundQuery}${locks.keep}`),
       prepare(sql`SELECT ${lock} FROM ${row.from()}${whereClause(enteringConditions(limit, row))}`),
       prepare(
         sql`SELECT count(*), ${bound ?? sql`NULL`} FROM (SELECT 1 FROM ${countedRow.from()}${conditions} LIMIT ${maxCounted}) AS "counted"`,
       ),
     ],
     // biome-ignore lint/correctness/useYield: nothing further is asked.
-    *require([, enteredRows, countRows]) {
+    *require([enteredRows, countRows]) {
       if (enteredRows?.length === 0) return
       const [counted, most = null] = countRows?.[0] ?? []
       const max = typeof count === 'number' ? count : most
@@ -61,7 +58,7 @@ export function countCheck<S>(
 
 /** The field that holds the limit. `id`: of its item. */
 function boundSql({ collection, field }: Exclude<GuardedCount['count'], number>, id: Sql): Sql {
-  return sql`SELECT ${name(field.name)} FROM ${name(collection.name)} WHERE "id" = ${id}`
+  return sql`(SELECT ${name(field.name)} FROM ${name(collection.name)} WHERE "id" = ${id})`
 }
 
 /** Whether the row of the first slot counts, and did not in the group of the second. */

@@ -37,8 +37,6 @@ export interface RowLocks {
   /** Other transactions may still add references to the row. */
   readonly change: Sql
   readonly remove: Sql
-  /** The row does not change until the transaction ends; others may lock it likewise. */
-  readonly keep: Sql
 }
 
 /** An INSERT with the values in slots, which returns the outputs. */

@@ -59,7 +59,11 @@ export function deleteRun<S>(
     requireChecks(before, stored, CHECKS, shape)
     if (ifMatch !== undefined) requireMatch(args[ifMatch], stored[REPRESENTATION])
     if (permission !== undefined && permissionRows?.length === 0) throw new ApiError('FORBIDDEN')
-    const { changed, removed } = yield* removal.remove(
+    const {
+      changed,
+      removed,
+      cascaded = 0,
+    } = yield* removal.remove(
       { collection, id: itemId },
       stateAt(stored, STATE),
       principal,
@@ -73,7 +77,7 @@ export function deleteRun<S>(
       yield* administrator?.require(stored.at(-1)) ?? []
       if (removed.has('users')) yield* remaining?.require(administrators) ?? []
     }
-    return { id: itemId, text: null, changed, removed }
+    return { id: itemId, text: null, changed, removed, cascaded }
   }
 }
 

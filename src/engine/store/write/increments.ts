@@ -58,7 +58,14 @@ export function requireInBounds(numbers: readonly IncrementedNumber[]): void {
   requireDocuments(numbers.map(({ field, value }) => ({ field, value, maxLength: undefined })))
 }
 
-function boundFault({ field, value, min, max }: IncrementedNumber): FieldFault | undefined {
+function boundFault({
+  field,
+  value,
+  min,
+  max,
+  increment,
+  changed,
+}: IncrementedNumber): FieldFault | undefined {
   const fault = (code: string, message: string) => ({
     field: field.name,
     code,
@@ -69,5 +76,6 @@ function boundFault({ field, value, min, max }: IncrementedNumber): FieldFault |
   if (max !== undefined && value > max) return fault('too_large', `must not go above ${max}.`)
   // Beyond it, an increment by 1 would be lost.
   if (Math.abs(value) > Number.MAX_SAFE_INTEGER) return fault('out_of_range', 'must stay within ±(2^53 − 1).')
+  if (!changed && increment !== 0) return fault('out_of_range', 'is too large to change by so little.')
   return undefined
 }

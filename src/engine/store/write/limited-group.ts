@@ -1,5 +1,5 @@
 /** The check of one limit, and the group of items that it applies to. */
-import type { Collection } from '../../../model/model.ts'
+import type { Collection, Field } from '../../../model/model.ts'
 import type { GuardedLimit } from '../../plan/guarded.ts'
 import { conditionSql } from '../sql/condition.ts'
 import type { RowAlias } from '../sql/row-alias.ts'
@@ -13,8 +13,8 @@ export interface LimitCheck<S> {
   readonly concernsAllChanges: boolean
   /** Over the row with the id in the first slot, which counted in the group of the second one. They lock the group. */
   readonly statements: readonly (S | undefined)[]
-  /** Throws if the answers to the statements show that the limit is exceeded. */
-  require(answers: readonly ResultRows[], caller: Inputs): QuerySteps<S, void>
+  /** Throws if the answers to the statements show that the limit is exceeded. `changed`: omitted for a new row. */
+  require(answers: readonly ResultRows[], caller: Inputs, changed?: readonly Field[]): QuerySteps<S, void>
 }
 
 /** The conditions under which the row with the id in the first slot counts. */
@@ -23,13 +23,12 @@ export function countingConditions({ per, where }: GuardedLimit, row: RowAlias):
   return per === undefined ? conditions : [...conditions, sql`${row.column(per.name)} IS NOT NULL`]
 }
 
-/** An expression that locks the group of the row until the transaction ends. */
+/** An expression that locks the group with this value of `per` until the transaction ends. */
 export function groupLock(
   { name }: Collection,
-  { per }: GuardedLimit,
-  row: RowAlias,
+  per: Field | undefined,
+  value: Sql | undefined,
   { locksGroup }: Pick<WriteDatabase<unknown>, 'locksGroup'>,
 ): Sql {
-  const key = textLiteral(`${name} ${per?.name ?? ''} `)
-  return locksGroup?.(key, per && row.column(per.name)) ?? sql`1`
+  return locksGroup?.(textLiteral(`${name} ${per?.name ?? ''} `), value) ?? sql`1`
 }

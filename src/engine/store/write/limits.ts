@@ -1,14 +1,15 @@
 /** Limits of a collection, on all its items or on those with one value of a field: checked after a write has changed its row. */
 import { compareCodeUnits } from '../../../base/unicode.ts'
-import type { Collection } from '../../../model/model.ts'
-import type { GuardedLimit } from '../../plan/guarded.ts'
+import type { Collection, Field } from '../../../model/model.ts'
+import type { GuardedBound, GuardedLimit } from '../../plan/guarded.ts'
+import { affectsLimit } from '../../plan/limits.ts'
 import { conditionSql } from '../sql/condition.ts'
 import type { RowAlias } from '../sql/row-alias.ts'
-import { type Sql, sql } from '../sql/writer.ts'
+import { type Sql, slot, sql } from '../sql/writer.ts'
 import { type Inputs, type SqlValue, slotInputs } from '../values.ts'
 import { countCheck } from './count-limit.ts'
 import type { WriteDatabase } from './database.ts'
-import type { LimitCheck } from './limited-group.ts'
+import { groupLock, type LimitCheck } from './limited-group.ts'
 import { overlapCheck } from './overlap-limit.ts'
 import type { QuerySteps } from './steps.ts'
 
@@ -17,9 +18,14 @@ export interface Limits<S> {
   groups(row: RowAlias): readonly Sql[]
   /**
    * Throws if the write made the row with this id count, and it exceeds a limit. `caller`: the inputs of the caller's
-   * statements. `before`: the row's `groups`; omitted for a new row.
+   * statements. `changed`: the fields that changed, and `before`: the row's `groups`; both omitted for a new row.
    */
-  require(id: number, caller: Inputs, before?: readonly (SqlValue | undefined)[]): QuerySteps<S, void>
+  require(
+    id: number,
+    caller: Inputs,
+    changed?: readonly Field[],
+    before?: readonly (SqlValue | undefined)[],
+  ): QuerySteps<S, void>
 }
 
 /**
@@ -36,8 +42,10 @@ export function limitsOn<S>(
   const all = inLockOrder(limits).map(limit => ({ limit, check: checkOf(collection, limit, database) }))
   return {
     groups: row => all.map(({ limit }) => groupSql(limit, row)),
-    *require(id, caller, before = []) {
+    *require(id, caller, changed, before = []) {
+      const set = changed?.map(field => ({ field }))
       const entered = all.flatMap(({ limit, check }, index) => {
+        if (set !== undefined && !affectsLimit(limit, set)) return []
         const group = before[index] ?? null
         const mayEnter = limit.per !== undefined || group === null
         return mayEnter || check.concernsAllChanges ? [{ check, inputs: slotInputs([id, group]) }] : []
@@ -49,16 +57,23 @@ export function limitsOn<S>(
       const answers = yield queries.flat()
       for (const [index, { check }] of entered.entries()) {
         const first = queries.slice(0, index).flat().length
-        yield* check.require(answers.slice(first, first + check.statements.length), caller)
+        yield* check.require(answers.slice(first, first + check.statements.length), caller, changed)
       }
     },
   }
 }
 
 function checkOf<S>(collection: Collection, limit: GuardedLimit, database: WriteDatabase<S>): LimitCheck<S> {
-  return limit.kind === 'count'
-    ? countCheck(collection, limit, database)
-    : overlapCheck(collection, limit, database)
+  if (limit.kind === 'count') return countCheck(collection, limit, database)
+  if (limit.kind === 'overlap') return overlapCheck(collection, limit, database)
+  return boundCheck(limit, database)
+}
+
+/** Locks the group whose limit changes: a transaction that adds to the group commits before or sees the new limit. */
+function boundCheck<S>({ limited, by }: GuardedBound, database: WriteDatabase<S>): LimitCheck<S> {
+  const lock = groupLock(limited, by, sql`CAST(${slot(0)} AS bigint)`, database)
+  const statement = database.locksGroup && database.prepare(sql`SELECT ${lock}`)
+  return { concernsAllChanges: true, statements: [statement], *require() {} }
 }
 
 /** All transactions lock the groups of one row in the same order. */

@@ -13,8 +13,8 @@ import type { WriteDatabase } from './database.ts'
 import { countingConditions, groupLock, type LimitCheck } from './limited-group.ts'
 
 /**
- * The statements: the first one returns whether the interval ends after its start, and locks the group if the write's row
- * counts. The second one returns the id of an item whose interval overlaps with it.
+ * The statements: the first one returns whether the interval ends after its start and whether the write's row counts, and
+ * locks its group if it does. The second one returns the id of an item whose interval overlaps with it.
  */
 export function overlapCheck<S>(
   collection: Collection,
@@ -22,20 +22,30 @@ export function overlapCheck<S>(
   database: WriteDatabase<S>,
 ): LimitCheck<S> {
   const { dialect, prepare } = database
-  const { start, end, named, refusal } = limit
+  const { start, end, per, named, shown, refusal } = limit
   const row = new RowAlias(dialect, collection.name)
   const counts = join(countingConditions(limit, row), ' AND ')
-  const lock = sql`CASE WHEN ${counts} THEN ${groupLock(collection, limit, row, database)} END`
+  const group = groupLock(collection, per, per && row.column(per.name), database)
+  const lock = sql`CASE WHEN ${counts} THEN ${group} END`
   const endsLater = sql`${row.column(start.name)} < ${row.column(end.name)}`
   const readable = named && prepare(readableSql(named, new RowAlias(dialect, collection.name)))
+  const showing = shown && prepare(readableSql(shown, new RowAlias(dialect, collection.name)))
   return {
     concernsAllChanges: true,
     statements: [
-      prepare(sql`SELECT ${endsLater}, ${lock} FROM ${row.from()} WHERE ${row.column('id')} = ${slot(0)}`),
+      prepare(
+        sql`SELECT ${endsLater}, ${counts}, ${row.column('id')}, ${lock} FROM ${row.from()} WHERE ${row.column('id')} = ${slot(0)}`,
+      ),
       prepare(overlappingSql(collection, limit, new RowAlias(dialect, collection.name))),
     ],
-    *require([changedRows, overlapping], caller) {
-      if (changedRows?.[0]?.[0] === 0) throw reversedError(limit)
+    *require([changedRows, overlapping], caller, changed = [start, end]) {
+      const [isLater, isCounted, id = null] = changedRows?.[0] ?? []
+      // One that does not count may have been stored before the limit was declared.
+      const isOwn = isCounted === 1 || changed.includes(start) || changed.includes(end)
+      if (isLater === 0 && isOwn) {
+        const [shownRows] = yield [showing && { statement: showing, inputs: { ...caller, slots: [id] } }]
+        throw reversedError(limit, shownRows?.length === 1)
+      }
       const other = overlapping?.[0]?.[0]
       if (other === undefined) return
       const [readableRows] = yield [
@@ -56,9 +66,9 @@ function readableSql(named: Condition, row: RowAlias): Sql {
   return sql`SELECT 1 FROM ${row.from()}${whereClause(conditions)}`
 }
 
-/** Where the caller does not write the fields, their fault is not theirs to see. */
-function reversedError({ start, end, named, refusal }: GuardedOverlap): ApiError {
-  if (named === undefined) return new ApiError('CONFLICT', refusal)
+/** Where the caller cannot read or does not write the fields, their fault could reveal a value. */
+function reversedError({ start, end, refusal }: GuardedOverlap, isShown: boolean): ApiError {
+  if (!isShown) return new ApiError('CONFLICT', refusal)
   const message = `It must be after ${start.name}.`
   return new ApiError('VALIDATION_FAILED', undefined, {
     details: [{ field: end.name, code: 'invalid', message }],

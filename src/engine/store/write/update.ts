@@ -74,7 +74,12 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     )
     requireChecks(shape.after, result, CHECKS, shape)
     if (limits !== undefined && changed.length > 0)
-      yield* limits.require(itemId, inputs, stored?.slice(groupsAt))
+      yield* limits.require(
+        itemId,
+        inputs,
+        changed.map(({ field }) => field),
+        stored?.slice(groupsAt),
+      )
     if (check !== undefined && !changed.every(({ field }) => field.internal))
       yield* check.require(itemId, stored?.[outputs.length], plan.principal, scope)
     if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []

@@ -51,6 +51,11 @@ export class Writes<S> {
     return result
   }
 
+  /** See `Cascades.newStep`. */
+  newStep(): (cascaded: number | undefined) => void {
+    return this.#cascades.newStep()
+  }
+
   /** Logs an event that an action emits. */
   *emit(emission: Emission, scope: WriteScope<S>): QuerySteps<S, void> {
     const collection = this.#model.collections.get(emission.collection)

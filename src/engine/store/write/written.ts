@@ -9,6 +9,8 @@ export interface WriteResult {
   readonly changed: ReadonlySet<string>
   /** The collections with deleted rows. */
   readonly removed: ReadonlySet<string>
+  /** How many other items a deletion has deleted or changed. */
+  readonly cascaded?: number
   /** No item changed, so no event was logged. */
   readonly hasNoEvent?: true
 }

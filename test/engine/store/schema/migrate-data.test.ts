@@ -45,6 +45,58 @@ interface MigrationCase {
 }
 
 const optional = { optional: true } as const
+interface Conversion {
+  readonly name: string
+  readonly from: Readonly<Record<string, FieldDeclaration>>
+  readonly to: Readonly<Record<string, FieldDeclaration>>
+  readonly limit?: LimitDeclaration
+  /** Only the migrated values show it. */
+  readonly isLate?: true
+  readonly values: readonly Readonly<Record<string, JsonValue>>[]
+}
+
+/** Conversions that make intervals overlap, or end too early. */
+const conversions: readonly Conversion[] = [
+  {
+    name: 'a start gets a default',
+    from: {},
+    to: { a: integer({ default: 0 }) },
+    values: [
+      { a: null, b: -5 },
+      { a: -3, b: 4 },
+    ],
+  },
+  {
+    name: 'the field of its groups gets a default',
+    from: {},
+    to: { c: integer({ default: 1 }) },
+    values: [
+      { c: null, a: 1, b: 4 },
+      { c: null, a: 2, b: 5 },
+    ],
+  },
+  {
+    name: 'the field of its condition gets a default',
+    from: { on: choice(['yes', 'no'], optional) },
+    to: { on: choice(['yes', 'no'], { default: 'yes' }) },
+    limit: noOverlap('a', 'b', { per: 'c', where: field('on').eq('yes') }),
+    values: [
+      { on: null, a: 1, b: 4 },
+      { on: 'yes', a: 2, b: 5 },
+    ],
+  },
+  {
+    name: 'the field of its groups gets another type and a default',
+    from: { c: string(optional) },
+    isLate: true,
+    to: { c: integer({ default: 1 }) },
+    values: [
+      { c: '1', a: 1, b: 4 },
+      { c: null, a: 2, b: 5 },
+    ],
+  },
+]
+
 const many = /(\d+) items?.* e\.g\. items? (\d+)/
 
 const cases: readonly MigrationCase[] = [
@@ -432,6 +484,66 @@ for (const database of migrationDatabases) {
         await released.close()
         assert.match((await faults()).join(), /at least 2 items .* next one, e\.g\. items 1 and \d+,/)
       }))
+
+    test('an item that did not count when a noOverlap came may stay as it is', () =>
+      database.withEmpty(async location => {
+        const before = rooms([], true)
+        const store = await database.open(location, before)
+        const reversed = { starts: at(15), ends: at(14), room: 'A', on: false }
+        await new Client(store, before).create('bookings', reversed)
+        await store.close()
+        const to = rooms([noOverlap('starts', 'ends', { per: 'room', where: field('on').eq(true) })], true)
+        await database.apply(location, to, { allowDestructive: false })
+        const limited = await database.open(location, to, false)
+        const client = new Client(limited, to)
+        await client.update('bookings', 1, { room: 'B' })
+        for (const values of [{ on: true }, { ends: at(13) }, { starts: at(14) }])
+          await assert.rejects(client.update('bookings', 1, values), { code: 'VALIDATION_FAILED' })
+        await client.update('bookings', 1, { ends: at(16), on: true })
+        await limited.close()
+      }))
+
+    test('a start of a model without a noOverlap has its data checked again', () =>
+      database.withEmpty(async location => {
+        const limited = rooms([noOverlap('starts', 'ends', { per: 'room' })], true)
+        const values = { starts: at(9), ends: at(11), room: 'A', on: true }
+        const store = await database.open(location, limited)
+        await new Client(store, limited).create('bookings', values)
+        await store.close()
+        const older = rooms([], true)
+        const rolledBack = await database.open(location, older, false)
+        await new Client(rolledBack, older).create('bookings', values)
+        await rolledBack.close()
+        await assert.rejects(database.open(location, limited, false), /Require noOverlap.*portico migrate/s)
+        const [step] = await database.plan(location, limited)
+        assert.match(step?.faults?.join() ?? '', /e\.g\. items 1 and 2, against noOverlap/)
+        const mending = await database.open(location, older, false)
+        await new Client(mending, older).update('bookings', 2, { starts: at(11), ends: at(12) })
+        await mending.close()
+        await database.apply(location, limited, { allowDestructive: false })
+        await (await database.open(location, limited, false)).close()
+      }))
+
+    for (const { name, from, to, values, isLate, limit = noOverlap('a', 'b', { per: 'c' }) } of conversions)
+      test(`a noOverlap that is kept is checked again if ${name}`, () =>
+        database.withEmpty(async location => {
+          const fields = { a: integer(optional), b: integer(optional), c: integer(optional) }
+          const modelWith = (declared: Conversion['from']) => {
+            const things = { access, fields: { ...fields, ...declared }, limits: [limit] }
+            return checkModel(model({ things: collection(things) } as never) as Declaration)
+          }
+          const before = modelWith(from)
+          const store = await database.open(location, before)
+          const client = new Client(store, before)
+          for (const item of values) await client.create('things', { c: 1, ...item })
+          await store.close()
+          const [step] = await database.plan(location, modelWith(to))
+          if (!isLate) assert.match(step?.faults?.join() ?? '', /e\.g\. items? [12]\b.*, against noOverlap/)
+          await assert.rejects(
+            database.apply(location, modelWith(to), { allowDestructive: true }),
+            /against noOverlap/,
+          )
+        }))
 
     test('a noOverlap of a new field that is empty applies itself', () =>
       database.withEmpty(async location => {

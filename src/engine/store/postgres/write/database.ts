@@ -34,7 +34,7 @@ export class PostgresWrites implements WriteDatabase<Statement> {
   readonly checks: ReadingChecks | undefined
   readonly dialect: Dialect = postgres
   readonly prepare = statementOf
-  readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE`, keep: sql` FOR SHARE` }
+  readonly locks = { change: sql` FOR NO KEY UPDATE`, remove: sql` FOR UPDATE` }
 
   constructor(model: Model, { watchdog, checks }: ModelCode) {
     this.model = model

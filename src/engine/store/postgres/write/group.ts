@@ -146,6 +146,7 @@ export class GroupCommit<T> {
       const locks = locksOf()
       if (locks.length > 0) await this.#lockTables(transaction, locks)
       else transaction.queue(isSnapshot ? beginSnapshot : begin)
+      for (const claim of write.job.claims ?? []) transaction.queue(claim)
       const scope = new Scope(transaction, this.#moment())
       const value = await write.job.run(scope)
       // An action may have caught the error, but the transaction has failed.

@@ -61,7 +61,18 @@ export function isLimited(shape: GuardedWrite['shape']): boolean {
 }
 
 /**
- * The key of a create with a limit: that of the group in which its item counts, if its values determine the group. Creates
+ * Whether the write locks groups of limited items whose order among those of other writes is unknown: that of an update
+ * depends on the stored row, and a create with limits for each value of two fields locks two. In a transaction of its own, it
+ * locks its row and then its groups, in the order of the fields, so that no two such writes wait for each other.
+ */
+export function locksUnsortedGroups(shape: GuardedWrite['shape']): boolean {
+  if (shape.kind !== 'create') return isLimited(shape)
+  return new Set(shape.limits.flatMap(({ per }) => per ?? [])).size > 1
+}
+
+/**
+ * The key of a create with a limit: that of the group in which its item counts, if its values determine the group. It follows
+ * all keys of rows: a transaction locks rows first. Creates
  * run concurrently all the same: counts only increase meanwhile, and the last one to count sees all items, so if none is
  * refused, all of them fit. If one is refused, perhaps because of a later one, the group runs again, one write after the
  * other.
@@ -70,6 +81,6 @@ export function limitKey({ collection, limits, set }: GuardedCreate, plan: Guard
   const per = limits.find(limit => limit.per !== undefined)?.per
   const assignment = set.find(({ field }) => field === per)
   return (
-    assignment && itemKey(`${collection.name}.${assignment.field.name}`, assignedValue(assignment, plan, ''))
+    assignment && itemKey(`~${collection.name}.${assignment.field.name}`, assignedValue(assignment, plan, ''))
   )
 }

@@ -1,4 +1,5 @@
 /** One write within a transaction on PostgreSQL: its statements, and its events and totals for the commit. */
+import { ApiError } from '../../../../base/errors.ts'
 import type { AnswerBound } from '../../../plan/answer-bound.ts'
 import { slot, sql } from '../../sql/writer.ts'
 import { type Inputs, type ResultRows, slotInputs } from '../../values.ts'
@@ -89,7 +90,8 @@ export class Scope implements WriteScope<Statement> {
       this.#transaction.recover()
       this.#transaction.queue(rollbackTo)
       await this.#transaction.rows(release)
-      throw failure
+      // One that the work has translated says more.
+      throw cause instanceof ApiError ? cause : failure
     }
   }
 

@@ -282,6 +282,7 @@ async function runWrites(
   answerBound: AnswerBound,
 ): Promise<readonly WriteResult[]> {
   const results: WriteResult[] = []
+  const addCascade = parts.writes.newStep()
   const plans = writesOf(step)
   const shapes = [...new Set(plans.map(({ shape }) => shape))]
   const areOrdered =
@@ -299,7 +300,12 @@ async function runWrites(
       plans.slice(start, start + concurrency).map(plan => {
         const fork = scope.fork()
         scopes.push(fork)
-        return runWrite(plan, fork, parts, answerBound).catch(cause => requireMissing(cause, step))
+        return runWrite(plan, fork, parts, answerBound)
+          .then(result => {
+            addCascade(result.cascaded)
+            return result
+          })
+          .catch(cause => requireMissing(cause, step))
       }),
     )
     // In the order of the writes, whichever finished first.

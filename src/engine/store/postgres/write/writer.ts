@@ -27,7 +27,7 @@ import type { PostgresWrites } from './database.ts'
 import type { FinishedWrite, OwnTransaction, WriteJob } from './group.ts'
 import { growTable } from './growth.ts'
 import { independentDeletes } from './independent-deletes.ts'
-import { isLimited, itemKey, limitKey } from './lock-order.ts'
+import { itemKey, limitKey, locksUnsortedGroups } from './lock-order.ts'
 import type { Scope } from './scope.ts'
 import { sumsLock, TableLocks } from './table-locks.ts'
 import { runProgram, type TransactionReads } from './transaction.ts'
@@ -261,11 +261,20 @@ export class Writer {
       return scope.run(this.#writes.run(plan, scope, bound), security.inputsOf(plan))
     }
     const claims = this.#locks.claimsOf(plan)
+    if (locksUnsortedGroups(shape)) {
+      const runInSavepoint = (scope: Scope) => scope.savepoint(run)
+      return {
+        key: undefined,
+        runsAlone: true,
+        run: runInSavepoint,
+        claims,
+        ownTransaction: withoutTableLocks,
+      }
+    }
     if (shape.kind === 'create')
       return { key: limitKey(shape, plan), sharesKey: true, runsAlone: false, run, claims }
     // The event of a write that frees a place under a limit precedes the events of the writes that take it.
-    const runsAlone =
-      shape.kind === 'delete' ? !this.#independentDeletes.has(shape.collection.name) : isLimited(shape)
+    const runsAlone = shape.kind === 'delete' && !this.#independentDeletes.has(shape.collection.name)
     return { key: itemKey(shape.collection.name, args[shape.id]), runsAlone, run, claims }
   }
 
@@ -297,6 +306,8 @@ export class Writer {
     }
   }
 }
+
+const withoutTableLocks: OwnTransaction = { locks: () => [], isSnapshot: false, isLong: false }
 
 /** In the order of names, in which all transactions lock the rows of totals. */
 function summedTotals(totalsOfWrites: readonly ReadonlyMap<string, number>[]): ReadonlyMap<string, number> {

@@ -11,7 +11,7 @@ import {
   invalidRowsError,
   MigrationError,
 } from '../refusal.ts'
-import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
+import { mayStartWithoutSteps, requireAdditive, type Start, withoutLostLimits } from '../start.ts'
 import { type Schema, schemaOf, schemaText } from '../tables.ts'
 import {
   cleanupStatements,
@@ -103,6 +103,7 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
     if (rowSecurity) await requireRestrained(client)
     const state = await stateOf(client)
     if (isPrepared(state, aim, start)) {
+      await releaseLimits(client, state, model)
       const hasLeftovers = autoMigrate && cleanupStatements(state.catalog).length > 0
       // The leftovers are of another migration, so this start does not fail because of them.
       if (hasLeftovers) await tryWithMigrationLock(client, () => clean(client)).catch(() => {})
@@ -113,6 +114,17 @@ export function preparePostgres(url: string, model: Model, start: PostgresStart)
         if (!isNew) requireAdditive(steps, start)
       }),
     )
+  })
+}
+
+/** See `withoutLostLimits`. */
+async function releaseLimits(client: pg.Client, { stored }: DatabaseState, model: Model): Promise<void> {
+  const kept = schemaOf(model)
+  if (stored === undefined || withoutLostLimits(stored, kept) === undefined) return
+  await withMigrationLock(client, async () => {
+    const { stored: current = stored } = await stateOf(client)
+    const value = schemaText(withoutLostLimits(current, kept) ?? current)
+    await client.query(`UPDATE "_portico" SET "value" = $1 WHERE "key" = 'schema'`, [value])
   })
 }
 

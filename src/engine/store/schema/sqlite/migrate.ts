@@ -20,7 +20,7 @@ import {
   missingColumnsError,
   unfinishedCopyError,
 } from '../refusal.ts'
-import { mayStartWithoutSteps, requireAdditive, type Start } from '../start.ts'
+import { mayStartWithoutSteps, requireAdditive, type Start, withoutLostLimits } from '../start.ts'
 import { type Column, type Schema, schemaFrom, schemaOf, schemaText, type Table } from '../tables.ts'
 import { dataFaults } from './data.ts'
 import { addedColumns, createSchema, ownTables } from './ddl.ts'
@@ -86,12 +86,24 @@ export function applyMigration(
  * for everything else.
  */
 export function prepareDatabase(database: DatabaseSync, model: Model, start: Start): void {
-  if (isPrepared(database, model, start)) return
+  if (isPrepared(database, model, start)) {
+    releaseLimits(database, model)
+    return
+  }
   migrate(database, model, steps => {
     // Another process may have created the tables in the meantime.
     if (storedSchema(database) === undefined) return
     requireAdditive(steps, start)
   })
+}
+
+/** See `withoutLostLimits`. Another process may have migrated the database meanwhile. */
+function releaseLimits(database: DatabaseSync, model: Model): void {
+  const text = storedValue(database, 'schema') ?? ''
+  const schema = withoutLostLimits(schemaFrom(text), schemaOf(model))
+  if (schema === undefined) return
+  const update = database.prepare(`UPDATE "_portico" SET "value" = ? WHERE "key" = 'schema' AND "value" = ?`)
+  update.run(schemaText(schema), text)
 }
 
 /** Whether no step is needed. */

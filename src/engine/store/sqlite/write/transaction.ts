@@ -267,7 +267,8 @@ function runStep(
     return { kind: 'emission' }
   }
   const run = (plan: GuardedWrite) => runPlan(plan, parts, context)
-  if (isIndependentWrites(step)) return { kind: 'writes', all: runWrites(step, run, context.limitMs) }
+  if (isIndependentWrites(step))
+    return { kind: 'writes', all: runWrites(step, run, context.limitMs, writes.newStep()) }
   if (isWrite(step)) return { kind: 'write', written: run(step) }
   return { kind: 'read', answer: reads.read(step, context) }
 }
@@ -276,13 +277,16 @@ function runWrites(
   step: IndependentWrites<GuardedPlanStep>,
   runWrite: (plan: GuardedWrite) => WriteResult,
   limitMs: number,
+  addCascade: (cascaded: number | undefined) => void,
 ): readonly WriteResult[] {
   const startedAtMs = processorMs()
   return writesOf(step).flatMap((plan, index) => {
     try {
       // All requests wait for them, and each may delete much.
       if (processorMs() - startedAtMs > limitMs) throw timeoutError(limitMs)
-      return runWrite(plan)
+      const result = runWrite(plan)
+      addCascade(result.cascaded)
+      return result
     } catch (cause) {
       step.onFailure(index)
       return requireMissing(cause, step) ?? []

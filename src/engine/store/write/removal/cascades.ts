@@ -35,6 +35,14 @@ export class CascadeTooLarge extends ApiError {
   }
 }
 
+function stepTooLargeError(maxItems: number): ApiError {
+  const items = `more than ${maxItems} other items at once`
+  return new ApiError(
+    'CONFLICT',
+    `Deleting these items would delete or change ${items}. Delete fewer: say \`limit\`.`,
+  )
+}
+
 interface CascadeCounts {
   readonly cascadeSet: {
     readonly collections: readonly Collection[]
@@ -57,13 +65,22 @@ export class Cascades {
     this.maxItems = maxItems
   }
 
-  /** `startedAt`: of `performance.now()`. */
-  record({ collection, id }: CascadeItem, { cascadeSet, cleared }: CascadeCounts, startedAt: number): void {
+  /** Returns a function that throws once the deletions of one step together exceed the bound of one. */
+  newStep(): (cascaded: number | undefined) => void {
+    let items = 0
+    return (cascaded = 0) => {
+      items += cascaded
+      if (items > this.maxItems) throw stepTooLargeError(this.maxItems)
+    }
+  }
+
+  /** Returns the number of other items. `startedAt`: of `performance.now()`. */
+  record({ collection, id }: CascadeItem, { cascadeSet, cleared }: CascadeCounts, startedAt: number): number {
     let items = -1
     for (const deleted of cascadeSet.collections) items += cascadeSet.countOf(deleted)
     for (const count of cleared.values()) items += count
     this.items += items
-    if (items <= maxUnreportedCascade || this.#onLarge === undefined) return
+    if (items <= maxUnreportedCascade || this.#onLarge === undefined) return items
     const removed = cascadeSet.collections.map(
       deleted => [deleted.name, cascadeSet.countOf(deleted)] as const,
     )
@@ -74,5 +91,6 @@ export class Cascades {
       cleared: Object.fromEntries(cleared),
       durationMs: performance.now() - startedAt,
     })
+    return items
   }
 }

@@ -7,7 +7,7 @@ import type { Principal } from '../../../../base/principal.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../../model/model.ts'
 import type { GuardedAssignment } from '../../../plan/guarded.ts'
-import { affectsLimit, limitsOf } from '../../../plan/limits.ts'
+import { affectsLimit, limitsOfUpdates } from '../../../plan/limits.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
 import { eventSql, logicItemSql, returningRow, rowSql, updateSql } from '../../sql/write.ts'
 import { name, type Sql, slot } from '../../sql/writer.ts'
@@ -35,7 +35,7 @@ export function checkedClearing<S>(
 ): Clearing<S> | undefined {
   const { collection, field } = reference
   const logic = writeLogicOf(collection, database.watchdog)
-  const affectedLimits = limitsOf(database.model, collection).filter(limit => {
+  const affectedLimits = limitsOfUpdates(database.model, collection).filter(limit => {
     return collection.prepare !== undefined || affectsLimit(limit, [{ field }])
   })
   const check = readingCheckOf(collection, database)
@@ -55,7 +55,7 @@ export function checkedClearing<S>(
     const stored = rows?.[0] ?? []
     const values = clearedValues(reference, logic, String(stored[ITEM]), by, scope.at)
     const data = yield* change(id, values, scope)
-    if (limits !== undefined) yield* limits.require(id, noInputs, stored.slice(GROUPS))
+    if (limits !== undefined) yield* limits.require(id, noInputs, [...values.keys()], stored.slice(GROUPS))
     if (check !== undefined) {
       try {
         yield* check.require(id, stored[ITEM], by, scope)

@@ -16,6 +16,7 @@ import type { RemovalOf, WriteDatabase } from '../database.ts'
 import type { Author, ItemChange } from '../event.ts'
 import { type RowState, type RowStates, stateAt } from '../row-states.ts'
 import type { QuerySteps, StepQueries, StepQuery, WriteScope } from '../steps.ts'
+import type { WriteResult } from '../written.ts'
 import {
   type CascadeItem,
   CascadeSet,
@@ -52,7 +53,7 @@ export class Removal<S> {
     by: Principal,
     scope: WriteScope<S>,
     isKnown: KnownReference<S>,
-  ): QuerySteps<S, RemovalEffects<S>> {
+  ): QuerySteps<S, RemovalEffects<S> & Pick<WriteResult, 'cascaded'>> {
     const startedAt = performance.now()
     const { effects, changes } = yield* this.#walk.walk(item, state, by, scope, isKnown)
     yield* this.#database.remove(effects, this.#walk.removalOf, scope)
@@ -62,8 +63,7 @@ export class Removal<S> {
     const { cascadeSet } = effects
     for (const collection of cascadeSet.collections)
       scope.count(collection.name, -cascadeSet.countOf(collection))
-    this.#cascades.record(item, effects, startedAt)
-    return effects
+    return { ...effects, cascaded: this.#cascades.record(item, effects, startedAt) }
   }
 }
 
