@@ -226,7 +226,7 @@ class PrincipalData implements CollectionData {
     change: (options: ChangeOptions) => Promise<T>,
   ): Promise<T> {
     const { reads } = this.#parts
-    const isNamed = options.ifMatch !== undefined
+    const isNamed = 'ifMatch' in options
     const read = isNamed ? undefined : reads?.valuesOf(this.#collection, this.#principal, id, fields)
     if (reads === undefined || read === undefined) return change(options)
     try {
