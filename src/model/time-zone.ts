@@ -23,12 +23,15 @@ export function offsetsOf(timeZone: string): OffsetAt {
   const clock = new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' })
   return time => {
     const shown = clock.format(time)
-    // `GMT+01:00`, `GMT-00:44:30`
-    const offset = shown.slice(shown.indexOf('GMT') + 3)
-    const [hours = 0, minutes = 0, seconds = 0] = offset.slice(1).split(':').map(Number)
-    const size = ((hours * 60 + minutes) * 60 + seconds) * 1000
-    return offset.startsWith('-') ? -size : size
+    return offsetIn(shown.slice(shown.indexOf('GMT') + 3))
   }
+}
+
+/** `text`: e.g. `+01:00`, `-00:44:30`, or nothing. */
+function offsetIn(text: string): number {
+  const [hours = 0, minutes = 0, seconds = 0] = text.slice(1).split(':').map(Number)
+  const size = ((hours * 60 + minutes) * 60 + seconds) * 1000
+  return text.startsWith('-') ? -size : size
 }
 
 /** The time of the change after `from`, up to and including `until`. */
@@ -61,10 +64,10 @@ const changesByZone = new Map<string, ZoneChanges>()
 export function zoneChanges(timeZone: string): ZoneChanges {
   const known = changesByZone.get(timeZone)
   if (known !== undefined) return known
+  // There are thousands of `+05:30`, which have no changes.
+  if (/^[+-]/.test(timeZone)) return { times: [], offsets: [offsetIn(timeZone)] }
   const offsetAt = offsetsOf(timeZone)
   const times: number[] = []
-  // `+05:30`, of which there are thousands, has no changes.
-  if (/^[+-]/.test(timeZone)) return { times, offsets: [offsetAt(0)] }
   const offsets = [offsetAt(firstChange)]
   for (let from = firstChange; from < lastChange; ) {
     const next = from + stepMs

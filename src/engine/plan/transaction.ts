@@ -75,6 +75,8 @@ export type StepAnswer = ReadAnswer | CompositeAnswer | WriteAnswer | readonly W
 export interface AsyncSteps {
   /** Which tables they need is remembered by place. Empty: code of a program, which may be different each time. */
   readonly places: readonly string[]
+  /** Whether the places are those of checks, which only read, and to which the other steps do not belong. */
+  readonly areChecks?: boolean
   /** The maximum number of attempts when the transaction conflicts with others; then it fails with CONFLICT. */
   readonly tries: number
   /** The time limit of each asynchronous step, and of all other reads of the transaction together. */

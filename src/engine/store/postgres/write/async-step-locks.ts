@@ -24,17 +24,16 @@ export class AsyncStepLocks {
   /** The locks of one try. `serial`: the collections that are known beforehand. */
   begin(asyncSteps: AsyncSteps, serial: CollectionUses): HeldLocks {
     const modes = new Map(this.#locks.modesOf(serial))
-    const needed = this.#neededOf(asyncSteps)
-    for (const known of needed) addAll(modes, known)
-    return new HeldLocks(modes, this.#locks, newModes => {
-      for (const known of needed) addAll(known, newModes)
+    const { places, areChecks } = asyncSteps
+    const ofPlaces = places.map(place => mapIn(this.#needed, place))
+    const ofTransaction = mapIn(this.#neededNow, asyncSteps)
+    for (const known of [...ofPlaces, ofTransaction]) addAll(modes, known)
+    return new HeldLocks(modes, this.#locks, (newModes, check) => {
+      if (areChecks && check !== undefined) addAll(mapIn(this.#needed, check), newModes)
+      // What a transaction changes besides, its checks do not need: other writes that run them must not lock it.
+      else if (areChecks || places.length === 0) addAll(ofTransaction, newModes)
+      else for (const known of ofPlaces) addAll(known, newModes)
     })
-  }
-
-  #neededOf(asyncSteps: AsyncSteps): readonly Map<string, Mode>[] {
-    const { places } = asyncSteps
-    if (places.length > 0) return places.map(place => mapIn(this.#needed, place))
-    return [mapIn(this.#neededNow, asyncSteps)]
   }
 }
 
@@ -49,9 +48,13 @@ function mapIn<K>(maps: Maps<K>, key: K): Map<string, Mode> {
 export class HeldLocks {
   readonly #held: Map<string, Mode>
   readonly #locks: TableLocks
-  readonly #onNewModes: (newModes: Modes) => void
+  readonly #onNewModes: (newModes: Modes, check: string | undefined) => void
 
-  constructor(held: Map<string, Mode>, locks: TableLocks, onNewModes: (more: Modes) => void) {
+  constructor(
+    held: Map<string, Mode>,
+    locks: TableLocks,
+    onNewModes: (more: Modes, check: string | undefined) => void,
+  ) {
     this.#held = held
     this.#locks = locks
     this.#onNewModes = onNewModes
@@ -62,13 +65,13 @@ export class HeldLocks {
     return this.#locks.statements(this.#held)
   }
 
-  /** The statements that lock the tables of a plan that are not locked yet. */
-  missingFor(plan: GuardedPlanStep): readonly Statement[] {
+  /** The statements that lock the tables of a plan that are not locked yet. `check`: the place of the check that reads by it. */
+  missingFor(plan: GuardedPlanStep, check?: string): readonly Statement[] {
     const needed = isWrite(plan) ? this.#locks.modesOf(usesOf(plan)) : readModes(plan.shape.reads)
     const missing = [...needed].filter(([table, mode]) => !covers(this.#held.get(table), mode))
     if (missing.length === 0) return []
     const modes = new Map(missing)
-    this.#onNewModes(modes)
+    this.#onNewModes(modes, check)
     addAll(this.#held, modes)
     return this.#locks.statements(modes)
   }

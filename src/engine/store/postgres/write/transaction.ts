@@ -180,11 +180,16 @@ function timeoutError(): ApiError {
 }
 
 /** Locks the tables of a plan before their first use, in a transaction that does not know them beforehand. */
-async function lock(step: GuardedStep, scope: Scope, { locks, limitMs }: TransactionParts): Promise<void> {
+async function lock(
+  step: GuardedStep,
+  scope: Scope,
+  { locks, limitMs }: TransactionParts,
+  check?: string,
+): Promise<void> {
   if (locks === undefined) return
   const plans = isIndependentWrites(step) ? writesOf(step) : isPlan(step) ? [step] : []
   // In most steps, all writes use the same tables.
-  for (const plan of plans) await scope.lock(locks.missingFor(plan), limitMs)
+  for (const plan of plans) await scope.lock(locks.missingFor(plan, check), limitMs)
 }
 
 /**
@@ -266,7 +271,7 @@ async function runCheck(
   return runAsyncStep(check, async step => {
     if (!isRead(step)) throw new TypeError(`${check.place} changes something`)
     try {
-      await lock(step, scope, parts)
+      await lock(step, scope, parts, check.place)
       return await parts.reads.read(step, scope, writeBound(parts))
     } catch (cause) {
       throw failureOf(cause)

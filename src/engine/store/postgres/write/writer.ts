@@ -139,7 +139,7 @@ export class Writer {
 
   #checkSteps(places: readonly string[]): AsyncSteps {
     const { tries = 1, limitMs = 0 } = this.#checks ?? {}
-    return { places, tries, limitMs }
+    return { places, areChecks: true, tries, limitMs }
   }
 
   /**
