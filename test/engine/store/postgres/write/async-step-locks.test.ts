@@ -1,9 +1,9 @@
 /** Which tables transactions with code remember, and whose later transactions lock them. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { GuardedPlanStep } from '../../../../../src/engine/store/write/transaction.ts'
 import { AsyncStepLocks } from '../../../../../src/engine/store/postgres/write/async-step-locks.ts'
 import { TableLocks } from '../../../../../src/engine/store/postgres/write/table-locks.ts'
+import type { GuardedPlanStep } from '../../../../../src/engine/store/write/transaction.ts'
 import { anyone, collection, model, relation, string } from '../../../../../src/index.ts'
 import { checkModel } from '../../../../../src/model/check/check.ts'
 
