@@ -89,7 +89,24 @@ for (const kind of databaseKinds) {
     after(() => harness?.close())
 
     test('CSV has a header and a line for each item; spreadsheets read no text as a formula', async () => {
-      const texts = ['=1+1', '+1', '-1', '@SUM(A1)', '\t=1', '\r=1', 'a,"b"\r\nc', "'=1", ' =1', 'é😀', '1=1']
+      const texts = [
+        '=1+1',
+        '+1',
+        '-1',
+        '@SUM(A1)',
+        '\t=1',
+        'x;=1',
+        'x\t +1',
+        'x; y',
+        '＝1',
+        '\n=1',
+        '\r=1',
+        'a,"b"\r\nc',
+        "'=1",
+        ' =1',
+        'é😀',
+        '1=1',
+      ]
       for (const title of texts) await seed({ title, points: -5, weight: 0.5, body: '' })
       await seed({ title: 'last', extra: { '=a': [1, '"'] }, done: true })
       assert.equal(
@@ -100,7 +117,12 @@ for (const kind of databaseKinds) {
           `'+1,"",-5,0.5,false,`,
           `'-1,"",-5,0.5,false,`,
           `'@SUM(A1),"",-5,0.5,false,`,
-          `'\t=1,"",-5,0.5,false,`,
+          `"'\t=1","",-5,0.5,false,`,
+          `"'x;=1","",-5,0.5,false,`,
+          `"'x\t +1","",-5,0.5,false,`,
+          `"x; y","",-5,0.5,false,`,
+          `'＝1,"",-5,0.5,false,`,
+          `"'\n=1","",-5,0.5,false,`,
           `"'\r=1","",-5,0.5,false,`,
           `"a,""b""\r\nc","",-5,0.5,false,`,
           `'=1,"",-5,0.5,false,`,
@@ -320,7 +342,8 @@ const source = (pages: number, failure?: Error) => {
     isSized: true,
     async next(_principal: Principal, size: number) {
       if (failure && read === 1) throw failure
-      return { rows: Array.from({ length: size }, (_, id) => ({ id })), isLast: ++read === pages }
+      const rows = Array.from({ length: size }, (_, id) => ({ id }))
+      return { rows, isLast: read + 1 === pages, advance: () => void read++ }
     },
   }
 }
@@ -351,10 +374,68 @@ test('an export draws a request for 20 rows, and waits where the budget has none
     throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': '0' } })
   }
   const exports = new Exports({ draw: refuse })
-  const page = { rows: Array.from({ length: 21 }, () => ({})), isLast: true }
+  const page = { rows: Array.from({ length: 21 }, () => ({})), isLast: true, advance: () => {} }
   const large = { ...request(1), source: { isSized: false, next: async () => page } }
   for (let again = 0; again < 3; again++)
     await assert.rejects(exports.answer(csv, large), { code: 'RATE_LIMITED', message: /./ })
+})
+
+test('rows that were read before the export waited for its budget are read again, with the rights of then', async () => {
+  let client: ConnectedClient | undefined
+  const credentials = { add: (added: ConnectedClient) => (client = added), remove: () => {} }
+  const clientOf = () => ({
+    credential: { authorization: 'Bearer x' },
+    address: '',
+    onGone: () => () => {},
+  })
+  const events = { events: { credentials }, clientOf } as unknown as ExportParts['events']
+  let hasWaited = false
+  const draw = async () => {
+    if (hasWaited) return undefined
+    hasWaited = true
+    client?.changePrincipal({ ...ann, userId: 99 })
+    throw new ApiError('RATE_LIMITED', undefined, { headers: { 'Retry-After': '0' } })
+  }
+  let at = 0
+  const next = async ({ userId }: Principal, size: number) => ({
+    rows: Array.from({ length: size }, () => ({ at, userId })),
+    isLast: at === 2,
+    advance: () => void at++,
+  })
+  const reply = await new Exports({ draw, events }).answer(ndjson, {
+    ...request(1),
+    source: { isSized: true, next },
+  })
+  const seen = new Set(lines(await textOf(reply)))
+  assert.deepEqual(
+    [...seen].map(line => JSON.parse(line)),
+    [
+      { at: 0, userId: ann.userId },
+      { at: 1, userId: 99 },
+      { at: 2, userId: 99 },
+    ],
+  )
+})
+
+test('large rows draw a request for each MiB', async () => {
+  const drawn: number[] = []
+  const draw = async (_call: unknown, _principal: unknown, requests: number) => void drawn.push(requests)
+  let at = 0
+  const next = async () => ({
+    rows: [{ text: 'x'.repeat(2 * 1024 * 1024) }],
+    isLast: at === 2,
+    advance: () => void at++,
+  })
+  const reply = await new Exports({ draw } as unknown as ExportParts).answer(ndjson, {
+    ...request(1),
+    source: { isSized: true, next },
+  })
+  assert.equal(lines(await textOf(reply)).length, 3)
+  // The request itself has paid for the first MiB.
+  assert.equal(
+    drawn.reduce((sum, requests) => sum + requests, 0),
+    5,
+  )
 })
 
 test('a credential that ends while the first page is read or paid for refuses the export', async () => {
@@ -372,7 +453,7 @@ test('a credential that ends while the first page is read or paid for refuses th
       if (when === 'paid') end()
       return undefined
     }
-    const page = { rows: Array.from({ length: 40 }, () => ({})), isLast: false }
+    const page = { rows: Array.from({ length: 40 }, () => ({})), isLast: false, advance: () => {} }
     const next = async () => {
       if (when === 'read') end()
       return page

@@ -71,6 +71,8 @@ export class Exports {
   }
 }
 
+const mebibyte = 1024 * 1024
+
 class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string> {
   readonly credential: ConnectedClient['credential']
   readonly address: string
@@ -160,15 +162,28 @@ class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string>
     if (performance.now() > this.#endsAt) {
       throw new ApiError('REQUEST_TIMEOUT', 'The export has taken too long: export a part, by a filter.')
     }
-    const { rows, isLast, links = [] } = await this.#page()
+    const { rows, isLast, links = [], text, advance } = await this.#paidPage(mayWait)
     this.links = links
-    await this.#pay(rows.length, mayWait)
     // Without it, an export whose credential ended while its first page was read would look whole.
     if (this.#failure !== undefined) throw this.#failure
-    const text = rows.map(row => this.#format.row(row, this.#request.columns)).join('')
+    advance()
     if (isLast) this.#close()
     else this.#resize(rows.length, text.length)
     return text
+  }
+
+  /** A page that was read after the last wait for the budget: the caller's rights may have changed meanwhile. */
+  async #paidPage(mayWait: boolean): Promise<ExportPage & { readonly text: string }> {
+    for (;;) {
+      const reader = this.principal
+      const page = await this.#page()
+      const text = page.rows.map(row => this.#format.row(row, this.#request.columns)).join('')
+      const mebibytes = Math.floor(Buffer.byteLength(text) / mebibyte)
+      const rows = Math.max(page.rows.length, mebibytes * rowsPerRequest)
+      const hasWaited = await this.#pay(rows, mayWait)
+      if (!hasWaited && this.principal === reader) return { ...page, text }
+      this.#paidRows += rows
+    }
   }
 
   /** Fewer rows where these are too many for one answer of the store. */
@@ -190,14 +205,17 @@ class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string>
     this.#size = Math.max(1, Math.min(fitting, 2 * this.#size, maxPageRows))
   }
 
-  /** Once the response has begun, waits until the budget has enough. */
-  async #pay(rows: number, mayWait: boolean): Promise<void> {
+  /** Once the response has begun, waits until the budget has enough. Returns whether it has waited. */
+  async #pay(rows: number, mayWait: boolean): Promise<boolean> {
     this.#paidRows -= rows
+    let hasWaited = false
     for (let requests = Math.ceil(-this.#paidRows / rowsPerRequest); requests > 0; ) {
       const drawn = await this.#draw(requests, mayWait)
+      if (drawn === 0) hasWaited = true
       this.#paidRows += drawn * rowsPerRequest
       requests -= drawn
     }
+    return hasWaited
   }
 
   /** Draws as many as the budget has, and returns how many. */

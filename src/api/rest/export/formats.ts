@@ -18,9 +18,12 @@ export interface ExportFormat {
   row(row: JsonObject, columns: readonly Column[]): string
 }
 
-/** A spreadsheet would compute these texts (OWASP, CSV Injection): it shows an apostrophe before them as text. */
-const formula = /^[=+\-@\t\r]/
-const special = /[",\r\n]/
+/**
+ * A spreadsheet would compute these texts (OWASP, CSV Injection): it shows an apostrophe before them as text. Where it separates
+ * cells by semicolons or tabs, what follows one is a cell of its own.
+ */
+const formula = /^[=+\-@\t\r\n＝＋－＠]|[;\t]\s*[=+\-@＝＋－＠]/
+const special = /[",;\t\r\n]/
 
 function quoted(text: string): string {
   // An empty text differs from no value.

@@ -11,7 +11,7 @@ import { parameterFault, parseQuery } from '../query/query-string.ts'
 import { linkTarget, listLinks, pageLinks } from '../reply/links.ts'
 import type { ExportRequest } from './export.ts'
 import { aggregateColumns, type ExportFormat } from './formats.ts'
-import { type ExportSource, listSource, rowsOf } from './sources.ts'
+import { type ExportPage, type ExportSource, listSource, rowsOf } from './sources.ts'
 
 /** Their answer is one piece. */
 const maxGroups = 10_000
@@ -74,8 +74,8 @@ export function aggregateExport(
   return { call, principal, source, columns: aggregateColumns(shape.select), presentation, name }
 }
 
-function onePage(read: (principal: Principal) => ReturnType<ExportSource['next']>): ExportSource {
-  return { isSized: false, next: read }
+function onePage(read: (principal: Principal) => Promise<Omit<ExportPage, 'advance'>>): ExportSource {
+  return { isSized: false, next: async principal => ({ ...(await read(principal)), advance: () => {} }) }
 }
 
 function tooManyGroups(): ApiError {

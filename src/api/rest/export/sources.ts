@@ -17,6 +17,8 @@ import type { BoundList, ListTemplate } from '../query/list-template.ts'
 export interface ExportPage {
   readonly rows: readonly JsonObject[]
   readonly isLast: boolean
+  /** The next read continues after it; without this call, it reads the same rows again. */
+  advance(): void
   /** The header `Link`, flat, of a page that the query names. */
   readonly links?: readonly string[]
 }
@@ -116,9 +118,11 @@ class Walk implements ExportSource {
     const { first, after } = this.#shapes
     const shape = this.#after === undefined ? first : after
     const answer = await this.#run.list(this.#plan(shape, size, this.#after ?? []), principal)
-    const rows = rowsOf(answer)
-    this.#after = answer.next ?? undefined
-    return { rows, isLast: this.#after === undefined }
+    const next = answer.next ?? undefined
+    const advance = () => {
+      this.#after = next
+    }
+    return { rows: rowsOf(answer), isLast: next === undefined, advance }
   }
 }
 
@@ -140,15 +144,18 @@ class SortedRows implements ExportSource {
   async next(principal: Principal, size: number): Promise<ExportPage> {
     this.#ids ??= await this.#order(principal)
     const all = this.#ids
-    if (all.length === 0) return { rows: [], isLast: true }
+    if (all.length === 0) return { rows: [], isLast: true, advance: () => {} }
     // In batches of as many ids as one condition takes.
     const ids = all.slice(this.#done, this.#done + Math.min(size, maxListedValues))
     const answer = await this.#run.list(this.#plan(this.#shapes.some, ids.length, [ids]), principal)
     const byId = new Map<unknown, JsonObject>()
     for (const { [idKey]: id, ...row } of rowsOf(answer)) byId.set(id, row as JsonObject)
-    this.#done += ids.length
+    const end = this.#done + ids.length
     const rows = ids.map(id => byId.get(id)).filter(row => row !== undefined)
-    return { rows, isLast: this.#done >= all.length }
+    const advance = () => {
+      this.#done = end
+    }
+    return { rows, isLast: end >= all.length, advance }
   }
 
   async #order(principal: Principal): Promise<readonly number[]> {
