@@ -25,7 +25,8 @@ const reads: readonly Mutant[] = [
     'api/rest/export/formats',
     ['api/rest/export'],
     [
-      ['a spreadsheet runs a text after a tab', '@\\t\\r]', '@\\r]'],
+      ['a spreadsheet runs a text after a tab', '@\\t\\r\\n＝', '@\\r\\n＝'],
+      ['a spreadsheet runs a text after a semicolon', '[;\\t]', '[\\t]'],
       ['an empty text is no value', "text === '' || special", 'special'],
     ],
   ),
