@@ -3,6 +3,9 @@ import type { ApiError } from '../../../../base/errors.ts'
 import type { Connection } from '../connection.ts'
 import { failureOf } from '../failure.ts'
 
+/** A batch that has taken this long, in milliseconds, ends before the next write with steps: all requests wait for it. */
+const maxBatchMs = 50
+
 /** How many batches use savepoints from the start, after one that needed them. */
 const savepointBatches = 100
 
@@ -18,15 +21,20 @@ export type WriteOutcome<T> = { readonly value: T } | { readonly error: ApiError
 export class BatchRun<T> {
   readonly #connection: Connection
   readonly #onBegin: () => void
+  readonly #clock: () => number
   #savepointBatchesLeft = 0
 
-  /** `onBegin`: called within the transaction, before the writes. */
-  constructor(connection: Connection, onBegin: () => void) {
+  /** `onBegin`: called within the transaction, before the writes. `clock`: in milliseconds. */
+  constructor(connection: Connection, onBegin: () => void, clock: () => number) {
     this.#connection = connection
     this.#onBegin = onBegin
+    this.#clock = clock
   }
 
-  /** Begins a transaction and runs the writes in it. Throws if the transaction as a whole has failed. The caller commits. */
+  /**
+   * Begins a transaction and runs the writes in it, or the first ones of them. Throws if the transaction as a whole has failed. The
+   * caller commits.
+   */
   run(batch: readonly BatchedWrite<T>[]): readonly WriteOutcome<T>[] {
     return this.#runWithoutSavepoints(batch) ?? this.#runWithSavepoints(batch)
   }
@@ -47,8 +55,10 @@ export class BatchRun<T> {
     }
     this.#begin()
     const outcomes: WriteOutcome<T>[] = []
+    const startedAt = this.#clock()
     for (const { job, hasSteps } of batch) {
       if (hasSteps) {
+        if (this.#hasTakenLong(outcomes, startedAt)) break
         outcomes.push(this.#savepoint(job))
         continue
       }
@@ -70,7 +80,17 @@ export class BatchRun<T> {
 
   #runWithSavepoints(batch: readonly BatchedWrite<T>[]): WriteOutcome<T>[] {
     this.#begin()
-    return batch.map(({ job }) => this.#savepoint(job))
+    const outcomes: WriteOutcome<T>[] = []
+    const startedAt = this.#clock()
+    for (const { job, hasSteps } of batch) {
+      if (hasSteps && this.#hasTakenLong(outcomes, startedAt)) break
+      outcomes.push(this.#savepoint(job))
+    }
+    return outcomes
+  }
+
+  #hasTakenLong(outcomes: readonly WriteOutcome<T>[], startedAt: number): boolean {
+    return outcomes.length > 0 && this.#clock() - startedAt > maxBatchMs
   }
 
   #savepoint(job: () => T): WriteOutcome<T> {

@@ -2,7 +2,7 @@
  * Group commit: the writes that arrive in successive turns of the event loop become one transaction. Each write succeeds or
  * fails as a whole, and is answered only once the commit that contains it is on disk.
  */
-import { ApiError, databaseFault, stoppingRefusal } from '../../../../base/errors.ts'
+import { type ApiError, databaseFault, stoppingRefusal } from '../../../../base/errors.ts'
 import { tooManyChangesError, unconfirmedWriteError } from '../../refusals.ts'
 import { WriteHealth } from '../../write-health.ts'
 import type { Connection } from '../connection.ts'
@@ -77,8 +77,8 @@ export class CommitQueue<T, A> {
   constructor(connection: Connection, options: CommitOptions<T, A>) {
     this.#connection = connection
     this.#options = options
-    this.#batchRun = new BatchRun(connection, options.onBegin)
     this.#clock = options.clock ?? (() => performance.now())
+    this.#batchRun = new BatchRun(connection, options.onBegin, this.#clock)
     this.#health = options.health ?? new WriteHealth()
     this.#probes = new WriteProbes({ connection, health: this.#health, clock: this.#clock })
     this.#logTail = new LogTail(connection, () => {
@@ -191,10 +191,10 @@ export class CommitQueue<T, A> {
       return this.#handleFailure(batch, cause)
     }
     this.#batchWaitMs = Math.min(this.#clock() - startedAt, maxBatchWaitMs)
-    batch.forEach(({ resolve, reject }, index) => {
-      const outcome = outcomes[index]
-      if (outcome === undefined) reject(new ApiError('INTERNAL_ERROR'))
-      else if ('error' in outcome) this.#refuse(reject, outcome.error)
+    if (outcomes.length < batch.length) this.#waiting = [...batch.slice(outcomes.length), ...this.#waiting]
+    outcomes.forEach((outcome, index) => {
+      const { resolve, reject } = batch[index] as QueuedWrite<T, A>
+      if ('error' in outcome) this.#refuse(reject, outcome.error)
       else resolve(this.#options.answer(outcome.value))
     })
     return outcomes.some(outcome => 'value' in outcome)

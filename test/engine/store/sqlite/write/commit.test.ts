@@ -309,6 +309,36 @@ test('more writes than fit into one transaction take several, in order', () =>
     { maxWaiting: 3000 },
   ))
 
+for (const afterFailure of [false, true]) {
+  test(`slow writes with steps end their transaction, and others are served before the rest, in order${afterFailure ? ', with savepoints too' : ''}`, async () => {
+    let time = 0
+    const use = async ({ queue, insert, committed, began }: Fixture) => {
+      if (afterFailure) await queue.add(insert(100, new Error('after a change'))).catch(() => {})
+      const before = began()
+      const slow = (n: number) => () => {
+        time += 30
+        return insert(n)()
+      }
+      const writes = [1, 2, 3, 4, 5].map(n => queue.add(slow(n), true))
+      const plain = [6, 7].map(n => queue.add(slow(n)))
+      const turns: number[] = []
+      void writes[1]?.then(async () => {
+        await setImmediate()
+        turns.push(committed.length)
+      })
+      assert.deepEqual(
+        await Promise.all([...writes, ...plain]),
+        [1, 2, 3, 4, 5, 6, 7].map(n => `stored ${n}`),
+      )
+      assert.deepEqual(committed, [1, 2, 3, 4, 5, 6, 7])
+      // Two in each, until they have taken longer than a batch may; writes without steps end none.
+      assert.equal(began() - before, 3)
+      assert.ok((turns[0] ?? 7) < 7, 'others had a turn')
+    }
+    await withQueue(use, { clock: () => time })
+  })
+}
+
 test('flush stores the waiting writes before it returns', () =>
   withQueue(async ({ queue, insert, stored }) => {
     const answers = [queue.add(insert(1)), queue.add(insert(2))]
