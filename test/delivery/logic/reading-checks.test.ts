@@ -55,6 +55,12 @@ const declaration = model(
       access: { ...writable, read: anyone },
     }),
     others: collection({ fields: { n: integer() }, access: { ...writable, read: anyone } }),
+    secrets: collection({
+      fields: { room_id: relation('rooms', { inverse: 'secrets', optional: true, onDelete: 'clear' }) },
+      check: ({ next, previous }) =>
+        previous !== undefined && next.room_id === null ? [{ field: 'room_id', message: 'It stays.' }] : [],
+      access: { ...writable, read: nobody },
+    }),
   },
   {
     checks: {
@@ -257,6 +263,14 @@ onEach('a check runs where a deletion clears a reference, without its faults', a
   assert.equal((await ann.ask('PATCH', `${bookings}/${id}`, { title: 'x' })).status, 200)
   assert.equal((await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)).status, 204)
   assert.equal((await ann.ask('GET', `${bookings}/${id}`)).json.room_id, null)
+})
+
+onEach('a refusal to lose a reference does not name a collection that the caller may not read', async ann => {
+  const room_id = (await ann.create('rooms', { seats: 3 })).id
+  assert.equal((await ann.ask('POST', '/api/v1/secrets', { room_id })).status, 201)
+  const refused = await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)
+  const message = 'Other items still refer to this one.'
+  assert.deepEqual(refused.both, [409, { error: { code: 'CONFLICT', message } }])
 })
 
 onEach('a check that does something else than read refuses its write alone', async ann => {

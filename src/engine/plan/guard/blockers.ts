@@ -7,8 +7,8 @@ import type { Condition } from '../guarded-conditions.ts'
 import type { ModelView } from './model-view.ts'
 
 /**
- * The restricting fields that refer to the collection, or to one that is deleted with it by cascade: for each, the rows whose
- * reference the caller may know of. Fields of which the caller may know nothing are missing.
+ * The fields that refer to the collection, or to one that is deleted with it by cascade, and may refuse the deletion, also that they
+ * are cleared: for each, the rows whose reference the caller may know of. Fields of which the caller may know nothing are missing.
  */
 export function blockersOf(collection: Collection, view: ModelView): ReadonlyMap<Field, Condition> {
   const blockers = new Map<Field, Condition>()
@@ -18,7 +18,7 @@ export function blockersOf(collection: Collection, view: ModelView): ReadonlyMap
       for (const field of referring.fields.values()) {
         if (field.reference?.target !== target) continue
         if (field.reference.onDelete === 'cascade') deleted.add(referring.name)
-        if (field.reference.onDelete === 'restrict') addBlocker(blockers, referring, field, view)
+        if (field.reference.onDelete !== 'cascade') addBlocker(blockers, referring, field, view)
       }
     }
   }

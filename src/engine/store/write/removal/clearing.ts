@@ -119,11 +119,19 @@ const refusals: ReadonlySet<string> = new Set([
   'BAD_REQUEST',
 ])
 
+/** The logic of an item has refused that it loses its reference. Callers who may not read the item must not be told its collection. */
+export class ClearingRefused extends ApiError {
+  constructor({ collection, field }: ReferringField, cause: unknown) {
+    super('CONFLICT', `Items of ${collection.name} may not lose what they refer to by ${field.name}.`, {
+      cause,
+    })
+  }
+}
+
 /** Hides the faults of a check, since the caller may not be allowed to read the item that loses its reference. */
-function withoutFaults({ collection, field }: ReferringField, cause: unknown): unknown {
+function withoutFaults(reference: ReferringField, cause: unknown): unknown {
   if (!(cause instanceof ApiError) || !refusals.has(cause.code)) return cause
-  const message = `Items of ${collection.name} may not lose what they refer to by ${field.name}.`
-  return new ApiError('CONFLICT', message, { cause })
+  return new ClearingRefused(reference, cause)
 }
 
 /** Changes the row and returns its text for the event. */

@@ -30,7 +30,7 @@ import {
 } from './cascade-set.ts'
 import { type Cascades, CascadeTooLarge } from './cascades.ts'
 import { ClearedFacts } from './cleared-facts.ts'
-import { checkedClearing, clearedChange } from './clearing.ts'
+import { ClearingRefused, checkedClearing, clearedChange } from './clearing.ts'
 
 export class Removal<S> {
   readonly #database: WriteDatabase<S>
@@ -150,7 +150,7 @@ class RemovalWalk<S> {
     const facts = new ClearedFacts(this.#states, clearedItems)
     yield* facts.readBefore(scope)
     const deleted = yield* this.#deletions(cascadeSet.items, state, by, scope)
-    const changes = { cleared: yield* this.#clear(clearedItems, by, scope), facts, deleted }
+    const changes = { cleared: yield* this.#clear(clearedItems, by, scope, isKnown), facts, deleted }
     const removed = new Set(cascadeSet.collections.map(({ name }) => name))
     const cleared = countsOf(clearedItems)
     const versions = yield* this.#deleteRecords(cascadeSet.items)
@@ -218,13 +218,21 @@ class RemovalWalk<S> {
     cleared: readonly ClearedItem<S>[],
     by: Principal,
     scope: WriteScope<S>,
+    isKnown: KnownReference<S>,
   ): QuerySteps<S, readonly ItemChange[]> {
     const isChecked = ({ checkedClear }: Referrer<S>) => checkedClear !== undefined
     const unchecked = cleared.filter(item => !isChecked(item))
     const changes = [...(yield* this.#clearUnchecked(unchecked, by, scope))]
     for (const item of cleared) {
-      const change = item.checkedClear && (yield* item.checkedClear(item.id, by, scope))
-      if (change !== undefined) changes.push(change)
+      try {
+        const change = item.checkedClear && (yield* item.checkedClear(item.id, by, scope))
+        if (change !== undefined) changes.push(change)
+      } catch (cause) {
+        if (!(cause instanceof ClearingRefused)) throw cause
+        const query = isKnown(item, item.id)
+        const [rows] = query === undefined ? [] : yield [query]
+        throw rows?.[0]?.[0] === 1 ? cause : unknownReferenceError(cause)
+      }
     }
     return changes
   }
