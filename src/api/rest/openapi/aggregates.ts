@@ -9,9 +9,9 @@ import { maxPerPage } from '../query/list-parameters.ts'
 import { referTo, schemaReference } from './components.ts'
 import { anyFilters, namedFields } from './filters.ts'
 import { type Document, words } from './names.ts'
-import { base, type Described } from './operation.ts'
+import { type Described, exportedBase } from './operation.ts'
 import { parameterName, queryParameter, searchParameters, sharedParameter } from './parameters.ts'
-import { exportNote, json, readResponses } from './responses.ts'
+import { json, readResponses } from './responses.ts'
 import type { Access } from './security.ts'
 import { openapiSchema } from './values.ts'
 
@@ -106,12 +106,7 @@ export const aggregateSchemas: { readonly [name: string]: JsonSchema } = {
 }
 
 export const aggregateResponses: { readonly [name: string]: JsonSchema } = {
-  AggregateListResponse: json(
-    `A page of groups. ${exportNote}`,
-    schemaReference('AggregateList'),
-    'ETag',
-    'Link',
-  ),
+  AggregateListResponse: json('A page of groups.', schemaReference('AggregateList'), 'ETag', 'Link'),
 }
 
 /** False for a measure that no field of the collection has. */
@@ -134,7 +129,7 @@ export function aggregateOperation(
     accesses,
   }
   return {
-    ...base(document, described),
+    ...exportedBase(document, described),
     parameters: [
       ...Object.keys(declared)
         .filter(parameter => isUsable(accesses[0].collection, parameter))

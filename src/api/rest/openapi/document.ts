@@ -22,7 +22,7 @@ import { explainPath, explainSchemas } from './explain.ts'
 import { filterSchemas, openFilterParameters } from './filters.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document, words } from './names.ts'
-import { base, type Described } from './operation.ts'
+import { base, type Described, exportedBase } from './operation.ts'
 import { headerParameters, idParameter, itemParameters, parameters, parametersOfList } from './parameters.ts'
 import {
   commonHeaders,
@@ -49,7 +49,7 @@ function requestBody(document: Document, collection: Collection, mode: BodyMode)
 
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
   return {
-    ...base(document, described),
+    ...exportedBase(document, described),
     parameters: parametersOfList(document, collection),
     responses: readResponses(listResponse(document, collection)),
   }

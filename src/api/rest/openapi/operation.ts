@@ -22,3 +22,11 @@ export function base(document: Document, { id, summary, accesses, signedIn }: De
     ...(collection.deprecated && { deprecated: true }),
   }
 }
+
+/** `base` of an operation whose answer can also be exported. In words: generators take a second media type for a second type of data. */
+export function exportedBase(document: Document, described: Described): JsonSchema {
+  const { description, ...members } = base(document, described)
+  const note =
+    'With `Accept: text/csv` or `application/x-ndjson`, the response is a stream of all of them, unless the query names a page.'
+  return { ...members, description: `${String(description)} ${note}` }
+}

@@ -65,14 +65,10 @@ export function itemResponse(document: Document, collection: Collection): Refere
   )
 }
 
-/** In words: generators take a second media type for a second type of the data. */
-export const exportNote =
-  'With `Accept: text/csv` or `application/x-ndjson`, all of them, as a stream, unless the query names a page.'
-
 export function listResponse(document: Document, collection: Collection): Reference {
   const name = `${document.schemaName(collection, 'list')}Response`
   return document.responses.refer(`list ${collection.name}`, name, () =>
-    json(`A page of items. ${exportNote}`, document.schema(collection, 'list'), 'ETag', 'Link'),
+    json('A page of items.', document.schema(collection, 'list'), 'ETag', 'Link'),
   )
 }
 
