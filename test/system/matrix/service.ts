@@ -23,7 +23,7 @@ export function sender(url: string): Send {
     const isOwn = 'Cookie' in headers && headers['Sec-Fetch-Site'] === 'same-origin'
     assertNotShared(answer, isOwn, `${method} ${path}`)
     const { status, text } = answer
-    const isJson = answer.headers['content-type'] === 'application/json'
+    const isJson = /^application\/(?:[\w-]+\+)?json\b/.test(String(answer.headers['content-type']))
     return { status, text, json: isJson ? JSON.parse(text) : {} }
   }
 }
