@@ -12,11 +12,14 @@ interface ServiceSetup {
   ) => Promise<void>
 }
 
+/** No request is refused because other tests use the processor. */
+const maxDelay = '60 s' as const
+
 export const serviceSetups: readonly ServiceSetup[] = [
   {
     name: 'SQLite',
     async within(declared, use) {
-      const service = await testService(declared)
+      const service = await testService(declared, { settings: { maxDelay } })
       await use(service).finally(() => service.close())
     },
   },
@@ -30,7 +33,7 @@ function onPostgres(name: string, make: typeof newDatabase, rowSecurity: boolean
     async within(declared, use) {
       const { url, drop } = await make()
       try {
-        const settings = { database: url, databaseConnections: 4, rowSecurity }
+        const settings = { database: url, databaseConnections: 4, rowSecurity, maxDelay }
         const service = await testService(declared, { settings })
         await use(service).finally(() => service.close())
       } finally {
