@@ -144,8 +144,8 @@ export interface RouteOptions {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: as above.
-export interface RouteDeclaration<Types = unknown, in Collections = any, in Jobs = any>
-  extends Typed<Types, Collections, Jobs> {
+export interface RouteDeclaration<Types = unknown, in Collections = any, in Earlier = any>
+  extends Typed<Types, Collections, Earlier> {
   readonly kind: 'route'
   readonly options: RouteOptions
 }
