@@ -19,9 +19,10 @@ import {
 } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Item, ProgramActions, ProgramData } from '../../../src/model/types/types.ts'
-import { type TestService, testService } from '../../../src/testing.ts'
+import type { TestService } from '../../../src/testing.ts'
 import { databaseKinds } from '../../engine/store/databases.ts'
 import { is } from '../../model/type-equality.ts'
+import { serviceOn } from './service-on.ts'
 
 const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
 /** What code has seen, by place. */
@@ -151,21 +152,9 @@ for (const kind of databaseKinds) {
     let service: TestService<Declared>
     let close: () => Promise<void>
     before(async () => {
-      const opened = Promise.withResolvers<TestService<Declared>>()
-      const ended = Promise.withResolvers<void>()
-      const running = kind.within(async database => {
-        await database.create()
-        const settings = { database: database.url, rowSecurity: kind.name.endsWith('row security') }
-        opened.resolve(await testService(declared, { settings }))
-        await ended.promise
-      })
-      running.catch(opened.reject)
-      service = await opened.promise
-      close = async () => {
-        await service.close()
-        ended.resolve()
-        await running
-      }
+      const shared = await serviceOn(kind, declared)
+      service = shared.service
+      close = shared.close
     })
     after(() => close())
 
