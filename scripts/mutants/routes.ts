@@ -39,7 +39,7 @@ export const routes: readonly Mutant[] = [
   ]),
   ...mutantsOf('api/routes/routes', answers, [
     ['the code goes on when its client has gone', 'this.#code.end(new ClientGone())', ''],
-    ['a stream does not clean up', 'this.#code.release(() => iterator?.return?.())', ''],
+    ['a stream does not clean up', 'this.#code.release(() => iterator.return?.())', ''],
     [
       'jobs of a stream are lost',
       'await code.requireAwaited()\n      await this.#storeJobs()',

@@ -1,9 +1,10 @@
 /** Why a request is allowed, and which fields its answer omits. */
 
 import { namesFor } from '../../engine/plan/guard/guard.ts'
+import { isWrite } from '../../engine/plan/plan.ts'
 import type { Collection } from '../../model/model.ts'
 import { ruleSource } from '../../model/rule/rule-text.ts'
-import { isWrite, itemOf, type ReasonParts, treeAt } from './evaluation.ts'
+import { itemOf, type ReasonParts, treeAt } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
 import { absenceReason, ruleMembers, ruleReason } from './rule-reasons.ts'

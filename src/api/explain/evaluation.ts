@@ -5,7 +5,7 @@ import type { Principal } from '../../base/principal.ts'
 import type { Guard } from '../../engine/plan/guard/guard.ts'
 import type { RuleProbes } from '../../engine/plan/guard/probe.ts'
 import type { GuardedRead, GuardedWrite } from '../../engine/plan/guarded.ts'
-import type { Plan, WriteShape } from '../../engine/plan/plan.ts'
+import { isWrite, type Plan, type WriteShape } from '../../engine/plan/plan.ts'
 import type { Store } from '../../engine/store/store.ts'
 import type { Collection, Model } from '../../model/model.ts'
 import { anyoneRule, type Rule } from '../../model/rule/rule.ts'
@@ -52,10 +52,6 @@ export async function readAndRollBack<T>(
     if (result === undefined && !(error instanceof ApiError)) throw error
   }
   return (result as { readonly value: T } | undefined)?.value
-}
-
-export function isWrite(plan: Plan): plan is Plan<WriteShape> {
-  return ['create', 'update', 'delete'].includes(plan.shape.kind)
 }
 
 /** The item that a plan names. `root`: the key of the root field of a GraphQL operation; undefined: the first one. */

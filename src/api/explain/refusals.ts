@@ -1,7 +1,8 @@
 /** Why a request is refused, from the error that refuses it. */
 import type { ApiError } from '../../base/errors.ts'
 import type { Principal, Scopes } from '../../base/principal.ts'
-import { isWrite, itemOf, type ReasonParts } from './evaluation.ts'
+import { isWrite } from '../../engine/plan/plan.ts'
+import { itemOf, type ReasonParts } from './evaluation.ts'
 import type { Reason } from './explanation.ts'
 import type { Attempt } from './rehearsal.ts'
 import { absenceReason, fieldReasons, ruleReason } from './rule-reasons.ts'

@@ -1,13 +1,12 @@
 /** The routes of a model: request → the model's code → reply. */
 
-import { inspect } from 'node:util'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
 import { type Principal, service } from '../../base/principal.ts'
 import { afterAtMost } from '../../delivery/consumer/timetable.ts'
 import { type CodeParts, CodeRun } from '../../delivery/runs/code.ts'
-import { errorForCaller } from '../../engine/logic/data/call-error.ts'
+import { errorForCaller, thrownError } from '../../engine/logic/data/call-error.ts'
 import { admitRoute } from '../../engine/logic/operations/access.ts'
 import { callerOf } from '../../engine/logic/operations/call.ts'
 import type { Route } from '../../model/model.ts'
@@ -112,10 +111,8 @@ class RouteCall {
 
   async answer(params: Readonly<Record<string, string>>): Promise<Reply> {
     const { connectionOf, drawRoute } = this.#parts
-    await this.#admit()
     const connection = connectionOf(this.#call)
-    // Before the draw, so that a slow sender holds nothing of the route's budget.
-    await connection.readBody()
+    await this.#receive(connection)
     await drawRoute(this.#route)
     try {
       const context = this.#context(params)
@@ -142,9 +139,12 @@ class RouteCall {
     return `routes.${this.#route.name}`
   }
 
-  async #admit(): Promise<void> {
+  /** What is refused before the draw from the route's budget counts as the caller's. */
+  async #receive(connection: RouteConnection): Promise<void> {
     try {
       admitRoute(this.#parts.code.model, this.#route, this.#principal)
+      // Before that draw, so that a slow sender holds nothing of the budget.
+      await connection.readBody()
     } catch (error) {
       await this.#parts.draw(this.#principal, this.#call)
       throw error
@@ -195,10 +195,11 @@ class RouteCall {
 
   #endOfClient(): void {
     this.#code.end(new ClientGone())
-    // A stream that has not ended cleans up.
     const iterator = this.#iterator
+    if (iterator === undefined) return
+    // A stream that has not ended cleans up.
     this.#iterator = undefined
-    this.#code.release(() => iterator?.return?.())
+    this.#code.release(() => iterator.return?.())
   }
 
   async #reply(context: object): Promise<Reply> {
@@ -255,15 +256,12 @@ class RouteCall {
 
   /** Errors of the API reach the client; of all others, clients see no details. */
   #errorOf(error: unknown): unknown {
-    const shown = error instanceof Error ? errorForCaller(error) : error
+    const shown = errorForCaller(error)
     return shown instanceof ApiError ? shown : this.#failure(error)
   }
 
-  #failure(error: unknown): ApiError {
-    const cause =
-      error instanceof Error ? error : new Error(`It threw ${inspect(error)}, which is not an error.`)
-    return new ApiError('INTERNAL_ERROR', undefined, {
-      cause: new Error(`${this.#place} has failed.`, { cause }),
-    })
+  #failure(thrown: unknown): ApiError {
+    const cause = new Error(`${this.#place} has failed.`, { cause: thrownError(thrown) })
+    return new ApiError('INTERNAL_ERROR', undefined, { cause })
   }
 }

@@ -10,7 +10,7 @@ type TimedOptions = Parameters<Verify['stripe']>[1]
 
 const defaultToleranceSeconds = 300
 
-/** The hashes that `hmac` accepts, with the bytes of their results. */
+/** The hashes that `hmac` accepts. */
 const algorithms: ReadonlySet<string> = new Set(['sha1', 'sha256', 'sha384', 'sha512'])
 
 /** A signature was missing, wrong or late. The client does not see the cause. */
@@ -46,7 +46,7 @@ function requireSignature({ algorithm, encoding, signatures, keys, signed }: Ver
   if (!isRight) throw new SignatureRefused('No signature is that of a secret.')
 }
 
-/** Throws a `TypeError` without a secret: an HMAC with an empty key could be made by anybody. */
+/** Throws a `TypeError` without a secret: anybody can make an HMAC with an empty key. */
 function secretsOf(call: string, { secret }: TimedOptions): readonly string[] {
   const secrets: readonly unknown[] = Array.isArray(secret) ? secret : [secret]
   if (secrets.length > 0 && secrets.every(each => typeof each === 'string' && each !== '')) {

@@ -285,5 +285,5 @@ function leaveTurn(): Promise<void> {
 }
 
 function endedError(): Error {
-  return new Error('The run has ended: its `data`, `mail`, `fetch` and `later` no longer work.')
+  return new Error('The code has ended: its tools no longer work.')
 }

@@ -1,10 +1,10 @@
 /** Checks that read, as steps of the writes of their collections. */
-import { inspect } from 'node:util'
 import { type Principal, service } from '../../base/principal.ts'
 import type { LogicItem } from '../../model/logic/logic.ts'
 import type { Collection } from '../../model/model.ts'
+import { isWrite } from '../plan/plan.ts'
 import { type AsyncStep, type PlanAs, type ProgramPlan, planAs, type RunStep } from '../plan/transaction.ts'
-import { errorForCaller } from './data/call-error.ts'
+import { errorForCaller, thrownError } from './data/call-error.ts'
 import { createData } from './data/create-data.ts'
 import { callerOf, type OperationParts } from './operations/call.ts'
 import { TrackedCalls } from './operations/tracked-calls.ts'
@@ -45,9 +45,7 @@ export function checkRun(parts: CheckParts, collection: Collection['name'], writ
           returned = await code(contextOf(parts, place, write, run, calls))
           await calls.requireAwaited()
         } catch (error) {
-          throw error instanceof Error
-            ? errorForCaller(error)
-            : new Error(`It threw ${inspect(error)}, which is not an error.`)
+          throw errorForCaller(thrownError(error))
         }
       },
     },
@@ -68,8 +66,4 @@ function contextOf(
   }
   const data = createData({ model, hooks: new Map(), execute, track }, service)
   return Object.freeze({ next, previous, caller: callerOf(principal), data, now })
-}
-
-function isWrite({ shape }: ProgramPlan): boolean {
-  return shape.kind === 'create' || shape.kind === 'update' || shape.kind === 'delete'
 }

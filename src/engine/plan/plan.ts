@@ -26,6 +26,11 @@ export type Shape = ReadShape | CompositeShape | WriteShape
 export type ReadShape = ItemShape | ListShape | AggregateShape
 export type WriteShape = CreateShape | UpdateShape | DeleteShape
 
+export function isWrite(plan: Plan): plan is Plan<WriteShape> {
+  const { kind } = plan.shape
+  return kind === 'create' || kind === 'update' || kind === 'delete'
+}
+
 /** One item by id. */
 export interface ItemShape {
   readonly kind: 'item'

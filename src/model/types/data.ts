@@ -203,7 +203,7 @@ export interface TransactionEffectsIn<C, Earlier extends AnyEarlier> {
   readonly actions: CallerActionCalls<C, Earlier['actions']>
 }
 
-/** `data` of actions and queries: as the caller, or with `asSystem` as the service. */
+/** `data` of actions, queries and routes: as the caller, or with `asSystem` as the service. */
 export type ActionDataIn<C, Earlier extends AnyEarlier = AnyEarlier> = DataIn<C> & {
   readonly asSystem: SystemDataIn<C>
 } & ActionTransactionsIn<C, Earlier>

@@ -3,7 +3,7 @@
 import type { Awaitable } from '../../base/awaitable.ts'
 import type { LogicCaller } from '../logic/logic.ts'
 import type { CallerActionCalls } from './actions.ts'
-import type { ActionDataIn, DataIn, OnceResult, SystemDataIn, TransactionEffectsIn } from './data.ts'
+import type { ActionDataIn, OnceResult, TransactionEffectsIn } from './data.ts'
 import type { Flat } from './item.ts'
 import type { ReceivedIn } from './received.ts'
 import type { AnyEarlier, RunTools } from './run.ts'
@@ -85,18 +85,6 @@ export interface Verify {
   hmac(request: SignedRequest, options: HmacOptions): void
 }
 
-/** `data` of routes: as the caller, with the scopes of the credential, or with `asSystem` as the service. */
-type RouteDataIn<C, Earlier extends AnyEarlier> = DataIn<C> & {
-  readonly asSystem: SystemDataIn<C>
-} & RouteTransactionsIn<C, Earlier>
-
-interface RouteTransactionsIn<in out C, in out Earlier extends AnyEarlier> {
-  /** As in an action. */
-  transaction<T>(
-    code: (data: ActionDataIn<C, Earlier>, effects: TransactionEffectsIn<C, Earlier>) => Awaitable<T>,
-  ): Promise<T>
-}
-
 interface RouteOnceIn<in out C, in out Earlier extends AnyEarlier> {
   /**
    * Runs the code as `data.transaction` does, unless it has taken effect with this key before. The key belongs to the whole
@@ -116,7 +104,8 @@ export interface RouteContext<C, Input, Path, Earlier extends AnyEarlier, Caller
   readonly input: Flat<ReceivedIn<C, Input>>
   /** Null: nobody is signed in, which the rule in `access` may exclude. */
   readonly caller: LogicCaller | ('anonymous' extends Callers ? null : never)
-  readonly data: RouteDataIn<C, Earlier>
+  /** As the caller, with the scopes of the credential, or with `asSystem` as the service. */
+  readonly data: ActionDataIn<C, Earlier>
   /** Calls an action as a transaction of its own. */
   readonly actions: CallerActionCalls<C, Earlier['actions']>
   readonly verify: Verify

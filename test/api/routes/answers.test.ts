@@ -442,7 +442,7 @@ test('code that takes too long is ended: before the answer with 500, a stream wi
       assert.match(lastErrorIn(log), /It took longer than 1 s \(`route` of `logic.limits`\)/)
       assert.equal((await call('/hooks/deaf')).status, 500)
       await until(() => ends.length === 2, 'the deaf code has gone on')
-      assert.match(ends[1] ?? '', /The run has ended/)
+      assert.match(ends[1] ?? '', /The code has ended/)
       assert.deepEqual(await notes(), [])
       const output = await sendRaw(port, 'GET /hooks/endless HTTP/1.1\r\nHost: x\r\n\r\n')
       assert.match(output, /more /)

@@ -216,6 +216,22 @@ test('requests that are refused use up the budget of their sender, not that of t
     { settings: { rateLimit: { user: 100, address: 3 }, trustProxy: 1 } },
   ))
 
+test('a body that is too large counts against its sender', () =>
+  withRoutes(
+    { own: route({ ...limited, run: () => undefined }) },
+    async ({ send }) => {
+      await earlyInMinute()
+      const statuses: number[] = []
+      for (let n = 0; n < 5; n++) {
+        const sender = { 'X-Forwarded-For': '192.0.2.1' }
+        statuses.push((await send('/hooks/own', 'x'.repeat(1025), sender)).status)
+      }
+      assert.deepEqual(statuses, [413, 413, 413, 429, 429])
+      for (let n = 0; n < 5; n++) assert.equal((await send('/hooks/own', '', {})).status, 204)
+    },
+    { settings: { rateLimit: { user: 100, address: 3 }, trustProxy: 1, bodyLimit: '1 KiB' } },
+  ))
+
 test('no limit of a route applies where limits are off', () =>
   withRoutes(
     { own: route({ ...limited, run: () => undefined }) },

@@ -156,7 +156,7 @@ for (const kind of chosen(databaseKinds)) {
         await start(fixture, 'numbered')
         await fixture.runner().settled()
         const isOpen =
-          'A `data.transaction` is open: until it has ended, use the `data`, `emit` and `later` that it passes to its code.'
+          'A `data.transaction` is open: until it has ended, use the tools that it passes to its code.'
         assert.deepEqual(errors, [
           ...Array(5).fill('TypeError: once: the key must be a text of 1 to 1000 characters.'),
           'once: write `once(key, async data => { … })`.',

@@ -1,4 +1,5 @@
 /** Errors of calls of `data`, with their place. */
+import { inspect } from 'node:util'
 import { ApiError } from '../../../base/errors.ts'
 import type { NameFault, Refuse } from '../../plan/names.ts'
 
@@ -38,6 +39,11 @@ export function errorForCaller(error: unknown): unknown {
   return new ApiError('BAD_REQUEST', 'A value does not fit the field that it is compared with.', {
     cause: error,
   })
+}
+
+/** What the model's code threw, as an error. */
+export function thrownError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(`It threw ${inspect(thrown)}, which is not an error.`)
 }
 
 export function refuseAt(place: string): Refuse {

@@ -1,10 +1,10 @@
 /** The context that `run` of an action or a query gets. */
-import { inspect } from 'node:util'
 import { anonymous, type Principal, withoutScopes } from '../../../base/principal.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
 import type { EmittedEvent, Model, Operation } from '../../../model/model.ts'
-import type { ProgramPlan, RunStep } from '../../plan/transaction.ts'
-import { errorForCaller } from '../data/call-error.ts'
+import { isWrite } from '../../plan/plan.ts'
+import type { RunStep } from '../../plan/transaction.ts'
+import { errorForCaller, thrownError } from '../data/call-error.ts'
 import { staticAccess } from './access.ts'
 import { callerOf, isAction, type OperationCall, type OperationParts, qualifiedName } from './call.ts'
 import { type OperationStep, type ToolsOptions, TransactionTools } from './tools.ts'
@@ -42,9 +42,7 @@ export class OperationContext {
       await tools.end()
       return returned
     } catch (error) {
-      throw error instanceof Error
-        ? errorForCaller(error)
-        : new Error(`It threw ${inspect(error)}, which is not an error.`)
+      throw errorForCaller(thrownError(error))
     } finally {
       tools.close()
     }
@@ -99,10 +97,6 @@ function noCaller(model: Model, operation: Operation, { access }: Principal): nu
 }
 
 const { access: anonymousAccess } = anonymous('')
-
-function isWrite({ shape }: ProgramPlan): boolean {
-  return shape.kind === 'create' || shape.kind === 'update' || shape.kind === 'delete'
-}
 
 function refuse(name: string) {
   return (): never => {

@@ -87,10 +87,7 @@ export class TransactionTools {
   }
 
   #run(step: OperationStep, { place, run }: ToolsOptions) {
-    if (this.#isOver)
-      throw new Error(
-        `The transaction of ${place} has ended: its \`data\`, \`emit\` and \`later\` no longer work.`,
-      )
+    if (this.#isOver) throw new Error(`The transaction of ${place} has ended: its tools no longer work.`)
     return run(step)
   }
 

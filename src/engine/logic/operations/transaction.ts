@@ -1,4 +1,4 @@
-/** `data.transaction`: code of jobs, reactions and programs as one transaction, with the guarantees and limits of an action. */
+/** `data.transaction` and `once`: code of jobs, reactions, routes and programs as one transaction, with the guarantees and limits of an action. */
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
 import type { NewRecord } from '../../../base/records.ts'
@@ -76,7 +76,7 @@ async function transact<T>(
 /** The error of tools that take no part in the transaction whose code calls them. */
 export function transactionIsOpen(): Error {
   return new Error(
-    'A `data.transaction` is open: until it has ended, use the `data`, `emit` and `later` that it passes to its code.',
+    'A `data.transaction` is open: until it has ended, use the tools that it passes to its code.',
   )
 }
 

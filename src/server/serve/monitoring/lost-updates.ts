@@ -1,4 +1,4 @@
-/** Counts the changes of runs and programs that have replaced changes of others, and logs some of them. */
+/** Counts the changes of reactions, jobs, routes and programs that have replaced changes of others, and logs some of them. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
 import type { LostUpdate } from '../../../engine/logic/data/read-memory.ts'
 import type { Logger } from '../../observability/log.ts'

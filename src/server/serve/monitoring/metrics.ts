@@ -178,7 +178,7 @@ export function reactionMetrics({ runner }: Pick<RunningReactions, 'runner'>): M
 export function lostUpdateMetric(lostUpdates: LostUpdates): Metric {
   return counter(
     'portico_lost_updates_total',
-    'Changes by reactions, jobs and programs that replaced what others had changed since it was read.',
+    'Changes by reactions, jobs, routes and programs that replaced what others had changed since it was read.',
     () => lostUpdates.count,
   )
 }
