@@ -166,8 +166,9 @@ function messageOf(
     if (limit.kind === 'overlap')
       return `No two ${items} can overlap between ${limit.start.name} and ${limit.end.name}.`
     const { count } = limit
-    const most = typeof count === 'number' ? `${count} ${items}` : `as many ${items} as ${count.path} says`
-    return `There can be at most ${most}, and this limit is reached.`
+    const maxItems =
+      typeof count === 'number' ? `${count} ${items}` : `as many ${items} as ${count.path} says`
+    return `There can be at most ${maxItems}, and this limit is reached.`
   }
   if (typeof message === 'string' && message !== '' && message.length <= maxMessageLength) return message
   faults.add(`${place}.message`, `Write a sentence of at most ${maxMessageLength} characters.`)

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ApiError, type ErrorCode } from '../../../src/base/errors.ts'
 import { user } from '../../../src/base/principal.ts'
-import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import { createGuard, type Guard } from '../../../src/engine/plan/guard/guard.ts'
 import type { Plan, WriteShape } from '../../../src/engine/plan/plan.ts'
 import { createPlan, deleteShape, updateShape } from '../../../src/engine/plan/system-plans.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
@@ -71,18 +71,25 @@ interface Limit {
   readonly model: Model
   readonly code: ErrorCode
   readonly options: OpenOptions
+  readonly guard: Guard
 }
 
+const guardOfLimited = createGuard(limited)
 const checks = checksOf(checked, { 'logic.limits': { action: 60_000 } })
 const limits: readonly Limit[] = [
-  { name: 'atMost', model: limited, code: 'CONFLICT', options: {} },
-  { name: 'a check', model: checked, code: 'VALIDATION_FAILED', options: { checks } },
+  { name: 'atMost', model: limited, code: 'CONFLICT', options: {}, guard: guardOfLimited },
+  {
+    name: 'a check',
+    model: checked,
+    code: 'VALIDATION_FAILED',
+    options: { checks },
+    guard: createGuard(checked),
+  },
 ]
 
 /** A check that conflicts with others for too long refuses its write, which then says nothing about the limit. */
 const isOutOfTries = ({ code }: ApiError) => code === 'CONFLICT' || code === 'UNAVAILABLE'
 
-const guard = createGuard(limited)
 const caller = user(1, 'user', 'all')
 const sessions = 2
 const writers = 32
@@ -131,7 +138,11 @@ interface Refusal {
   readonly to: number
 }
 
-async function attempt(store: Store, plan: Plan<WriteShape>, code: ErrorCode): Promise<Refusal | undefined> {
+async function attempt(
+  store: Store,
+  plan: Plan<WriteShape>,
+  { code, guard }: Limit,
+): Promise<Refusal | undefined> {
   const from = await store.changes.last()
   try {
     await store.write(guard(plan, caller))
@@ -157,15 +168,13 @@ function hasReason({ from, to }: Refusal, states: readonly State[]): boolean {
   })
 }
 
-async function run(
-  database: TestDatabase,
-  { model: opened, code, options }: Limit,
-  random: () => number,
-): Promise<void> {
+/** Returns how many writes the limit has refused. */
+async function run(database: TestDatabase, limit: Limit, random: () => number): Promise<number> {
+  const { model: opened, options, guard } = limit
   const below = (bound: number) => Math.floor(random() * bound)
   const nodes = [await database.open(opened, options), await database.open(opened, options)] as const
   const capacityOf = () => (below(5) === 0 ? null : below(8) - 1)
-  const write = (plan: Plan<WriteShape>) => attempt(nodes[below(2) === 0 ? 0 : 1], plan, code)
+  const write = (plan: Plan<WriteShape>) => attempt(nodes[below(2) === 0 ? 0 : 1], plan, limit)
   const set = (collectionName: string, id: number, values: Readonly<Record<string, JsonValue>>) => ({
     shape: updateShape(collectionName, Object.keys(values)),
     args: [id, ...Object.values(values)],
@@ -192,6 +201,11 @@ async function run(
     }
     const states = await checkedStates(nodes[0])
     for (const refusal of refusals) assert.ok(hasReason(refusal, states), 'refused without a reason')
+    assert.ok(
+      states.some(({ bookings }) => bookings.size > 0),
+      'nothing was booked',
+    )
+    return refusals.length
   } finally {
     await Promise.all(nodes.map(node => node.close()))
   }
@@ -200,10 +214,14 @@ async function run(
 for (const { name, within } of databaseKinds) {
   for (const limit of limits) {
     test(`no booking exceeds a capacity, and none within it is refused: ${limit.name} (${name})`, async () => {
+      let refused = 0
       for (let n = 0; n < caseCount(12, 4); n++) {
         const random = seeded(seed + n)
-        await within(database => run(database, limit, random))
+        await within(async database => {
+          refused += await run(database, limit, random)
+        })
       }
+      assert.ok(refused > 0, 'nothing was refused')
     })
   }
 }
@@ -214,7 +232,7 @@ for (const { name, within } of databaseKinds) {
       const store = await database.open(limited)
       const write = async (plan: Plan<WriteShape>) => {
         try {
-          return (await store.write(guard(plan, caller))).id
+          return (await store.write(guardOfLimited(plan, caller))).id
         } catch (error) {
           return error instanceof ApiError ? error.message : error
         }

@@ -1,10 +1,10 @@
 /** What a refused deletion may tell about the items that still refer to a deleted one. */
 
-import { hasScope } from '../../../base/principal.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import { and } from '../condition.ts'
 import type { Condition } from '../guarded-conditions.ts'
 import type { ModelView } from './model-view.ts'
+import { isInScope } from './refusals.ts'
 
 /**
  * The fields that refer to the collection, or to one that is deleted with it by cascade, and may refuse the deletion, also that they
@@ -31,8 +31,7 @@ function addBlocker(
   field: Field,
   view: ModelView,
 ): void {
-  const { system, scopes } = view.access
-  if (!system && !hasScope(scopes, `read:${collection.singular}`)) return
+  if (!isInScope(view, 'read', collection)) return
   const known = and(view.readable(collection), view.visibleIn(collection, field))
   if (known.kind !== 'never') blockers.set(field, known)
 }

@@ -18,10 +18,19 @@ export function noSearch(collection: Collection): ApiError {
   return new ApiError('BAD_REQUEST', `There is nothing to search in ${collection.name}.`)
 }
 
+/** Whether the caller's scopes cover the action on the collection. */
+export function isInScope(
+  { access }: ModelView,
+  action: 'read' | 'write',
+  { singular }: Collection,
+): boolean {
+  return access.system || hasScope(access.scopes, `${action}:${singular}`)
+}
+
 /** Throws INSUFFICIENT_SCOPE unless the caller's scopes cover the action on the collection. */
 export function requireScope(view: ModelView, action: 'read' | 'write', collection: Collection): void {
+  if (isInScope(view, action, collection)) return
   const scope = `${action}:${collection.singular}`
-  if (view.access.system || hasScope(view.access.scopes, scope)) return
   const refused = { collection: collection.name, operation: action }
   throw new ApiError('INSUFFICIENT_SCOPE', `This needs the scope ${scope}.`, { scope, refused })
 }

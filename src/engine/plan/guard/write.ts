@@ -1,6 +1,5 @@
 /** Writes: what the caller may set, what Portico sets in addition, and the checks that must hold before and after. */
 import { ApiError, type FieldFault } from '../../../base/errors.ts'
-import { hasScope } from '../../../base/principal.ts'
 import type { Collection, Field, FieldDefault } from '../../../model/model.ts'
 import { type BodyMode, isWritable } from '../../../model/schemas.ts'
 import { unwritableFault } from '../../../model/validate.ts'
@@ -22,7 +21,7 @@ import type { Assignment, CardinalityLimit, CreateShape, DeleteShape, UpdateShap
 import { blockersOf } from './blockers.ts'
 import type { ModelView } from './model-view.ts'
 import { guardSelect } from './read.ts'
-import { mayNotSet, requirePossible, requireReadable, requireScope } from './refusals.ts'
+import { isInScope, mayNotSet, requirePossible, requireReadable, requireScope } from './refusals.ts'
 
 export function guardCreate(shape: CreateShape, view: ModelView): GuardedCreate {
   const collection = view.collection(shape.collection)
@@ -65,8 +64,7 @@ function guardLimits(
   collection: Collection,
   view: ModelView,
 ): readonly GuardedLimit[] {
-  const { system, scopes } = view.access
-  const isReadable = system || hasScope(scopes, `read:${collection.singular}`)
+  const isReadable = isInScope(view, 'read', collection)
   return limits.map(limit => {
     if (limit.kind !== 'overlap') return limit
     const fields = [...fieldsOfLimit(limit)].flatMap(name => collection.fields.get(name) ?? [])

@@ -1,6 +1,7 @@
 /** The SQL of stored values: how much a row adds to the row that it refers to, and the values of all rows. */
+import { fold, leavesOf } from '../../../base/predicate.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Rule } from '../../../model/rule/rule.ts'
+import type { Rule, RuleLeaf } from '../../../model/rule/rule.ts'
 import { columnsByName } from './changes.ts'
 import { ident } from './quoted.ts'
 import type { Column, Schema, StoredSum, Table } from './tables.ts'
@@ -42,22 +43,17 @@ export function amountSql({ add }: StoredSum, row: string): string {
 /** Whether a row of the source counts. Never unknown. */
 export function countsSql({ where, source }: KeptSum, row: string, constantOf: ConstantOf): string {
   const columns = columnsByName(source)
-  const sqlOf = (rule: Rule): string => {
-    switch (rule.kind) {
-      case 'and':
-      case 'or': {
-        const [operator, empty] = rule.kind === 'and' ? [' AND ', 'TRUE'] : [' OR ', 'FALSE']
-        return rule.parts.length === 0 ? empty : `(${rule.parts.map(sqlOf).join(operator)})`
-      }
-      case 'not':
-        return `NOT ${sqlOf(rule.part)}`
-      case 'compare':
-        return compareSql(rule, row, columns, constantOf)
-      default:
-        return rule.kind === 'anyone' ? 'TRUE' : 'FALSE'
-    }
-  }
-  return sqlOf(where)
+  const combined = (parts: readonly string[], operator: string, empty: string) =>
+    parts.length === 0 ? empty : `(${parts.join(operator)})`
+  return fold<RuleLeaf, string>(where, {
+    and: parts => combined(parts, ' AND ', 'TRUE'),
+    or: parts => combined(parts, ' OR ', 'FALSE'),
+    not: part => `NOT ${part}`,
+    leaf: leaf => {
+      if (leaf.kind === 'compare') return compareSql(leaf, row, columns, constantOf)
+      return leaf.kind === 'anyone' ? 'TRUE' : 'FALSE'
+    },
+  })
 }
 
 /** Sets the value in every row where it differs. */
@@ -87,7 +83,5 @@ function compareSql(
 }
 
 function columnsIn(rule: Rule): readonly string[] {
-  if (rule.kind === 'compare') return [rule.field]
-  if (rule.kind === 'not') return columnsIn(rule.part)
-  return rule.kind === 'and' || rule.kind === 'or' ? rule.parts.flatMap(columnsIn) : []
+  return leavesOf(rule).flatMap(leaf => (leaf.kind === 'compare' ? [leaf.field] : []))
 }

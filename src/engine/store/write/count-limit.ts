@@ -49,8 +49,8 @@ export function countCheck<S>(
     // biome-ignore lint/correctness/useYield: nothing further is asked.
     *require([enteredRows, countRows]) {
       if (enteredRows?.length === 0) return
-      const [counted, most = null] = countRows?.[0] ?? []
-      const max = typeof count === 'number' ? count : most
+      const [counted, fieldValue = null] = countRows?.[0] ?? []
+      const max = typeof count === 'number' ? count : fieldValue
       if (max !== null && Number(counted) > Number(max)) throw new ApiError('CONFLICT', limit.refusal)
     },
   }

@@ -1,7 +1,8 @@
 /** Checks of the model that read: an asynchronous function within a write, once the write has changed its row. */
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
-import type { Collection } from '../../../model/model.ts'
+import type { Collection, Model } from '../../../model/model.ts'
+import type { GuardedWrite } from '../../plan/guarded.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { logicItemSql, rowSql } from '../sql/write.ts'
 import { type Sql, slot } from '../sql/writer.ts'
@@ -9,6 +10,7 @@ import { type SqlValue, slotInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import type { LogicWrite } from './logic.ts'
 import { LogicFault, requireNoFaults } from './logic-results.ts'
+import { referencesTo } from './removal/cascade-set.ts'
 import type { QuerySteps, WriteScope } from './steps.ts'
 
 export interface ReadingCheck<S> {
@@ -29,6 +31,23 @@ export interface ReadingCheck<S> {
 /** The place of a collection's check in the model, for messages. */
 export function placeOfCheck(collection: string): string {
   return `checks.${collection}`
+}
+
+/** The collections whose checks a write may run. A deletion runs those of the items whose references it clears. */
+export function checkedBy({ kind, collection }: GuardedWrite['shape'], model: Model): readonly string[] {
+  const { checks } = model.logic
+  if (checks.size === 0) return []
+  if (kind !== 'delete') return checks.has(collection.name) ? [collection.name] : []
+  const cleared = new Set<string>()
+  const deleted = new Set([collection])
+  // What is added meanwhile comes later.
+  for (const target of deleted) {
+    for (const { collection: referring, onDelete } of referencesTo(target, model)) {
+      if (onDelete === 'cascade') deleted.add(referring)
+      if (onDelete === 'clear') cleared.add(referring.name)
+    }
+  }
+  return [...cleared].filter(name => checks.has(name))
 }
 
 /** Undefined for a collection without such a check. */

@@ -135,9 +135,9 @@ export function isWrite(plan: GuardedPlanStep): plan is GuardedWrite {
   return kind === 'create' || kind === 'update' || kind === 'delete'
 }
 
-/** Throws the failure of a write, unless its item is missing and the step passes over such writes. */
-export function requireMissing(failure: unknown, { skipsMissing }: IndependentWrites<unknown>): undefined {
-  if (!(skipsMissing && failure instanceof ApiError && failure.code === 'NOT_FOUND')) throw failure
+/** Whether the step passes over the failed write, because its item is missing. */
+export function isPassedOver(failure: unknown, { skipsMissing }: IndependentWrites<unknown>): boolean {
+  return skipsMissing === true && failure instanceof ApiError && failure.code === 'NOT_FOUND'
 }
 
 /** The writes of a step. */

@@ -8,8 +8,9 @@ import { readsOf } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { CollectionUses } from '../../../plan/transaction.ts'
+import { memoised } from '../../memoised.ts'
 import { join, name, sql } from '../../sql/writer.ts'
-import { placeOfCheck } from '../../write/reading-check.ts'
+import { checkedBy, placeOfCheck } from '../../write/reading-check.ts'
 import { referencesTo } from '../../write/removal/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 
@@ -34,9 +35,12 @@ export class TableLocks {
   readonly #affected = new Map<string, AffectedTables>()
   readonly #statements = new Map<string, Statement>()
   readonly #claims = new Map<string, readonly Statement[]>()
+  /** The places of the model's checks that a write may run. */
+  readonly #checksOf: (shape: GuardedWrite['shape']) => readonly string[]
 
   constructor(model: Model) {
     this.#model = model
+    this.#checksOf = memoised(shape => checkedBy(shape, model).map(placeOfCheck))
   }
 
   /**
@@ -75,11 +79,8 @@ export class TableLocks {
   }
 
   /** The places of the model's checks that read, and that the write may run. */
-  checksOf({ shape: { kind, collection } }: GuardedWrite): readonly string[] {
-    const { checks } = this.#model.logic
-    if (checks.size === 0) return []
-    const { changes } = this.#affectedBy(kind === 'delete' ? 'delete' : 'write', collection.name)
-    return [...changes].filter(name => checks.has(name)).map(placeOfCheck)
+  checksOf({ shape }: GuardedWrite): readonly string[] {
+    return this.#checksOf(shape)
   }
 
   /** All transactions lock in the same order, against deadlocks. */

@@ -25,12 +25,12 @@ import {
   isAsyncStep,
   isEmission,
   isIndependentWrites,
+  isPassedOver,
   isPlan,
   isRead,
   isRecordChange,
   isWrite,
   ProgramRun,
-  requireMissing,
   type StepResult,
   writesOf,
 } from '../../write/transaction.ts'
@@ -310,7 +310,10 @@ async function runWrites(
             addCascade(result.cascaded)
             return result
           })
-          .catch(cause => requireMissing(cause, step))
+          .catch(cause => {
+            if (!isPassedOver(cause, step)) throw cause
+            return undefined
+          })
       }),
     )
     // In the order of the writes, whichever finished first.

@@ -21,11 +21,11 @@ import {
   isAsyncStep,
   isEmission,
   isIndependentWrites,
+  isPassedOver,
   isRead,
   isRecordChange,
   isWrite,
   ProgramRun,
-  requireMissing,
   type StepResult,
   writesOf,
 } from '../../write/transaction.ts'
@@ -288,8 +288,9 @@ function runWrites(
       addCascade(result.cascaded)
       return result
     } catch (cause) {
+      if (isPassedOver(cause, step)) return []
       step.onFailure(index)
-      return requireMissing(cause, step) ?? []
+      throw cause
     }
   })
 }

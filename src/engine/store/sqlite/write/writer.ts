@@ -6,9 +6,11 @@ import type { WriteAnswer } from '../../../plan/answer.ts'
 import type { AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
 import type { GuardedProgram } from '../../../plan/transaction.ts'
+import { memoised } from '../../memoised.ts'
 import type { RecordChanges } from '../../records.ts'
 import type { StoreCounts } from '../../store.ts'
 import type { ModelCode } from '../../write/model-code.ts'
+import { checkedBy } from '../../write/reading-check.ts'
 import type { CascadeOptions } from '../../write/removal/cascades.ts'
 import { doWork, type WorkSteps } from '../../write/work.ts'
 import { Writes } from '../../write/writes.ts'
@@ -50,12 +52,13 @@ export class Writer {
   readonly #writes: Writes<Statement>
   readonly #scope: SqliteScope
   readonly #parts: WriteParts
-  readonly #model: Model
+  /** The collections whose checks a write may run. */
+  readonly #checkedBy: (shape: GuardedWrite['shape']) => readonly string[]
 
   constructor({ model, connection, events }: WriterContext, options: WriterOptions) {
     const { maxWaiting, lockWaitMs, lock, now, onCommit, afterCommit, health, identity } = options
     const { reads, answerLimits } = options
-    this.#model = model
+    this.#checkedBy = memoised(shape => checkedBy(shape, model))
     this.#writes = new Writes(new SqliteWrites(model, connection, options), options.cascades)
     this.#scope = new SqliteScope(events)
     this.#parts = { connection, writes: this.#writes, scope: this.#scope, reads, answerLimits }
@@ -81,11 +84,7 @@ export class Writer {
   }
 
   write(plan: GuardedWrite): Promise<WriteAnswer> {
-    return this.#queue.add(() => runWrite(plan, this.#parts), this.#hasCheck(plan))
-  }
-
-  #hasCheck({ shape }: GuardedWrite): boolean {
-    return this.#model.logic.checks.has(shape.collection.name)
+    return this.#queue.add(() => runWrite(plan, this.#parts), this.#checkedBy(plan.shape).length > 0)
   }
 
   /** See `doWork`. */

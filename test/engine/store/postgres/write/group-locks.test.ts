@@ -70,7 +70,7 @@ const stored: readonly Plan<WriteShape>[] = Array.from({ length: 4 * groups }, (
 type Below = (bound: number) => number
 
 /** Both nodes write concurrently; returns how many deadlocks the database has resolved. */
-async function deadlocksOf(planOf: (below: Below, n: number) => Plan<WriteShape>): Promise<unknown> {
+async function deadlocksOf(planOf: (below: Below, n: number) => Plan<WriteShape>): Promise<number> {
   const random = seeded(seed)
   const below: Below = bound => Math.floor(random() * bound)
   return postgres.within(async database => {
@@ -85,7 +85,7 @@ async function deadlocksOf(planOf: (below: Below, n: number) => Plan<WriteShape>
         await Promise.all(writes)
       }
     } finally {
-      // The sessions report their figures at their ends.
+      // A session flushes its statistics when it ends.
       await Promise.all(nodes.map(node => node.close()))
     }
     const [row] = await database.rows(
