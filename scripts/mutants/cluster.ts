@@ -38,12 +38,12 @@ export const cluster: readonly Mutant[] = [
       ],
       [
         'a request with a higher cost draws 1 from the limit of the app',
-        'then(counters.take(key, policy.limit, cost)',
-        'then(counters.take(key, policy.limit, 1)',
+        'const ofApp = counters.take(appBudget.key, appPolicy.limit, cost)',
+        'const ofApp = counters.take(appBudget.key, appPolicy.limit, 1)',
       ],
       [
         'what the limit of the app refuses still counts against its user',
-        'if (!budget.granted) counters.give(principal.budgetKey, cost)',
+        'if (!sharedBudget.granted && ownBudget.granted) counters.give(budgetKey, cost)',
         '',
       ],
       ['refusals are not counted', '    counts.refused++\n', ''],

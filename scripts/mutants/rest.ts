@@ -27,7 +27,11 @@ const reads: readonly Mutant[] = [
     [
       ['a spreadsheet runs a text after a tab', '@\\t\\r\\n＝', '@\\r\\n＝'],
       ['a spreadsheet runs a text after a semicolon', '[;\\t]', '[\\t]'],
-      ['an empty text is no value', "text === '' || special", 'special'],
+      [
+        'no value is an empty text',
+        'value === undefined) return undefined',
+        "value === undefined) return ''",
+      ],
     ],
   ),
   ...mutantsOf(

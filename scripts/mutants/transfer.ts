@@ -7,12 +7,18 @@ const roundTrip = importOf('an export is imported elsewhere')
 
 export const transfer: readonly Mutant[] = [
   ...mutantsOf(
+    'base/csv-row',
+    ['tools/cli/transfer/csv', 'api/rest/export'],
+    [
+      ['an empty text is exported as null', '|^\\s|\\s$|^$/', '|^\\s|\\s$/'],
+      ['a text with a quote is exported without quotes', '/[",;\\t', '/[,;\\t'],
+    ],
+  ),
+  ...mutantsOf(
     'tools/cli/transfer/csv',
     ['tools/cli/transfer/csv'],
     [
       ['a doubled quote stays doubled', `.replaceAll('""', QUOTE), isQuoted`, ', isQuoted'],
-      ['an empty text is exported as null', '|^\\s|\\s$|^$/', '|^\\s|\\s$/'],
-      ['a text with a quote is exported without quotes', '/[",\\r\\n]', '/[,\\r\\n]'],
       [
         'a carriage return is part of a cell',
         "if (text.includes('\\r')) throw",

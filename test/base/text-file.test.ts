@@ -109,6 +109,27 @@ for (const { name, text, read, expected } of files) {
   })
 }
 
+test('a value in a file that the environment names takes precedence over one in .env, and the reverse', () => {
+  const names = ['PORTICO_TEST_ONE', 'PORTICO_TEST_TWO', 'PORTICO_TEST_BOTH', 'TEST_OF_OTHERS']
+  const all = names.flatMap(name => [name, `${name}_FILE`])
+  for (const name of all) delete process.env[name]
+  process.env.PORTICO_TEST_ONE_FILE = '/run/secrets/one'
+  process.env.PORTICO_TEST_TWO = 'set'
+  process.env.TEST_OF_OTHERS = 'debug'
+  const lines = ['ONE=file', 'TWO_FILE=/two', 'BOTH=a', 'BOTH_FILE=/both'].map(line => `PORTICO_TEST_${line}`)
+  writeFileSync('.env', [...lines, 'TEST_OF_OTHERS_FILE=others.log', ''].join('\n'))
+  try {
+    loadEnvFile()
+    assert.deepEqual(
+      all.map(name => process.env[name]),
+      [undefined, '/run/secrets/one', 'set', undefined, 'a', '/both', 'debug', 'others.log'],
+    )
+  } finally {
+    rmSync('.env')
+    for (const name of all) delete process.env[name]
+  }
+})
+
 test('variables that the environment has set take precedence over those of .env', () => {
   process.env.PORTICO_TEST_FIRST = 'set'
   writeFileSync('.env', 'PORTICO_TEST_FIRST=file\n')

@@ -13,10 +13,7 @@ import type { CollectionView, ListScope } from './query/collection-view.ts'
 import type { BoundAggregate } from './query/list-template.ts'
 import { renderAggregate } from './reply/read-reply.ts'
 import type { RouteOf } from './routes.ts'
-import type { RestServices } from './services.ts'
-
-/** The requests that an aggregate draws from the budget if it may scan a whole collection. */
-const scanRequests = 5
+import { type RestServices, scanRequests } from './services.ts'
 
 /** Throws NOT_FOUND where the caller may not follow the relation. */
 export function aggregatedScope({ within }: RouteOf<'aggregate'>, view: CollectionView): ListScope {

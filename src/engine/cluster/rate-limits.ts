@@ -2,7 +2,7 @@
 import { isIPv6 } from 'node:net'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { AppBudget, Principal } from '../../base/principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
 
 /** Requests per window; `off` counts nothing. */
@@ -104,7 +104,7 @@ function secondsLeft({ resetAt }: Budget, now: number): number {
 const mebibyte = 1024 * 1024
 
 /** Rounded down. A character has at most three bytes. */
-function mebibytesOf(text: string): number {
+export function mebibytesOf(text: string): number {
   return 3 * text.length < mebibyte ? 0 : Math.floor(Buffer.byteLength(text) / mebibyte)
 }
 
@@ -144,16 +144,9 @@ export function createRateLimits(
     if (budget instanceof Promise) return budget.then(resolved => settle(resolved, policy, answer))
     return settle(budget, policy, answer)
   }
-  /** Also shows the headers of the app's budget, if fewer requests are left in it. */
-  const takeOfApp = ({ key, limit }: AppBudget, principal: Principal, answer: RateLimited, cost: number) => {
-    const policy = appPolicyOf(limit)
-    if (policy === undefined) return undefined
-    return then(counters.take(key, policy.limit, cost), budget => {
-      const own = answer.budget?.remaining ?? Number.POSITIVE_INFINITY
-      if (!budget.granted) counters.give(principal.budgetKey, cost)
-      return budget.granted && budget.remaining >= own ? undefined : settle(budget, policy, answer)
-    })
-  }
+  /** Of two budgets, whether the answer is about that of the app: it alone refuses, or has fewer requests left. */
+  const isOfApp = (own: Budget, ofApp: Budget) =>
+    own.granted && (!ofApp.granted || ofApp.remaining < own.remaining)
   return {
     counts,
     give(principal) {
@@ -165,23 +158,39 @@ export function createRateLimits(
       const requests = mebibytesOf(reply)
       if (requests === 0) return undefined
       const policy = policyFor(principal)
-      const { remaining = policy?.limit ?? requests } = answer.budget ?? {}
-      const cost = Math.min(remaining, requests)
       const { appBudget, budgetKey } = principal
       const appPolicy = appBudget && appPolicyOf(appBudget.limit)
+      const { remaining = policy?.limit ?? requests } = answer.budget ?? {}
+      const cost = Math.min(remaining, requests)
+      // Both in one turn: one round trip.
+      const own = policy && counters.take(budgetKey, policy.limit, cost)
       const ofApp = appPolicy && counters.take(appBudget.key, appPolicy.limit, cost)
-      return then<unknown, undefined>(
-        ofApp,
-        () =>
-          policy &&
-          then(counters.take(budgetKey, policy.limit, cost), budget => show(budget, policy, answer)),
+      return then<Budget | undefined, undefined>(own, ownBudget =>
+        then<Budget | undefined, undefined>(ofApp, sharedBudget => {
+          if (appPolicy && sharedBudget && (!ownBudget || isOfApp(ownBudget, sharedBudget)))
+            return show(sharedBudget, appPolicy, answer)
+          return policy && ownBudget && show(ownBudget, policy, answer)
+        }),
       )
     },
     draw(principal, answer, cost = 1) {
       const policy = policyFor(principal)
-      const { appBudget } = principal
-      const own = policy && take(principal.budgetKey, policy, answer, cost)
-      return appBudget ? then(own, () => takeOfApp(appBudget, principal, answer, cost)) : own
+      const { appBudget, budgetKey } = principal
+      const appPolicy = appBudget && appPolicyOf(appBudget.limit)
+      if (!appPolicy) return policy && take(budgetKey, policy, answer, cost)
+      if (!policy) return take(appBudget.key, appPolicy, answer, cost)
+      // Both in one turn: one round trip.
+      const own = counters.take(budgetKey, policy.limit, cost)
+      const ofApp = counters.take(appBudget.key, appPolicy.limit, cost)
+      return then<Budget, undefined>(own, ownBudget =>
+        then<Budget, undefined>(ofApp, sharedBudget => {
+          if (!sharedBudget.granted && ownBudget.granted) counters.give(budgetKey, cost)
+          if (!ownBudget.granted && sharedBudget.granted) counters.give(appBudget.key, cost)
+          return isOfApp(ownBudget, sharedBudget)
+            ? settle(sharedBudget, appPolicy, answer)
+            : settle(ownBudget, policy, answer)
+        }),
+      )
     },
     drawRoute({ name, rateLimit: { requests, seconds } }) {
       if (isOff) return undefined

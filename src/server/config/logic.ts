@@ -5,7 +5,7 @@ import { duration } from './units.ts'
 export const logicSettings = {
   'logic.limits': membersSetting({
     variable: 'PORTICO_LOGIC_LIMITS',
-    description: 'How long the model’s own code may take, and how long it is known what it has done once.',
+    description: 'How long the model’s own code may take, and how long the keys of `once` are kept.',
     members: {
       action: member({
         kind: duration({ from: '10 ms', to: '1 min', example: '1 s' }),

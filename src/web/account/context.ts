@@ -48,6 +48,8 @@ export interface OwnPageOptions extends Pick<OwnItemsParts, 'run' | 'hooks'> {
     readonly separator: string
     /** Of an app without a limit of its own, for all of its users together. */
     readonly requestsPerMinute: number | 'off'
+    /** False: all rate limits are off. */
+    readonly hasLimits: boolean
   }
   /** Whether users can delete their account. */
   readonly selfDeletion: boolean

@@ -126,7 +126,7 @@ for (const kind of databaseKinds) {
           `"'\r=1","",-5,0.5,false,`,
           `"a,""b""\r\nc","",-5,0.5,false,`,
           `'=1,"",-5,0.5,false,`,
-          ` =1,"",-5,0.5,false,`,
+          `" =1","",-5,0.5,false,`,
           `é😀,"",-5,0.5,false,`,
           `1=1,"",-5,0.5,false,`,
           `last,,,,true,"{""=a"":[1,""\\""""]}"`,
@@ -415,6 +415,24 @@ test('rows that were read before the export waited for its budget are read again
       { at: 2, userId: 99 },
     ],
   )
+})
+
+test('an export that reads the ids of all rows draws as much as a scan, before it reads anything', async () => {
+  const drawn: number[] = []
+  let reads = 0
+  const draw = async (_call: unknown, _principal: unknown, requests: number) => void drawn.push(requests)
+  const next = async () => {
+    reads++
+    return { rows: [], isLast: true, advance: () => {} }
+  }
+  const asked = { ...request(1), source: { isSized: true, readsAllIds: true, next } }
+  await textOf(await new Exports({ draw } as unknown as ExportParts).answer(csv, asked))
+  assert.deepEqual([drawn, reads], [[4], 1])
+  const refuse = () => {
+    throw new ApiError('RATE_LIMITED')
+  }
+  await assert.rejects(new Exports({ draw: refuse }).answer(csv, asked), { code: 'RATE_LIMITED' })
+  assert.equal(reads, 1)
 })
 
 test('large rows draw a request for each MiB', async () => {

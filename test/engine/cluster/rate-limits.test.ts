@@ -314,6 +314,7 @@ test('an app draws from its own limit too, whether the counters answer at once o
     const answer: RateLimited = { headerLines: '' }
     await limits.draw(through(4), answer)
     await limits.drawForReply(through(4), answer, 'x'.repeat(5 * 1024 * 1024))
+    assert.match(answer.headerLines, /RateLimit: "app";r=0;/)
     await assert.rejects(async () => draw(2), refusal)
     assert.equal(limits.counts.refused, 3)
   }

@@ -7,17 +7,19 @@ import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Call, Reply, StreamedBody } from '../../../base/call.ts'
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
+import { mebibytesOf } from '../../../engine/cluster/rate-limits.ts'
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
 import { Quota } from '../../events/quota.ts'
 import { readAccept } from '../accept.ts'
 import type { EventRouteParts } from '../events/parts.ts'
 import type { Presentation } from '../reply/headers.ts'
+import { scanRequests } from '../services.ts'
 import type { WriteServices } from '../write.ts'
 import { type Column, csv, type ExportFormat, ndjson } from './formats.ts'
 import type { ExportPage, ExportSource } from './sources.ts'
 
 /** Rows that one request of the budget pays for. */
-export const rowsPerRequest = 20
+const rowsPerRequest = 20
 /** Of one caller, in each worker. */
 const maxExports = 2
 const maxExportMs = 3_600_000
@@ -59,6 +61,8 @@ export class Exports {
 
   /** Reads the first page, so that its errors have their statuses. */
   async answer(format: ExportFormat, request: ExportRequest): Promise<Reply> {
+    const { call, principal, source } = request
+    if (source.readsAllIds) await this.#parts.draw?.(call, principal, scanRequests - 1)
     const body = new ExportBody(format, request, this.#parts, this.#quota)
     const first = await body.open()
     const headers = [
@@ -70,8 +74,6 @@ export class Exports {
     return { status: 200, headers, body: body.isOver ? first : body }
   }
 }
-
-const mebibyte = 1024 * 1024
 
 class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string> {
   readonly credential: ConnectedClient['credential']
@@ -178,8 +180,7 @@ class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string>
       const reader = this.principal
       const page = await this.#page()
       const text = page.rows.map(row => this.#format.row(row, this.#request.columns)).join('')
-      const mebibytes = Math.floor(Buffer.byteLength(text) / mebibyte)
-      const rows = Math.max(page.rows.length, mebibytes * rowsPerRequest)
+      const rows = Math.max(page.rows.length, mebibytesOf(text) * rowsPerRequest)
       const hasWaited = await this.#pay(rows, mayWait)
       if (!hasWaited && this.principal === reader) return { ...page, text }
       this.#paidRows += rows

@@ -1,4 +1,5 @@
 /** The formats in which lists and aggregates are exported: CSV (RFC 4180) and NDJSON. */
+import { csvRow } from '../../../base/csv-row.ts'
 import type { SelectedAggregate } from '../../../engine/plan/plan.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 
@@ -23,17 +24,11 @@ export interface ExportFormat {
  * cells by semicolons or tabs, what follows one is a cell of its own.
  */
 const formula = /^[=+\-@\t\r\n＝＋－＠]|[;\t]\s*[=+\-@＝＋－＠]/
-const special = /[",;\t\r\n]/
 
-function quoted(text: string): string {
-  // An empty text differs from no value.
-  return text === '' || special.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-function cell(value: JsonValue | undefined): string {
-  if (value === null || value === undefined) return ''
-  if (typeof value === 'string') return quoted(formula.test(value) ? `'${value}` : value)
-  return typeof value === 'object' ? quoted(JSON.stringify(value)) : String(value)
+function cell(value: JsonValue | undefined): string | undefined {
+  if (value === null || value === undefined) return undefined
+  if (typeof value === 'string') return formula.test(value) ? `'${value}` : value
+  return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
 
 function valueAt(row: JsonObject, path: readonly string[]): JsonValue | undefined {
@@ -43,14 +38,12 @@ function valueAt(row: JsonObject, path: readonly string[]): JsonValue | undefine
   )
 }
 
-const line = (cells: readonly string[]) => `${cells.join(',')}\r\n`
-
 export const csv: ExportFormat = {
   mediaType: 'text/csv; charset=utf-8; header=present',
   extension: 'csv',
   isNested: false,
-  head: columns => line(columns.map(({ name }) => cell(name))),
-  row: (row, columns) => line(columns.map(({ path }) => cell(valueAt(row, path)))),
+  head: columns => csvRow(columns.map(({ name }) => cell(name))),
+  row: (row, columns) => csvRow(columns.map(({ path }) => cell(valueAt(row, path)))),
 }
 
 export const ndjson: ExportFormat = {

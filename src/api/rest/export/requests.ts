@@ -29,7 +29,7 @@ function namesPage({ query }: Call): boolean {
 /** `id`: of the parent, if the scope has one. Throws BAD_REQUEST for related items in a format that has no place for them. */
 export function listExport(
   run: Run,
-  { target, within }: ListScope,
+  scope: ListScope,
   { bound, id }: { readonly bound: BoundList; readonly id: number | undefined },
   caller: Caller,
   format: ExportFormat,
@@ -50,13 +50,13 @@ export function listExport(
         return { rows: rowsOf(answer), isLast: true, links: listLinks(linkTarget(caller), bound, answer) }
       })
     : listSource(run, bound, id)
-  return { call, principal, source, columns, presentation, name: within?.relation ?? target.collection.name }
+  return { call, principal, source, columns, presentation, name: nameOf(scope) }
 }
 
 /** All groups, unless the query names a page. */
 export function aggregateExport(
   run: Run,
-  { target, within }: ListScope,
+  scope: ListScope,
   { bound, plan }: { readonly bound: BoundAggregate; readonly plan: Plan<AggregateShape> },
   caller: Caller,
 ): ExportRequest {
@@ -70,8 +70,12 @@ export function aggregateExport(
     const links = isPage ? pageLinks(linkTarget(caller), bound, bound.page, answer) : []
     return { rows: rowsOf(answer), isLast: true, links }
   })
-  const name = `${within?.relation ?? target.collection.name}_aggregate`
-  return { call, principal, source, columns: aggregateColumns(shape.select), presentation, name }
+  const columns = aggregateColumns(shape.select)
+  return { call, principal, source, columns, presentation, name: `${nameOf(scope)}_aggregate` }
+}
+
+function nameOf({ target, within }: ListScope): string {
+  return within?.relation ?? target.collection.name
 }
 
 function onePage(read: (principal: Principal) => Promise<Omit<ExportPage, 'advance'>>): ExportSource {

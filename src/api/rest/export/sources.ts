@@ -26,6 +26,8 @@ export interface ExportPage {
 export interface ExportSource {
   /** Whether it heeds `size`. */
   readonly isSized: boolean
+  /** Whether it reads the ids of all rows before the first page. */
+  readonly readsAllIds?: boolean
   /** Reads the next rows, at most `size`, as the caller may read them now. */
   next(principal: Principal, size: number): Promise<ExportPage>
 }
@@ -129,6 +131,7 @@ class Walk implements ExportSource {
 /** The order is read first, in one snapshot, as ids; then the rows that are still among those of the list. */
 class SortedRows implements ExportSource {
   readonly isSized = true
+  readonly readsAllIds = true
   readonly #run: Run
   readonly #shapes: WalkShapes
   readonly #plan: MakePlan

@@ -7,9 +7,10 @@ import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Model, Operation } from '../../../model/model.ts'
 import { inWords } from '../../../model/rule/rule-text.ts'
 import { itemSchema, openapiBodySchema } from '../../../model/schemas.ts'
+import { capitalized } from '../../../model/words.ts'
 import { prefix } from '../routes.ts'
 import type { Reference } from './components.ts'
-import type { Document } from './names.ts'
+import { type Document, words } from './names.ts'
 import { headerParameters, idParameter, itemParameters } from './parameters.ts'
 import { errors, itemResponse, json, noContent, queryErrors } from './responses.ts'
 import { requirements, scopesInWords, withoutCredential } from './security.ts'
@@ -75,10 +76,9 @@ function described(document: Document, operation: Operation): JsonSchema {
   const { name, description, access, scope, collection } = operation
   const isOpen = staticAccess(model, operation, withoutCredential) !== 'never'
   const owner = collection === undefined ? undefined : collectionOfOperation(model, operation)
-  const words = name.replaceAll('_', ' ')
   return {
     operationId: document.operationId(nameOf(model, operation)),
-    summary: words.charAt(0).toUpperCase() + words.slice(1),
+    summary: capitalized(words(name)),
     tags: [owner?.name ?? logicTag],
     description: [
       description,

@@ -7,7 +7,8 @@ import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Route } from '../../../model/model.ts'
 import { inWords } from '../../../model/rule/rule-text.ts'
 import { openapiBodySchema } from '../../../model/schemas.ts'
-import type { Document } from './names.ts'
+import { capitalized } from '../../../model/words.ts'
+import { type Document, words } from './names.ts'
 import { errors } from './responses.ts'
 import { requirements, withoutCredential } from './security.ts'
 
@@ -44,14 +45,13 @@ function operationOf(document: Document, route: Route): JsonSchema {
   const [first] = document.model.collections.values()
   const isOpen =
     first !== undefined && staticRule(document.model, first, access, withoutCredential) !== 'never'
-  const words = name.replaceAll('_', ' ')
   const shape = routeInputShape(route)
   const schema = document.schemas.refer(shape, `${pascalCase(name)}RouteInput`, () =>
     openapiBodySchema(shape, 'create', field => document.valueSchema(shape, field)),
   )
   return {
     operationId: document.operationId(`${name}_route`),
-    summary: words.charAt(0).toUpperCase() + words.slice(1),
+    summary: capitalized(words(name)),
     tags: [routesTag],
     description: [description, `Who may: ${inWords(access)}.`].filter(part => part).join(' '),
     security: requirements(isOpen),

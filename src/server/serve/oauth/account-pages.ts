@@ -94,6 +94,7 @@ export function accountPages({
           tokenFormat: settings['oauth.accessTokenFormat'],
           separator: settings['oauth.scopeSeparator'],
           requestsPerMinute: settings.rateLimit.app,
+          hasLimits: Object.values(settings.rateLimit).some(limit => limit !== 'off'),
         },
         selfDeletion: settings['accounts.selfDeletion'],
       },

@@ -51,15 +51,3 @@ export function parseCsvRow(row: string): readonly Cell[] {
     index += 1
   }
 }
-
-const needsQuotes = /[",\r\n]|^\s|\s$|^$/
-
-function csvCell(text: string | undefined): string {
-  if (text === undefined) return ''
-  return needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text
-}
-
-/** Returns a row with its line end. `undefined` is null. */
-export function csvRow(cells: readonly (string | undefined)[]): string {
-  return `${cells.map(csvCell).join(',')}\r\n`
-}

@@ -13,7 +13,14 @@ import {
   type OwnSecret,
 } from '../../pages/account/developer.ts'
 import { noteOf } from '../account.ts'
-import { type RouteParts, type RouteReply, redirect, type Viewer, type Visit } from '../context.ts'
+import {
+  type OwnPageOptions,
+  type RouteParts,
+  type RouteReply,
+  redirect,
+  type Viewer,
+  type Visit,
+} from '../context.ts'
 import { createAndShow, ownItems, postedForm, protectedForm, signInRedirect } from './self-service.ts'
 
 const collection = 'oauth_apps'
@@ -66,15 +73,18 @@ async function toOwnApp({ base, server, own }: RouteParts, row: AppItem, maxUser
     byDefault: defaults === null || defaults.length === 0 ? undefined : sentencesOf(base.model, defaults),
     tokenFormat: row.access_token_format ?? undefined,
     separator: row.scope_separator ?? undefined,
-    requestsPerMinute: requestsPerMinute(row, own.apps.requestsPerMinute),
+    requestsPerMinute: requestsPerMinute(row, own.apps),
     createdAt: Date.parse(row.created_at),
   }
 }
 
-/** `standard`: that of the settings, by which `off` alone turns all limits off. */
-function requestsPerMinute(row: AppItem, standard: number | 'off'): number | undefined {
-  if (row.first_party || standard === 'off') return undefined
-  return row.requests_per_minute ?? standard
+/** An app's own limit holds unless all limits are off. */
+function requestsPerMinute(
+  row: AppItem,
+  { requestsPerMinute: standard, hasLimits }: OwnPageOptions['apps'],
+): number | undefined {
+  if (row.first_party || !hasLimits) return undefined
+  return row.requests_per_minute ?? (standard === 'off' ? undefined : standard)
 }
 
 async function secretsOf(parts: RouteParts, viewer: Viewer, appId: number): Promise<readonly OwnSecret[]> {

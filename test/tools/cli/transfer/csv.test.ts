@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { csvRow, parseCsvRow } from '../../../../src/tools/cli/transfer/csv.ts'
+import { csvRow } from '../../../../src/base/csv-row.ts'
+import { parseCsvRow } from '../../../../src/tools/cli/transfer/csv.ts'
 import { splitRecords } from '../../../../src/tools/cli/transfer/records.ts'
 
 /** The parsed rows when the bytes arrive in chunks of this size. */
