@@ -13,7 +13,8 @@ import type { CollectionView, ListScope } from './query/collection-view.ts'
 import type { BoundAggregate } from './query/list-template.ts'
 import { renderAggregate } from './reply/read-reply.ts'
 import type { RouteOf } from './routes.ts'
-import { type RestServices, scanRequests } from './services.ts'
+import { scanRequests } from './scan-cost.ts'
+import type { RestServices } from './services.ts'
 
 /** Throws NOT_FOUND where the caller may not follow the relation. */
 export function aggregatedScope({ within }: RouteOf<'aggregate'>, view: CollectionView): ListScope {

@@ -10,9 +10,6 @@ import type { Explain } from './explain.ts'
 import type { Exports } from './export/export.ts'
 import type { WriteServices } from './write.ts'
 
-/** The requests that a read draws from the budget if it may scan a whole collection. */
-export const scanRequests = 5
-
 /** Answers GET and HEAD of one kind of route. */
 export type Read<R> = (services: RestServices, route: R, call: Call, principal: Principal) => Awaitable<Reply>
 

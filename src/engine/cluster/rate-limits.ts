@@ -2,6 +2,7 @@
 import { isIPv6 } from 'node:net'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { ApiError } from '../../base/errors.ts'
+import { mebibytesOf } from '../../base/mebibytes.ts'
 import type { Principal } from '../../base/principal.ts'
 import { type Budget, defaultWindowSeconds, type RateCounters } from './cluster.ts'
 
@@ -99,13 +100,6 @@ function headerLines(budget: Budget, { limit, start, middle, end }: Policy, now:
 
 function secondsLeft({ resetAt }: Budget, now: number): number {
   return Math.max(1, resetAt - Math.floor(now / 1000))
-}
-
-const mebibyte = 1024 * 1024
-
-/** Rounded down. A character has at most three bytes. */
-export function mebibytesOf(text: string): number {
-  return 3 * text.length < mebibyte ? 0 : Math.floor(Buffer.byteLength(text) / mebibyte)
 }
 
 export function createRateLimits(
