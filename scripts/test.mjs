@@ -187,7 +187,8 @@ const child = spawn(
       // Test files run in separate processes, which share compiled code.
       NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
       ...sourceEnvironment(),
-      ...(databases && { PORTICO_TEST_SERVERS: databases.path }),
+      // Mutants share no templates of databases: each has other sources.
+      ...(databases && { PORTICO_TEST_SERVERS: databases.path, PORTICO_TEST_RUN: 'yes' }),
       ...(selected[0] === '--quick' && { PORTICO_TEST_PART: 'quick' }),
       ...(args.includes('--whole') && { PORTICO_MATRIX: 'whole' }),
     },

@@ -1,6 +1,6 @@
 /** Ordinary roles, to which policies apply, unlike the superuser of other tests. */
 import { randomBytes } from 'node:crypto'
-import { query, serverUrl } from './postgres.ts'
+import { isServerOfRun, query, serverUrl } from './postgres.ts'
 
 export interface User {
   readonly name: string
@@ -32,6 +32,27 @@ export function urlFor(url: string, { name, password }: User): string {
 export function databaseOwner(): Promise<User> {
   owner ??= newUser()
   return owner
+}
+
+/** The owner of the databases that are copies of templates, which the processes of a run share. */
+export function templateOwner(): Promise<User> {
+  return isServerOfRun ? ownerOfRun() : databaseOwner()
+}
+
+let sharedOwner: Promise<User> | undefined
+
+function ownerOfRun(): Promise<User> {
+  const user = { name: 'owner_of_run', password: 'of every process' }
+  const text = `CREATE ROLE "${user.name}" LOGIN PASSWORD '${user.password}'`
+  const create = async () => {
+    await query(await serverUrl(), text).catch(error => {
+      // Another process has created it.
+      if (error.code !== '42710' && error.code !== '23505') throw error
+    })
+    return user
+  }
+  sharedOwner ??= create()
+  return sharedOwner
 }
 
 const ending: (() => Promise<unknown>)[] = []

@@ -1,8 +1,8 @@
 /** Services in memory on every database. */
 import type { Declaration } from '../../../src/model/declared-model.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
-import { newOrdinaryDatabase } from './ordinary.ts'
-import { newDatabase } from './postgres.ts'
+import { plannedDatabase, plannedOrdinaryDatabase } from './copied.ts'
 
 interface ServiceSetup {
   readonly name: string
@@ -23,16 +23,17 @@ export const serviceSetups: readonly ServiceSetup[] = [
       await use(service).finally(() => service.close())
     },
   },
-  onPostgres('PostgreSQL', newDatabase, false),
-  onPostgres('PostgreSQL with row security', newOrdinaryDatabase, true),
+  onPostgres('PostgreSQL', plannedDatabase, false),
+  onPostgres('PostgreSQL with row security', plannedOrdinaryDatabase, true),
 ]
 
-function onPostgres(name: string, make: typeof newDatabase, rowSecurity: boolean): ServiceSetup {
+function onPostgres(name: string, plan: typeof plannedDatabase, rowSecurity: boolean): ServiceSetup {
   return {
     name,
     async within(declared, use) {
-      const { url, drop } = await make()
+      const { url, create, drop } = await plan()
       try {
+        await create(checkModel(declared))
         const settings = { database: url, databaseConnections: 4, rowSecurity, maxDelay }
         const service = await testService(declared, { settings })
         await use(service).finally(() => service.close())

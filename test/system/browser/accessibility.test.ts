@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
-import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
+import type { Browser, Page, Route } from 'playwright-core'
 import { ApiError } from '../../../src/base/errors.ts'
 import { english } from '../../../src/identity/mail/page-texts.ts'
 import type { ServeOptions } from '../../../src/server/serve/service.ts'
@@ -14,7 +14,7 @@ import asking from '../../models/sign-up-fields.ts'
 import { type TestService, withService } from '../../server/serve/service.ts'
 import { addAccountData, connectApps, email, resetToken } from './account-data.ts'
 import { openBrowser } from './chromium.ts'
-import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
+import { assertWellFormed, chosenScreens, openVisitor, type Screens, saveScreenshot } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -265,12 +265,12 @@ const appearance: ServeOptions = {
   },
 }
 
-const screens: Readonly<Record<string, BrowserContextOptions>> = {
+const screens: Screens = {
   light: { viewport: { width: 320, height: 640 } },
   dark: { viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
 }
 
-for (const [name, options] of Object.entries(screens)) {
+for (const [name, options] of chosenScreens(screens, 'light')) {
   test(`every other page is accessible: ${name}, 320 pixels wide`, async () => {
     await withService(
       appearance,

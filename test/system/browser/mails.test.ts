@@ -1,13 +1,20 @@
 /** Mails in a browser: each template in both languages, and `/dev/mail` of a real `portico dev`. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { Browser, BrowserContextOptions } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { createCatalogue } from '../../../src/identity/mail/catalogue.ts'
 import { compose } from '../../../src/identity/mail/compose.ts'
 import { mailNames, sampleValues } from '../../../src/identity/mail/values.ts'
 import { withDevelopment } from '../../tools/dev/process.ts'
 import { openBrowser } from './chromium.ts'
-import { assertAccessible, assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
+import {
+  assertAccessible,
+  assertWellFormed,
+  chosenScreens,
+  openVisitor,
+  type Screens,
+  saveScreenshot,
+} from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -15,13 +22,14 @@ before(async () => {
 })
 after(() => browser.close())
 
-const windows: readonly (readonly [name: string, options: BrowserContextOptions])[] = [
-  ['wide', { viewport: { width: 760, height: 600 } }],
-  ['narrow', { viewport: { width: 320, height: 600 } }],
-  ['dark', { viewport: { width: 760, height: 600 }, colorScheme: 'dark' }],
-]
+const windows: Screens = {
+  wide: { viewport: { width: 760, height: 600 } },
+  narrow: { viewport: { width: 320, height: 600 } },
+  dark: { viewport: { width: 760, height: 600 }, colorScheme: 'dark' },
+  'narrow and dark': { viewport: { width: 320, height: 600 }, colorScheme: 'dark' },
+}
 
-for (const [window, options] of windows) {
+for (const [window, options] of chosenScreens(windows, 'narrow and dark')) {
   test(`every mail is accessible: ${window}`, async () => {
     const { context, page, faults } = await openVisitor(browser, options)
     const catalogue = createCatalogue()

@@ -1,7 +1,7 @@
 /** A user, a browser and a third-party app: from the sign-up to the revocation. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { BrowserContextOptions, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import {
   allow,
   back,
@@ -15,7 +15,7 @@ import {
   statusWith,
   withFixture,
 } from './oauth.ts'
-import { assertWellFormed, saveScreenshot } from './visitor.ts'
+import { assertWellFormed, chosenScreens, type Screens, saveScreenshot } from './visitor.ts'
 
 shareBrowser()
 
@@ -109,12 +109,12 @@ test('every step works by keyboard, and the focus is visible', async () => {
   })
 })
 
-const screens: Readonly<Record<string, BrowserContextOptions>> = {
+const screens: Screens = {
   wide: {},
   'narrow-dark': { viewport: { width: 320, height: 640 }, colorScheme: 'dark', reducedMotion: 'reduce' },
 }
 
-for (const [name, options] of Object.entries(screens)) {
+for (const [name, options] of chosenScreens(screens, 'wide')) {
   test(`every page of the flow is accessible: ${name}`, async () => {
     await withFixture(options, async ({ page, app, service }) => {
       const assertPage = async (screenshot: string) => {

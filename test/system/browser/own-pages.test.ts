@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import type { ServeOptions } from '../../../src/server/serve/service.ts'
 import { withService } from '../../server/serve/service.ts'
 import { openBrowser } from './chromium.ts'
-import { assertWellFormed, openVisitor, saveScreenshot } from './visitor.ts'
+import { assertWellFormed, chosenScreens, openVisitor, type Screens, saveScreenshot } from './visitor.ts'
 
 let browser: Browser
 before(async () => {
@@ -167,12 +167,12 @@ async function profile(page: Page, look: Look, url: string): Promise<void> {
   await look('deleted')
 }
 
-const screens: Readonly<Record<string, BrowserContextOptions>> = {
+const screens: Screens = {
   'wide-light': { viewport: { width: 1200, height: 800 } },
   'narrow-dark': { viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
 }
 
-for (const [name, options] of Object.entries(screens)) {
+for (const [name, options] of chosenScreens(screens, 'narrow-dark')) {
   test(`a user creates keys, apps and webhooks and deletes the account, on accessible pages: ${name}`, async () => {
     const settings: ServeOptions = {
       ...{ rateLimit: 'off', 'theme.name': 'Blog', 'webhooks.allowPrivate': true },

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
+import { isWhole } from '../../cases.ts'
 
 /** The faults of a page. */
 export interface PageFaults {
@@ -43,6 +44,13 @@ export async function openVisitor(browser: Browser, options: BrowserContextOptio
   const page = await context.newPage()
   page.setDefaultTimeout(15_000)
   return { context, ...(await recordFaults(page, text => refusals.test(text))) }
+}
+
+export type Screens = Readonly<Record<string, BrowserContextOptions>>
+
+/** The screens on which pages are tested: `test:all` takes one of them, which differs between the tests of pages. */
+export function chosenScreens(screens: Screens, short: string): [string, BrowserContextOptions][] {
+  return Object.entries(screens).filter(([name]) => isWhole || name === short)
 }
 
 /** A virtual authenticator (WebAuthn Level 3, 11), which verifies its user or not. */

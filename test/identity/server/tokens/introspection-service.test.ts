@@ -4,6 +4,7 @@ import { mock, test } from 'node:test'
 import { generateKeyPair } from 'jose'
 import * as oauth from 'oauth4webapi'
 import { Introspection } from '../../../../src/identity/server/tokens/introspection.ts'
+import { isWhole } from '../../../cases.ts'
 import {
   type App,
   clientCredentials,
@@ -102,6 +103,11 @@ async function tokensOf(fixture: Fixture, app: App): Promise<readonly Made[]> {
   ]
 }
 
+const hints = [{}, { token_type_hint: 'access_token' }, { token_type_hint: 'refresh_token' }]
+
+/** The hints to send with a token: all, or each of them with a third of the tokens, another third in every state. */
+const hintsFor = (index: number) => (isWhole ? hints : hints.slice(index % 3, (index % 3) + 1))
+
 for (const format of ['opaque', 'jwt'] as const) {
   test(`both paths agree for every kind of token and client, before and after the app changes: ${format}`, async () => {
     // Other files may have introspected in this process.
@@ -112,16 +118,14 @@ for (const format of ['opaque', 'jwt'] as const) {
       const others = [await fixture.app({ name: 'Other' }), await fixture.app({ type: 'public' })]
       const created = await tokensOf(fixture, app)
       let active = 0
+      let states = 0
       const compare = async (state: string) => {
-        for (const { name, token } of created) {
+        states++
+        for (const [index, { name, token }] of created.entries()) {
           for (const client of [app, ...others]) {
             const secret =
               client.client_secret === undefined ? { client_id: client.client_id } : clientCredentials(client)
-            for (const hint of [
-              {},
-              { token_type_hint: 'access_token' },
-              { token_type_hint: 'refresh_token' },
-            ]) {
+            for (const hint of hintsFor(index + states)) {
               const form = { token, ...hint, ...secret }
               const fast = await post(`${url}/oauth/introspect`, form)
               // oidc-provider ignores unknown parameters; the fast path leaves such requests to it.
@@ -145,7 +149,7 @@ for (const format of ['opaque', 'jwt'] as const) {
       const byFastPath = answers.filter(answer => answer?.body?.toString().includes('"active":true')).length
       assert.equal(byFastPath, active, 'oidc-provider has handled a request of the fast path')
       spy.mock.resetCalls()
-      assert.ok(active >= 4 * 3 * 7, `only ${active} were active`)
+      assert.ok(active >= 4 * (isWhole ? 3 : 1) * 7, `only ${active} were active`)
       assert.equal((await call(path, { method: 'DELETE', key: ann.key })).status, 204)
       await compare('without the app')
     })
