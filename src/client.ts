@@ -1,8 +1,9 @@
 /** `portico/client`: a typed client of a service, for browsers, Node, Deno, Bun and workers. */
 import { Recorder } from './client/batch.ts'
-import { Collection, itemOf, queryCall, selection } from './client/collection.ts'
+import { type AnyListing, Collection, itemOf, listQuery, queryCall, selection } from './client/collection.ts'
 import { Connection, type Send } from './client/connection.ts'
 import { type FilteredSubscription, logPage, subscription } from './client/events.ts'
+import { type AnyExport, exported } from './client/export.ts'
 import { lazyMembers } from './client/lazy-members.ts'
 import { subscribe } from './client/subscribe.ts'
 import type { Client } from './client/types/client.ts'
@@ -66,6 +67,8 @@ function collection(connection: Connection, name: string): object {
   const functions = new Collection(connection.send, name)
   const members = {
     ...functions,
+    export: (options: AnyListing & AnyExport) =>
+      exported(connection, `/${name}${listQuery(options)}`, options),
     subscribe: (options: FilteredSubscription = {}) =>
       subscribe(connection, subscription(options, name), options),
   }

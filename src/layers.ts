@@ -71,7 +71,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
 
   'api/explain': {
-    imports: ['api/events', 'api/rest', 'engine/plan', 'engine/log', 'engine/store', 'model'],
+    imports: ['api/events', 'api/rest', 'api/routes', 'engine/plan', 'engine/log', 'engine/store', 'model'],
   },
 
   identity: {

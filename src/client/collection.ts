@@ -13,7 +13,7 @@ interface AnyReading extends CallOptions {
 }
 
 /** The options of a list, whatever the model. */
-interface AnyListing extends AnyReading {
+export interface AnyListing extends AnyReading {
   readonly where?: unknown
   readonly perPage?: number
   readonly cursor?: string
@@ -147,8 +147,8 @@ export class Collection {
   }
 
   async #page(options: AnyListing): Promise<Page> {
-    const query = queryString([...parametersOf(options, listNames), ...filtersOf(options.where)])
-    return (await this.#send({ method: 'GET', path: `${this.#path}${query}`, options })).body as Page
+    return (await this.#send({ method: 'GET', path: `${this.#path}${listQuery(options)}`, options }))
+      .body as Page
   }
 
   #read(path: string, options: AnyReading): ApiRequest {
@@ -164,6 +164,11 @@ export class Collection {
     const { ifMatch } = options
     return { method, path: `${this.#path}${path}${selection(options)}`, body, ifMatch, options }
   }
+}
+
+/** Throws a `TypeError` for a condition that REST cannot express. */
+export function listQuery(options: AnyListing): string {
+  return queryString([...parametersOf(options, listNames), ...filtersOf(options.where)])
 }
 
 export function selection(options: AnyReading): string {

@@ -2,7 +2,7 @@
 import { type Answer, errorOf, readAnswer, unreachable } from './answer.ts'
 import { ApiError } from './api-error.ts'
 import { pause, pauseAfter } from './retry.ts'
-import type { ClientOptions, WriteOptions } from './types/options.ts'
+import type { CallOptions, ClientOptions, WriteOptions } from './types/options.ts'
 
 export interface ApiRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -33,28 +33,32 @@ export class Connection {
     this.#options = options
   }
 
-  readonly send: Send = async request => {
-    const retries = request.options.retries ?? this.#options.retries ?? defaultRetries
+  readonly send: Send = request => {
     const headers = headersOf(request)
-    for (let attempt = 0; ; attempt++) {
+    return this.retried(request.options, () => this.#attempt(request, headers))
+  }
+
+  /** Attempts again after errors that may pass. */
+  async retried<T>(options: CallOptions, attempt: () => Promise<T>): Promise<T> {
+    const retries = options.retries ?? this.#options.retries ?? defaultRetries
+    for (let count = 0; ; count++) {
       try {
-        return await this.#attempt(request, headers)
+        return await attempt()
       } catch (error) {
-        const waitMs = error instanceof ApiError && attempt < retries ? pauseAfter(error, attempt) : undefined
+        const waitMs = error instanceof ApiError && count < retries ? pauseAfter(error, count) : undefined
         if (waitMs === undefined) throw error
-        await pause(waitMs, request.options.signal)
+        await pause(waitMs, options.signal)
       }
     }
   }
 
-  /** Opens an event stream, without a time limit and without retries. Resolves when the response's headers have arrived. */
-  async open(path: string, headers: HeaderValues, signal: AbortSignal): Promise<Response> {
-    const response = await this.#authorized(path, { headers, signal })
+  /** Opens a stream, without a time limit and without retries. Resolves when the response's headers have arrived. */
+  async open(path: string, mediaType: string, signal: AbortSignal): Promise<Response> {
+    const response = await this.#authorized(path, { headers: { accept: mediaType }, signal })
     if (!response.ok) await readAnswer(response)
-    if (response.headers.get('content-type')?.startsWith('text/event-stream') && response.body)
-      return response
+    if (response.headers.get('content-type')?.startsWith(mediaType) && response.body) return response
     await response.body?.cancel()
-    throw errorOf(response, undefined, 'UNEXPECTED_ANSWER', 'The response is not an event stream.')
+    throw errorOf(response, undefined, 'UNEXPECTED_ANSWER', `The response is not ${mediaType}.`)
   }
 
   async #attempt({ method, path, body, options }: ApiRequest, headers: HeaderValues): Promise<Answer> {

@@ -81,7 +81,7 @@ class LogFollower {
     const after: Parameters = this.#after === undefined ? [] : [['after', this.#after]]
     const path = `/events${queryString([...this.#parameters, ...after])}`
     const { signal } = this.#controller
-    const response = await this.#connection.open(path, { accept: 'text/event-stream' }, signal)
+    const response = await this.#connection.open(path, 'text/event-stream', signal)
     this.#report(true)
     return (response.body as ReadableStream<Uint8Array>).getReader()
   }

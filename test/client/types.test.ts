@@ -41,6 +41,24 @@ interface Task {
 
 type Same<A> = { [K in keyof A]: A[K] }
 
+test('an export is text or items, by its format', () => {
+  compiled<typeof blog>(async api => {
+    for await (const text of api.posts.export({ format: 'csv', where: { title: 'x' }, sort: ['-id'] }))
+      is<string>()(text)
+    for await (const post of api.posts.export({ format: 'ndjson' })) is<Same<Post>>()(post)
+    for await (const post of api.posts.export({ format: 'ndjson', fields: ['title'], include: ['author'] }))
+      is<string | undefined>()(post.author?.name)
+    // @ts-expect-error: there is no such format.
+    api.posts.export({ format: 'xlsx' })
+    // @ts-expect-error: the format has no default.
+    api.posts.export({ sort: ['id'] })
+    // @ts-expect-error: there is no such field.
+    api.posts.export({ format: 'csv', sort: ['missing'] })
+    // @ts-expect-error: an export is no part of a batch.
+    api.batch(tx => [tx.posts.export({ format: 'csv' })])
+  })
+})
+
 test('a list has the envelope of REST', () => {
   compiled<typeof blog>(async api => {
     const { data, meta } = await api.posts.list({

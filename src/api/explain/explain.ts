@@ -10,16 +10,18 @@ import type { Guard } from '../../engine/plan/guard/guard.ts'
 import { probesOf } from '../../engine/plan/guard/guard.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import type { Store } from '../../engine/store/store.ts'
-import type { Model } from '../../model/model.ts'
+import type { Route } from '../../model/model.ts'
+import { RoutePaths } from '../routes/paths.ts'
 import { allowanceReasons } from './allowances.ts'
 import type { ReasonParts } from './evaluation.ts'
 import { eventReasons, selectionOf } from './event-reasons.ts'
-import type { Explanation, Reason } from './explanation.ts'
+import type { ExplainedLimit, Explanation, Reason } from './explanation.ts'
 import { type GraphqlOutcome, graphqlReasons } from './graphql-reasons.ts'
 import { refusalReasons, scopeList } from './refusals.ts'
 import { createRehearsal, type Rehearsal } from './rehearsal.ts'
 import { type ExplainRequest, parseExplainRequest } from './request.ts'
-import { type Subject, subjectOf } from './subject.ts'
+import { routeOutcome } from './route-outcome.ts'
+import { type Subject, type SubjectParts, subjectOf } from './subject.ts'
 
 /** The transports of a rehearsed request. */
 export interface RehearsalTransports {
@@ -30,12 +32,11 @@ export interface RehearsalTransports {
 /** Draws the cost of a request beyond 1 from a budget. */
 export type Draw = (requests: number) => Awaitable<undefined>
 
-export interface ExplainerParts {
-  readonly model: Model
+export interface ExplainerParts extends SubjectParts {
   readonly guard: Guard
-  /** Runs plans without the rules of built-in collections. */
-  readonly run: Run
   readonly store: Pick<Store, 'transaction'>
+  /** The limits from which a request draws; of a route, if it calls one. */
+  readonly limitsOf: (principal: Principal, route?: Route) => readonly ExplainedLimit[]
   /** The transports on a `Run` whose changes are rolled back. */
   readonly transportsOn: (run: Run, draw: Draw) => RehearsalTransports
   readonly now: () => EpochMs
@@ -61,7 +62,8 @@ const eventsPath = '/api/v1/events'
 const graphqlPath = '/graphql'
 
 interface RehearsedReply {
-  readonly status: number
+  /** Null if the code of a route decides it. */
+  readonly status: number | null
   readonly error: ApiError | undefined
   readonly graphql?: GraphqlOutcome
 }
@@ -81,9 +83,11 @@ const drawNothing: Draw = () => undefined
 class RequestExplainer implements Explainer {
   readonly #parts: ExplainerParts
   readonly #probes: ReturnType<typeof probesOf>
+  readonly #routes: RoutePaths
 
   constructor(parts: ExplainerParts) {
     this.#parts = parts
+    this.#routes = new RoutePaths(parts.model.logic.routes.values())
     this.#probes = probesOf(parts.model)
   }
 
@@ -92,7 +96,7 @@ class RequestExplainer implements Explainer {
     viewer: Principal | undefined,
     draw = drawNothing,
   ): Promise<Explanation> {
-    const request = parseExplainRequest(requestBody)
+    const request = parseExplainRequest(requestBody, path => this.#routes.at(path) !== undefined)
     const subject = await subjectOf(this.#parts, request, viewer)
     return this.#explain({ call: callOf(request), body: request.body, subject, viewer, draw })
   }
@@ -111,9 +115,15 @@ class RequestExplainer implements Explainer {
     if (subject.fault !== undefined) {
       const error = new ApiError('UNAUTHORIZED')
       const reasons = [{ kind: 'credential' as const, message: subject.fault }]
-      return explanation(call, subject, { status: error.status, error }, reasons, [])
+      return explanation(call, subject, { outcome: { status: error.status, error }, reasons })
     }
     const { principal } = subject
+    const found = this.#routes.at(call.path)
+    if (found) {
+      const parts = this.#reasonParts(subject, viewer, createRehearsal(this.#parts.run))
+      const { route, ...explained } = await routeOutcome(parts, found, call)
+      return explanation(call, subject, { ...explained, limits: this.#parts.limitsOf(principal, route) })
+    }
     if (call.path === '/api/v1/explain') {
       throw new ApiError('BAD_REQUEST', 'An explanation cannot be explained.')
     }
@@ -129,10 +139,19 @@ class RequestExplainer implements Explainer {
     })
     // The viewer's budget is used up. This says nothing about the explained request.
     if (budgetError !== undefined) throw budgetError
-    const { attempts, operations } = rehearsal
-    const parts = { ...this.#parts, probes: this.#probes, principal, viewer, attempts, operations }
-    const reasons = await reasonsOf(parts, outcome, call)
-    return explanation(call, subject, outcome, reasons, notesOf(rehearsal, outcome, call))
+    const reasons = await reasonsOf(this.#reasonParts(subject, viewer, rehearsal), outcome, call)
+    return explanation(call, subject, {
+      ...{ outcome, reasons, notes: notesOf(rehearsal, outcome, call) },
+      limits: this.#parts.limitsOf(principal),
+    })
+  }
+
+  #reasonParts(
+    { principal }: Subject,
+    viewer: Principal | undefined,
+    { attempts, operations }: Rehearsal,
+  ): ReasonParts {
+    return { ...this.#parts, probes: this.#probes, principal, viewer, attempts, operations }
   }
 
   async #outcome(
@@ -222,12 +241,14 @@ function verdictOf({ error, graphql }: RehearsedReply): ErrorSummary | undefined
   return error ?? graphql?.errors[0]
 }
 
+interface Explained extends Pick<Explanation, 'reasons'>, Partial<Pick<Explanation, 'limits' | 'notes'>> {
+  readonly outcome: RehearsedReply
+}
+
 function explanation(
   { method, url: path }: Call,
   { principal: { userId, access }, role }: Subject,
-  outcome: RehearsedReply,
-  reasons: readonly Reason[],
-  notes: readonly string[],
+  { outcome, reasons, limits = [], notes = [] }: Explained,
 ): Explanation {
   const verdict = verdictOf(outcome)
   return {
@@ -238,6 +259,7 @@ function explanation(
     as: { user: userId, role, scopes: scopeList(access.scopes) },
     request: { method, path },
     reasons,
+    limits,
     notes,
   }
 }

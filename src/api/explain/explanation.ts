@@ -45,10 +45,19 @@ export interface Reason {
   readonly parts?: readonly RulePart[]
 }
 
+/** A limit from which the request draws. */
+export interface ExplainedLimit {
+  /** `user`, `app` (all users of the app together), `address`, or `route` (all callers of it together). */
+  readonly name: string
+  /** How many requests in so many seconds. */
+  readonly requests: number
+  readonly seconds: number
+}
+
 export interface Explanation {
   readonly allowed: boolean
-  /** The status of the response that the request would get. */
-  readonly status: number
+  /** The status of the response that the request would get; null if the code of a route decides it. */
+  readonly status: number | null
   /** The error's code; null if the request is allowed. */
   readonly code: string | null
   /** The error's message; null if the request is allowed. */
@@ -61,6 +70,8 @@ export interface Explanation {
   }
   readonly request: { readonly method: string; readonly path: string }
   readonly reasons: readonly Reason[]
+  /** Empty if nothing is limited, or no credential of the user is accepted. */
+  readonly limits: readonly ExplainedLimit[]
   /** Further facts, e.g. that the code of an action ran. */
   readonly notes: readonly string[]
 }

@@ -23,8 +23,11 @@ function isId(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) > 0
 }
 
-/** Throws VALIDATION_FAILED with every fault of the body. */
-export function parseExplainRequest(requestBody: unknown): ExplainRequest {
+/** `isRoute`: whether the path is that of a route of the model. Throws VALIDATION_FAILED with every fault of the body. */
+export function parseExplainRequest(
+  requestBody: unknown,
+  isRoute: (path: string) => boolean,
+): ExplainRequest {
   if (typeof requestBody !== 'object' || requestBody === null || Array.isArray(requestBody)) {
     throw new ApiError('BAD_REQUEST', 'The body must be a JSON object with `method` and `path`.')
   }
@@ -65,7 +68,7 @@ export function parseExplainRequest(requestBody: unknown): ExplainRequest {
     scopes: scopes as ExplainRequest['scopes'],
     key: key as number | undefined,
     method: upperMethod,
-    path: fullPath(String(path)),
+    path: fullPath(String(path), isRoute),
     body,
     headers: typeof ifMatch === 'string' ? { 'if-match': ifMatch } : {},
   }
@@ -80,7 +83,7 @@ function isScopes(value: unknown): boolean {
   )
 }
 
-function fullPath(path: string): string {
+function fullPath(path: string, isRoute: (path: string) => boolean): string {
   const [name = ''] = path.split('?')
-  return name === '/graphql' || name.startsWith('/api/v1/') ? path : `/api/v1${path}`
+  return name === '/graphql' || name.startsWith('/api/v1/') || isRoute(name) ? path : `/api/v1${path}`
 }

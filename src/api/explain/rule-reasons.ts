@@ -76,12 +76,35 @@ export async function ruleReason(
   const subject = operationText(operation, name, id)
   if (rule === undefined) return { ...base, message: `${subject} is ${isAllowed ? 'allowed' : 'refused'}.` }
   const { tree, when } = await evaluateRule(parts, { rule, collection, operation, id }, attempt, isAllowed)
-  const source = ruleSource(rule)
-  const nobody = parts.principal.userId === null ? ' Nobody is signed in.' : ''
-  const message = isAllowed
-    ? `${subject} is allowed by the rule ${source}.`
-    : `${subject} is refused: the rule ${source} does not hold${when}.${because(tree)}${nobody}`
+  const message = isAllowed ? allowedBy(subject, rule) : refusedBy(parts, subject, rule, tree, when)
   return { ...base, message, ...ruleMembers(rule, tree) }
+}
+
+function allowedBy(subject: string, rule: Rule): string {
+  return `${subject} is allowed by the rule ${ruleSource(rule)}.`
+}
+
+function refusedBy(
+  { principal }: ReasonParts,
+  subject: string,
+  rule: Rule,
+  tree: RulePart | undefined,
+  when = '',
+): string {
+  const nobody = principal.userId === null ? ' Nobody is signed in.' : ''
+  return `${subject} is refused: the rule ${ruleSource(rule)} does not hold${when}.${because(tree)}${nobody}`
+}
+
+/** The rule of a route, which the caller alone decides. */
+export async function callerRuleReason(
+  parts: ReasonParts,
+  subject: string,
+  rule: Rule,
+  isAllowed: boolean,
+): Promise<Reason> {
+  const tree = await treeAt(parts, rule, anyCollection(parts.model), undefined)
+  const message = isAllowed ? allowedBy(subject, rule) : refusedBy(parts, subject, rule, tree)
+  return { kind: 'rule', message, ...ruleMembers(rule, tree) }
 }
 
 interface EvaluatedRule {

@@ -2,7 +2,16 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import { ApiError, type FieldFault } from '../../base/errors.ts'
-import { allowedScopes, anonymous, type Principal, system, user } from '../../base/principal.ts'
+import {
+  type AppBudget,
+  allowedScopes,
+  anonymous,
+  intersectScopes,
+  type Principal,
+  type Scopes,
+  system,
+  user,
+} from '../../base/principal.ts'
 import type { ItemShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, listShape, readItem, where } from '../../engine/plan/system-plans.ts'
@@ -22,6 +31,15 @@ interface SubjectKey {
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
   readonly third_party: boolean | null
+  /** The OAuth grant from which it descends. */
+  readonly grant: string | null
+}
+
+/** The present rights of the app from whose grant an API key descends. */
+interface AppOfKey {
+  readonly scopes: Scopes
+  readonly firstParty: boolean
+  readonly budget: AppBudget | undefined
 }
 
 export interface Subject {
@@ -37,9 +55,12 @@ function notFound(field: string, message: string): ApiError {
   return new ApiError('VALIDATION_FAILED', message, { details })
 }
 
-interface SubjectParts {
+export interface SubjectParts {
   readonly model: Model
+  /** Runs plans without the rules of built-in collections. */
   readonly run: Run
+  /** The app that has the grant; undefined if the grant or the app is gone. `hash`: as in `Principal.grant`. */
+  readonly rightsOfGrant: (userId: number, hash: string) => Awaitable<AppOfKey | undefined>
   readonly now: () => number
 }
 
@@ -52,7 +73,7 @@ export async function subjectOf(
   { as, key, scopes }: ExplainRequest,
   viewer: Principal = system,
 ): Promise<Subject> {
-  const { model, run, now } = parts
+  const { model, run, rightsOfGrant, now } = parts
   // Administrators may see everybody's keys.
   const apiKey = key === undefined ? undefined : await readItem<SubjectKey>(run, keyById, key)
   if (key !== undefined && apiKey === undefined) throw notFound('api_key', `There is no API key ${key}.`)
@@ -65,29 +86,36 @@ export async function subjectOf(
   const id = await userId(run, userReference, viewer)
   const row = id === undefined ? undefined : await userRow(model, run, id)
   if (row === undefined) throw notFound('as', `There is no user ${JSON.stringify(userReference)}.`)
-  // As in `auth/api-key.ts`: credentials that a key creates end with it.
-  const grant = apiKey && {
+  const grant = apiKey?.grant ?? undefined
+  const app = grant === undefined ? undefined : await rightsOfGrant(row.id, grant.slice('grant:'.length))
+  // As in `identity/keys/api-key.ts`: credentials that a key creates end with it.
+  const delegate = apiKey && {
     appId: null,
     grant: `key:${apiKey.id}`,
-    thirdParty: apiKey.third_party === true,
+    thirdParty: apiKey.third_party === true || app?.firstParty === false,
+    appBudget: app?.budget,
   }
   const expiresAt = apiKey?.expires_at ? Date.parse(apiKey.expires_at) : undefined
-  const principal = user(row.id, row.role, allowedScopes(scopeLimit), undefined, expiresAt, grant)
+  const present = intersectScopes(allowedScopes(scopeLimit), app?.scopes ?? 'all')
+  const principal = user(row.id, row.role, present, undefined, expiresAt, delegate)
   const role = (await readAs<Pick<SubjectUser, 'role'>>(run, roleOf, row.id, viewer))?.role ?? null
-  return { principal, role, ...faultOf(row, apiKey, now()) }
+  return { principal, role, ...faultOf(row, apiKey, now(), grant !== undefined && app === undefined) }
 }
 
 function faultOf(
   { id, disabled }: SubjectUser,
   key: SubjectKey | undefined,
   now: number,
+  isWithoutApp: boolean,
 ): Pick<Subject, 'fault'> {
   if (disabled) return { fault: `The account ${id} is disabled: none of its credentials is accepted.` }
+  if (isWithoutApp)
+    return { fault: `The app that created the API key ${key?.id} may no longer act for the user ${id}.` }
   if (!key?.expires_at || Date.parse(key.expires_at) > now) return {}
   return { fault: `The API key ${key.id} has expired: ${key.expires_at}.` }
 }
 
-const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at', 'third_party'])
+const keyById = itemShape('api_keys', [...['id', 'user_id', 'scopes', 'expires_at', 'third_party', 'grant']])
 const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))

@@ -2,12 +2,16 @@
 import { printable } from '../../base/printable.ts'
 import type { Explanation, Reason, RulePart } from './explanation.ts'
 
-export function explanationText({ allowed, status, code, as, request, reasons, notes }: Explanation): string {
+export function explanationText(explanation: Explanation): string {
+  const { allowed, status, code, as, request, reasons, limits, notes } = explanation
   const who = as.user === null ? 'nobody signed in' : `user ${as.user} (${as.role})`
-  const verdict = allowed ? `allowed, ${status}` : `refused, ${status} ${code}`
+  const verdict = allowed
+    ? ['allowed', ...(status === null ? [] : [status])].join(', ')
+    : `refused, ${status} ${code}`
   const lines = [
     `${request.method} ${request.path} as ${who}: ${verdict}`,
     ...reasons.flatMap(reasonLines),
+    ...limits.map(({ name, requests, seconds }) => `Limit: ${name}, ${requests} requests in ${seconds} s.`),
     ...notes.map(note => `Note: ${note}`),
   ]
   return `${lines.map(printable).join('\n')}\n`

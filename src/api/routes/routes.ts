@@ -2,6 +2,7 @@
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
+import type { EpochMs } from '../../base/epoch-ms.ts'
 import { ApiError } from '../../base/errors.ts'
 import { type Principal, service } from '../../base/principal.ts'
 import { afterAtMost } from '../../delivery/consumer/timetable.ts'
@@ -9,7 +10,7 @@ import { type CodeParts, CodeRun } from '../../delivery/runs/code.ts'
 import { errorForCaller, thrownError } from '../../engine/logic/data/call-error.ts'
 import { admitRoute } from '../../engine/logic/operations/access.ts'
 import { callerOf } from '../../engine/logic/operations/call.ts'
-import type { Route } from '../../model/model.ts'
+import type { Model, Route } from '../../model/model.ts'
 import type { LogicLog } from '../../model/types/run.ts'
 import { refuseMethod } from '../rest/methods.ts'
 import { isStream, iteratorOf, partOf, replyOf } from './answer.ts'
@@ -71,15 +72,35 @@ function answer(
   call: Call,
   principal: Principal,
 ): Awaitable<Reply> {
-  const method = call.method === 'HEAD' ? 'GET' : call.method
-  const route = routes.find(each => each.method === method)
+  const route = routeFor(routes, call.method)
   if (route !== undefined) return new RouteCall(parts, route, call, principal).answer(params(route))
   return then(parts.draw(principal, call), () => {
-    const methods = routes.flatMap(each => (each.method === 'GET' ? ['GET', 'HEAD'] : [each.method]))
-    const allowed = [...methods, 'OPTIONS']
-    if (method !== 'OPTIONS') refuseMethod(allowed)
+    const allowed = methodsOf(routes)
+    if (call.method !== 'OPTIONS') refuseMethod(allowed)
     return { status: 204, headers: ['Allow', allowed.join(', '), 'Cache-Control', 'no-store'], body: null }
   })
+}
+
+function routeFor(routes: readonly Route[], method: string): Route | undefined {
+  return routes.find(each => each.method === (method === 'HEAD' ? 'GET' : method))
+}
+
+function methodsOf(routes: readonly Route[]): readonly string[] {
+  return [...routes.flatMap(each => (each.method === 'GET' ? ['GET', 'HEAD'] : [each.method])), 'OPTIONS']
+}
+
+/** Returns the route whose code would run. Throws what is answered before: METHOD_NOT_ALLOWED, and as `admitRoute` and `inputOf`. */
+export function admittedRoute(
+  { model, now }: { readonly model: Model; readonly now: () => EpochMs },
+  { routes }: RoutesAtPath,
+  call: Call,
+  principal: Principal,
+): Route {
+  const route = routeFor(routes, call.method)
+  if (route === undefined) refuseMethod(methodsOf(routes))
+  admitRoute(model, route, principal)
+  inputOf(route, call, new Date(now()).toISOString(), principal.userId)
+  return route
 }
 
 class ClientGone extends ApiError {

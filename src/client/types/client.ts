@@ -81,6 +81,14 @@ interface Unbatched<A extends ApiTypes, N> {
   all<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     options?: Listing<A, N, F, I> & { readonly perPage?: number },
   ): AsyncIterableIterator<ReadItem<A, N, F, I>>
+  /** Reads all items that match in one response: as text of CSV, in pieces, or as items. One that breaks off throws a `NETWORK_ERROR`. */
+  export<
+    const Format extends 'csv' | 'ndjson',
+    const F extends Name<A, N> = never,
+    const I extends IncludePath<A, N> = never,
+  >(
+    options: Listing<A, N, F, I> & { readonly format: Format },
+  ): AsyncIterableIterator<Format extends 'csv' ? string : ReadItem<A, N, F, I>>
   /** Creates 1 to 1,000 items, all or none. */
   createMany<const F extends Name<A, N> = never, const I extends IncludePath<A, N> = never>(
     values: readonly Create<A, N>[],

@@ -20,6 +20,12 @@ export interface RouteBudget {
   readonly rateLimit: { readonly requests: number; readonly seconds: number }
 }
 
+export interface DrawnLimit {
+  readonly name: string
+  readonly requests: number
+  readonly seconds: number
+}
+
 /** Carries the headers to the reply, also to that of an error. */
 export interface RateLimited {
   /** Header lines, each with its end (RFC 9112, 5). */
@@ -42,6 +48,8 @@ export interface RateLimits {
   drawRoute(route: RouteBudget): Awaitable<void>
   /** Gives back one request to a route that should not count. */
   giveRoute(route: RouteBudget): void
+  /** The limits from which a request draws, those of routes from nothing else. `route`: of the model, if it is called. */
+  limitsOf(principal: Principal, route?: RouteBudget): readonly DrawnLimit[]
   /** Gives back one request that should not count. */
   give(principal: Principal): void
   /** How many requests were refused. */
@@ -191,6 +199,14 @@ export function createRateLimits(
       return then(counters.take(`route:${name}`, requests, 1, seconds), budget => {
         if (!budget.granted) throw refusal(budget, 'The limit of requests to this path is used up')
       })
+    },
+    limitsOf(principal, route) {
+      if (route) return isOff ? [] : [{ name: 'route', ...route.rateLimit }]
+      const { appBudget } = principal
+      const policies = [policyFor(principal), appBudget && appPolicyOf(appBudget.limit)]
+      return policies.flatMap(policy =>
+        policy ? [{ name: policy.name, requests: policy.limit, seconds: defaultWindowSeconds }] : [],
+      )
     },
     giveRoute({ name, rateLimit: { seconds } }) {
       if (!isOff) counters.give(`route:${name}`, 1, seconds)

@@ -14,7 +14,7 @@ interface OperationNamesContext {
 const collectionPaths: ReadonlySet<string> = new Set(['aggregate', 'explain'])
 /** The functions that `portico/client` has in each collection, in addition to the actions. */
 const clientFunctions: ReadonlySet<string> = new Set(
-  'all get first list count create update replace delete aggregate subscribe'.split(' '),
+  'all get first list count create update replace delete aggregate export subscribe'.split(' '),
 )
 const rootQueries = ['node', 'me', 'rateLimit', 'explain']
 

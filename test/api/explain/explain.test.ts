@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import { requireExplainer } from '../../../src/api/rest/explain.ts'
 import { user } from '../../../src/base/principal.ts'
 import { createBySystem } from '../../../src/identity/bootstrap.ts'
-import { generateKey } from '../../../src/identity/keys/key.ts'
+import { generateKey, keyHash } from '../../../src/identity/keys/key.ts'
 import {
   action,
   anyone,
@@ -24,6 +24,7 @@ import { checkModel } from '../../../src/model/check/check.ts'
 import { readSettings } from '../../../src/server/config/config.ts'
 import { createLog } from '../../../src/server/observability/log.ts'
 import { open } from '../../../src/server/serve/serve.ts'
+import type { OpenService } from '../../../src/server/serve/service.ts'
 import { testService } from '../../../src/testing.ts'
 import { isFromDeveloper } from '../../../src/tools/dev/mail/local-request.ts'
 import { fetchInMemory } from '../../../src/tools/testing/requests.ts'
@@ -317,6 +318,7 @@ test('a key is explained as it would be accepted: with its scopes, its expiry, a
 
 interface Opened {
   readonly send: typeof fetch
+  readonly opened: OpenService
   readonly lines: () => readonly Record<string, unknown>[]
 }
 
@@ -335,7 +337,7 @@ async function withLog(tells: boolean, use: (opened: Opened) => Promise<void>): 
   try {
     await createBySystem(opened.run, 'users', { name: 'Ann', email: 'ann@example.com' }, {})
     await use({
-      send: fetchInMemory(opened.http.server),
+      ...{ opened, send: fetchInMemory(opened.http.server) },
       lines: () => lines().map(line => JSON.parse(line)),
     })
   } finally {
@@ -425,6 +427,17 @@ test('a first-party app that may write accounts can request explanations, other 
   assert.throws(ask(false, 'write:post'), { code: 'INSUFFICIENT_SCOPE' })
   assert.throws(ask(true, 'write:user'), { code: 'FORBIDDEN' })
 })
+
+test('a key whose app may no longer act for its user is explained as it is refused', () =>
+  withLog(false, async ({ send, opened: { run, explain } }) => {
+    const key = generateKey()
+    const stored = { user_id: 1, name: 'Of an app', prefix: key.slice(0, 8) }
+    await createBySystem(run, 'api_keys', stored, { hash: keyHash(key), grant: 'grant:ended' })
+    const { status, limits, reasons } = await explain.request({ api_key: 1, path: '/posts' }, undefined)
+    const real = await send('http://localhost/api/v1/posts', { headers: { authorization: `Bearer ${key}` } })
+    assert.deepEqual([status, real.status, limits], [401, 401, []])
+    assert.match(String(reasons[0]?.message), /^The app that created the API key 1 may no longer act for the/)
+  }))
 
 const localHeaders = { host: 'localhost:3000' }
 for (const [what, headers, peer, isShown] of [

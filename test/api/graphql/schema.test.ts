@@ -2,7 +2,15 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { buildSchema, type GraphQLSchema, isObjectType, parse, validate, validateSchema } from 'graphql'
+import {
+  buildSchema,
+  type GraphQLSchema,
+  isEnumType,
+  isObjectType,
+  parse,
+  validate,
+  validateSchema,
+} from 'graphql'
 import tracker from '../../../examples/tracker/model.ts'
 import { typeName } from '../../../src/api/graphql/schema/names.ts'
 import { createSchema } from '../../../src/api/graphql/schema/schema.ts'
@@ -13,6 +21,8 @@ import {
   checkModel,
   choice,
   collection,
+  date,
+  integer,
   model,
   nobody,
   relation,
@@ -241,4 +251,49 @@ test('every type is a node as Relay’s compiler requires, except one with a fie
     if (isObjectType(type) && 'id' in type.getFields())
       assert.equal(type.getInterfaces().length, 1, type.name)
   }
+})
+
+test('aggregates have the fields of related items, under names that the own fields do not have', () => {
+  const access = { read: anyone }
+  const schema = schemaOf(
+    model({
+      authors: collection({ fields: { name: string(), age: integer(), born: date() }, access }),
+      books: collection({
+        fields: {
+          author_id: relation('authors', { inverse: 'books' }),
+          author_name: integer(),
+          sum_author_age: string(),
+        },
+        access,
+      }),
+    }),
+  )
+  const enumValue = (type: string, name: string) => {
+    const found = schema.getType(type)
+    assert.ok(isEnumType(found), type)
+    return found.getValue(name)?.value
+  }
+  assert.deepEqual(enumValue('BookAggregateGroupBy', 'AUTHOR_AGE'), {
+    path: ['author'],
+    field: 'age',
+    part: undefined,
+  })
+  assert.deepEqual(enumValue('BookAggregateGroupBy', 'AUTHOR_BORN_YEAR'), {
+    path: ['author'],
+    field: 'born',
+    part: 'year',
+  })
+  assert.deepEqual(enumValue('BookAggregateGroupBy', 'AUTHOR_NAME'), {
+    path: [],
+    field: 'author_name',
+    part: undefined,
+  })
+  assert.equal(String(fieldsOf(schema, 'BookAggregateGroup').authorName?.type), 'Float')
+  assert.equal(enumValue('BookAggregateOrderBy', 'SUM_AUTHOR_AGE_DESC').group.field, 'sum_author_age')
+  assert.deepEqual(enumValue('BookAggregateOrderBy', 'MAX_AUTHOR_AGE_DESC').measure, {
+    ...{ kind: 'max', path: ['author'], field: 'age' },
+  })
+  // Their ids and their own related items are left out.
+  assert.deepEqual(Object.keys(fieldsOf(schema, 'BookAggregateSum')), ['authorId', 'authorName', 'authorAge'])
+  assert.equal(enumValue('BookAggregateGroupBy', 'AUTHOR_AUTHOR'), undefined)
 })

@@ -7,6 +7,7 @@ import {
   type GroupKey,
   type GroupSort,
   type Measure,
+  maxAggregatedRelations,
   maxGroupKeys,
   type Param,
   type SelectedAggregate,
@@ -46,6 +47,7 @@ export function planAggregate(
   const base = replyFieldBase(request)
   const { select, children } = aggregates.select(rowType(request), request, base.place)
   const sort = aggregates.sort(inputs.get('orderBy'))
+  aggregates.requireFewRelations(request.nodes[0])
   const { parameters } = context
   const timeZone = unlessNull(inputs.get('timeZone'))
   if (timeZone && !aggregates.hasZone) {
@@ -93,8 +95,8 @@ function groupsOf(input: Input | undefined, context: PlanContext): readonly Grou
   return [...new Map(keys.map(key => [keyOf(key), key])).values()]
 }
 
-function keyOf({ field, part }: GroupKey): string {
-  return `${field}:${part ?? ''}`
+function keyOf({ path = [], field, part }: GroupKey): string {
+  return `${[...path, field].join('.')}:${part ?? ''}`
 }
 
 type ReplyFieldBase = ReturnType<typeof replyFieldBase>
@@ -125,13 +127,8 @@ class Aggregates {
 
   /** Whether a group key depends on a time zone. */
   get hasZone(): boolean {
-    const fields = [...this.#fields.groups.values()]
-    return this.groups.some(key =>
-      fields.some(
-        ({ key: { field, part }, field: declared }) =>
-          field === key.field && part === key.part && hasZone(declared, part),
-      ),
-    )
+    const zoned = [...this.#fields.groups.values()].filter(({ field, key }) => hasZone(field, key.part))
+    return this.groups.some(group => zoned.some(({ key }) => keyOf(key) === keyOf(group)))
   }
 
   /** The selected fields of a group. */
@@ -197,10 +194,10 @@ class Aggregates {
       return { kind: 'group', key, index, ...(as !== undefined && { as }) }
     }
     const measure = fieldMeasures.find(name => name === kind)
-    const field = measure && this.#fields.aggregates[measure].get(name)
+    const { path, field } = (measure && this.#fields.aggregates[measure].get(name)) ?? {}
     if (!measure || !field) throw new Error(`there is no aggregate ${kind} of ${name}`)
     const as = measure === 'min' || measure === 'max' ? field.type.graphql.form : undefined
-    const index = this.#measureIndex({ kind: measure, field: field.name })
+    const index = this.#measureIndex({ kind: measure, path: path ?? [], field: field.name })
     return { kind: 'measure', key, index, ...(as !== undefined && { as }) }
   }
 
@@ -208,6 +205,14 @@ class Aggregates {
   #measureIndex(measure: Measure): number {
     const index = this.measures.findIndex(existing => measureKey(existing) === measureKey(measure))
     return index >= 0 ? index : this.measures.push(measure) - 1
+  }
+
+  requireFewRelations(node: FieldRequest['nodes'][0]): void {
+    const paths = [...this.groups, ...this.measures].map(key => ('path' in key ? (key.path ?? []) : []))
+    const count = paths.flat().length
+    if (count <= maxAggregatedRelations) return
+    const message = `The fields of the aggregates follow at most ${maxAggregatedRelations} relations together, not ${count}.`
+    throw badRequest(message, node)
   }
 
   sort(input: Input | undefined): readonly GroupSort[] {
@@ -219,7 +224,7 @@ class Aggregates {
       const index = this.groups.findIndex(group => keyOf(group) === keyOf(order.group))
       if (index >= 0 || !orderInput) return { by: 'group', index, descending }
       throw badRequest(
-        `"orderBy" contains ${order.group.field}, which is not a key of "groupBy".`,
+        `"orderBy" contains ${[...(order.group.path ?? []), order.group.field].join('_')}, which is not a key of "groupBy".`,
         orderInput.node,
       )
     })
@@ -230,5 +235,5 @@ class Aggregates {
 }
 
 function measureKey(measure: Measure): string {
-  return measure.kind === 'count' ? 'count' : `${measure.kind} ${measure.field}`
+  return measure.kind === 'count' ? 'count' : `${measure.kind} ${keyOf(measure)}`
 }

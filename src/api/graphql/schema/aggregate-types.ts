@@ -19,7 +19,7 @@ import {
 import type { Collection, Field } from '../../../model/model.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, orderName, type TypeNames, typeName } from './names.ts'
-import { type Arguments, nonNull, type SchemaField, visibleFields } from './parts.ts'
+import { type Arguments, isVisible, nonNull, type SchemaField, visibleFields } from './parts.ts'
 
 const defaultGroups = 100
 
@@ -29,12 +29,27 @@ export type AggregateOrder = { readonly descending: boolean } & (
   | { readonly measure: Measure }
 )
 
+/** A field of the items, or of an item to which a to-one relation leads. */
+export interface AggregatedField {
+  /** `amount`, `author_name`; of a group also `created_at_month`. */
+  readonly name: string
+  /** The relation, if there is one. */
+  readonly path: readonly string[]
+  /** The collection that has the field. */
+  readonly collection: Collection
+  readonly field: Field
+}
+
+export interface AggregatedGroup extends AggregatedField {
+  readonly key: GroupKey
+}
+
 /** What the fields of a collection's aggregates mean in the model. */
 export interface AggregateFields {
   /** By the field of `group`. */
-  readonly groups: ReadonlyMap<string, { readonly key: GroupKey; readonly field: Field }>
+  readonly groups: ReadonlyMap<string, AggregatedGroup>
   /** By the field of `sum`, `avg`, `min` and `max`. */
-  readonly aggregates: Readonly<Record<FieldMeasure, ReadonlyMap<string, Field>>>
+  readonly aggregates: Readonly<Record<FieldMeasure, ReadonlyMap<string, AggregatedField>>>
 }
 
 const aggregateDescriptions: Readonly<Record<FieldMeasure, string>> = {
@@ -48,17 +63,20 @@ const aggregateDescriptions: Readonly<Record<FieldMeasure, string>> = {
 export class AggregateTypes {
   readonly type: GraphQLObjectType
   readonly fields: AggregateFields
-  readonly #collection: Collection
   readonly #leafTypes: LeafTypes
   readonly #names: TypeNames
   readonly #baseName: string
 
-  constructor(collection: Collection, names: TypeNames, leafTypes: LeafTypes) {
-    this.#collection = collection
+  constructor(
+    collection: Collection,
+    collectionOf: (name: string) => Collection,
+    names: TypeNames,
+    leafTypes: LeafTypes,
+  ) {
     this.#leafTypes = leafTypes
     this.#names = names
     this.#baseName = `${typeName(collection)}Aggregate`
-    this.fields = aggregateFields(collection)
+    this.fields = aggregateFields(aggregatedFields(collection, collectionOf))
     this.type = new GraphQLObjectType({
       name: names.reserve(this.#baseName),
       description: 'A group of items, and its aggregates. Only items and values that you may read count.',
@@ -80,7 +98,7 @@ export class AggregateTypes {
       ...rowArguments,
       groupBy: {
         type: list(this.#groupBy()),
-        description: `At most ${maxGroupKeys} keys. By default, all items form one group.`,
+        description: `At most ${maxGroupKeys} keys. Those of a related item begin with the relation. By default, all items form one group.`,
       },
       timeZone: {
         type: GraphQLString,
@@ -100,8 +118,9 @@ export class AggregateTypes {
   }
 
   #groupType(): GraphQLObjectType {
-    const fields = [...this.fields.groups].map(([name, { key, field }]): [string, SchemaField] => {
-      const type = key.part === undefined ? this.#leafTypes.type(this.#collection, field) : GraphQLString
+    const fields = [...this.fields.groups].map(([name, group]): [string, SchemaField] => {
+      const { key, collection, field } = group
+      const type = key.part === undefined ? this.#leafTypes.type(collection, field) : GraphQLString
       const zone = hasZone(field, key.part) ? ', in `timeZone`' : ''
       const description = key.part === undefined ? undefined : `The ${key.part}${zone}.`
       return [name, { type, description }]
@@ -116,8 +135,8 @@ export class AggregateTypes {
     const type = new GraphQLObjectType({
       name: this.#reserveName(kind.charAt(0).toUpperCase() + kind.slice(1)),
       fields: Object.fromEntries(
-        [...fieldsByName].map(([name, field]) => {
-          const valueType = isTotal ? GraphQLFloat : this.#leafTypes.type(this.#collection, field)
+        [...fieldsByName].map(([name, { collection, field }]) => {
+          const valueType = isTotal ? GraphQLFloat : this.#leafTypes.type(collection, field)
           return [name, { type: valueType }]
         }),
       ),
@@ -127,23 +146,27 @@ export class AggregateTypes {
 
   #groupBy(): GraphQLEnumType {
     const values = [...this.fields.groups.values()].map(
-      ({ key }) => [groupName(key), { value: key }] as const,
+      ({ name, key }) => [name.toUpperCase(), { value: key }] as const,
     )
     return new GraphQLEnumType({ name: this.#reserveName('GroupBy'), values: Object.fromEntries(values) })
   }
 
-  /** If a aggregate and a field have the same name, the aggregate gets it. */
+  /** Of several orders with the same name, the last one gets it: an aggregate before a key, and the items' own before a related one. */
   #orderBy(): GraphQLEnumType {
     const groups = [...this.fields.groups.values()].map(
-      ({ key }) => [groupName(key), { group: key }] as const,
+      ({ name, path, key }) => [name, path, { group: key }] as const,
     )
-    const count = ['COUNT', { measure: { kind: 'count' } }] as const
+    const count = ['COUNT', [], { measure: { kind: 'count' } }] as const
     const aggregates = fieldMeasures.flatMap(kind =>
       [...this.fields.aggregates[kind].values()].map(
-        ({ name }) => [`${kind}_${name}`, { measure: { kind, field: name } }] as const,
+        ({ name, path, field }) =>
+          [`${kind}_${name}`, path, { measure: { kind, path, field: field.name } }] as const,
       ),
     )
-    const values = [...groups, count, ...aggregates].flatMap(([name, order]) =>
+    const orders = [...groups, count, ...aggregates].toSorted(
+      ([, first], [, second]) => second.length - first.length,
+    )
+    const values = orders.flatMap(([name, , order]) =>
       [false, true].map(
         descending => [orderName(name, descending), { value: { ...order, descending } }] as const,
       ),
@@ -156,30 +179,45 @@ export class AggregateTypes {
   }
 }
 
-/** `CREATED_AT_MONTH` */
-function groupName({ field, part }: GroupKey): string {
-  return (part === undefined ? field : `${field}_${part}`).toUpperCase()
+/** Those of the collection, then those of the collections to which its to-one relations lead. */
+function aggregatedFields(
+  collection: Collection,
+  collectionOf: (name: string) => Collection,
+): readonly AggregatedField[] {
+  // Clients treat objects with an `id` as items, and cache them by it.
+  const fieldsOf = (owner: Collection, path: readonly string[]) =>
+    visibleFields(owner)
+      .filter(({ name }) => name !== 'id')
+      .map(field => ({ name: [...path, field.name].join('_'), path, collection: owner, field }))
+  const related = [...collection.relations].flatMap(([name, relation]) =>
+    relation.kind === 'one' && isVisible(collection.fields.get(relation.field))
+      ? fieldsOf(collectionOf(relation.target), [name])
+      : [],
+  )
+  return [...fieldsOf(collection, []), ...related]
 }
 
-/** If a field and a part of a date have the same name, the field gets it. */
-function aggregateFields(collection: Collection): AggregateFields {
-  // Clients treat objects with an `id` as items, and cache them by it.
-  const visible = visibleFields(collection).filter(({ name }) => name !== 'id')
-  const sortable = visible.filter(({ type }) => type.sortable)
-  const summable = visible.filter(({ type }) => type.summable)
-  const parts = sortable.flatMap(field =>
-    (field.type.dateGroups ?? []).map(
-      part => [camelCase(`${field.name}_${part}`), { key: { field: field.name, part }, field }] as const,
-    ),
+/** Own fields get a name before related ones, and fields before parts of dates. */
+function aggregateFields(fields: readonly AggregatedField[]): AggregateFields {
+  const sortable = fields.filter(({ field }) => field.type.sortable)
+  const summable = fields.filter(({ field }) => field.type.summable)
+  const groups = sortable.flatMap(each =>
+    [undefined, ...(each.field.type.dateGroups ?? [])].map((part): AggregatedGroup => {
+      const name = part === undefined ? each.name : `${each.name}_${part}`
+      return { ...each, name, key: { path: each.path, field: each.field.name, part } }
+    }),
   )
-  const whole = sortable.map(field => [camelCase(field.name), { key: { field: field.name }, field }] as const)
-  const byName = (fields: readonly Field[]) => new Map(fields.map(field => [camelCase(field.name), field]))
+  const order = ({ path, key }: AggregatedGroup) => path.length * 2 + (key.part === undefined ? 0 : 1)
   const [totals, extremes] = [byName(summable), byName(sortable)]
   return {
-    groups: new Map([
-      ...whole,
-      ...parts.filter(([name]) => !whole.some(([fieldName]) => fieldName === name)),
-    ]),
+    groups: byName(groups.toSorted((first, second) => order(first) - order(second))),
     aggregates: { sum: totals, avg: totals, min: extremes, max: extremes },
   }
+}
+
+/** The first one of a name gets it. */
+function byName<T extends AggregatedField>(fields: readonly T[]): ReadonlyMap<string, T> {
+  const named = new Map<string, T>()
+  for (const each of fields) if (!named.has(camelCase(each.name))) named.set(camelCase(each.name), each)
+  return named
 }

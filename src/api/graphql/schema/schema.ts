@@ -147,7 +147,12 @@ class Operations {
   ): void {
     const name = `${camelCase(collection.name)}Aggregate`
     if (this.#queries.has(name)) return
-    const types = new AggregateTypes(collection, this.#names, this.#leafTypes)
+    const types = new AggregateTypes(
+      collection,
+      target => this.#types.collection(target),
+      this.#names,
+      this.#leafTypes,
+    )
     this.#aggregates.set(collection.name, types.fields)
     const args = types.arguments(this.#types.filterArguments(collection), this.#types.listBound)
     const deprecationReason = deprecationText(collection.deprecated)

@@ -10,7 +10,10 @@ import { apiKeyReader } from '../../../identity/keys/api-key.ts'
 import { LastUses, type Used } from '../../../identity/last-use.ts'
 import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
 import { type Apps, createApps, rightsOfApp } from '../../../identity/server/clients/apps.ts'
-import { rightsOfGrant as grantRights } from '../../../identity/server/consent/live-grants.ts'
+import {
+  rightsOfGrant as grantRights,
+  type RightsOfGrant,
+} from '../../../identity/server/consent/live-grants.ts'
 import { withDenials } from '../../../identity/server/tokens/deny-list.ts'
 import { type SessionCookieReader, sessionCookieReader } from '../../../identity/session-cookie.ts'
 import { WebhookGrants } from '../../../identity/webhooks/grants.ts'
@@ -46,6 +49,7 @@ export interface Credentials {
   readonly secrets: AppSecrets
   readonly records: Records
   readonly webhookGrants: WebhookGrants
+  readonly rightsOfGrant: RightsOfGrant
   /** One instance per process, since it caches what is stored. */
   readonly lastUses: LastUses
 }
@@ -95,7 +99,10 @@ export async function openCredentials(parts: CredentialParts): Promise<Credentia
   const authenticate = tracedAuthenticate(createAuthenticate(readers, sessions.read), traces)
   const webhookGrants = new WebhookGrants({ run, rightsOfGrant })
   const { counts } = keys
-  return { authenticate, counts, sessions, apps, secrets, records, webhookGrants, lastUses }
+  return {
+    ...{ authenticate, counts, sessions, apps, secrets, records, webhookGrants, lastUses },
+    rightsOfGrant,
+  }
 }
 
 /** Grows with every change of a grant or an app. */

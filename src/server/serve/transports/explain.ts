@@ -12,6 +12,7 @@ import { createRest } from '../../../api/rest/rest.ts'
 import { forwarding, type Records } from '../../../base/records.ts'
 import { RunView } from '../../../delivery/runs/view.ts'
 import type { RateCounters } from '../../../engine/cluster/cluster.ts'
+import type { RateLimits } from '../../../engine/cluster/rate-limits.ts'
 import type { Idempotency } from '../../../engine/idempotency/idempotency.ts'
 import type { OperationParts } from '../../../engine/logic/operations/call.ts'
 import { createGuard } from '../../../engine/plan/guard/guard.ts'
@@ -21,6 +22,7 @@ import type { Mailer } from '../../../identity/mail/mailer.ts'
 import { english } from '../../../identity/mail/page-texts.ts'
 import { ownCollections } from '../../../identity/own-collections.ts'
 import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
+import type { RightsOfGrant } from '../../../identity/server/consent/live-grants.ts'
 import { EventTypes } from '../../../identity/webhooks/event-types.ts'
 import type { WebhookGrants } from '../../../identity/webhooks/grants.ts'
 import type { Model } from '../../../model/model.ts'
@@ -33,6 +35,8 @@ export interface ExplainParts {
   readonly store: Store
   readonly records: Records
   readonly webhookGrants: WebhookGrants
+  readonly rightsOfGrant: RightsOfGrant
+  readonly limits: Pick<RateLimits, 'limitsOf'>
   readonly settings: Settings
   readonly idempotency: Idempotency
   readonly logic: OperationParts
@@ -43,11 +47,14 @@ export interface ExplainParts {
 }
 
 export function openExplainer(parts: ExplainParts): Explainer {
-  const { model, run, store, onFault } = parts
+  const { model, run, store, onFault, rightsOfGrant, limits } = parts
   const guard = createGuard(model)
   const { now } = parts.logic
   const transportsOn = (rehearsal: Run, draw: Draw) => rehearsalTransports(parts, rehearsal, draw)
-  return createExplainer({ model, guard, run, store, now, onFault, transportsOn })
+  return createExplainer({
+    ...{ model, guard, run, store, now, onFault, transportsOn, rightsOfGrant },
+    limitsOf: (principal, route) => limits.limitsOf(principal, route),
+  })
 }
 
 /** Reads the records; writes do nothing, since a rehearsed request must not store any. */

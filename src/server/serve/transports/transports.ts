@@ -26,6 +26,7 @@ import type { Mailer } from '../../../identity/mail/mailer.ts'
 import { ownCollections } from '../../../identity/own-collections.ts'
 import type { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
 import type { Apps } from '../../../identity/server/clients/apps.ts'
+import type { RightsOfGrant } from '../../../identity/server/consent/live-grants.ts'
 import type { SessionCookieReader } from '../../../identity/session-cookie.ts'
 import { EventTypes } from '../../../identity/webhooks/event-types.ts'
 import type { WebhookGrants } from '../../../identity/webhooks/grants.ts'
@@ -61,6 +62,7 @@ interface TransportParts {
   readonly secrets: AppSecrets
   readonly sessions: SessionCookieReader
   readonly webhookGrants: WebhookGrants
+  readonly rightsOfGrant: RightsOfGrant
   readonly authenticate: Authenticate
   readonly lastUses: LastUses
   readonly limits: RateLimits

@@ -82,10 +82,33 @@ const aggregates: readonly Question[] = [
     graphql: '{ answer: projectsAggregate { sum { budget } } }',
   },
   {
+    rest: '/api/v1/tasks/aggregate?group_by=project.name,project.created_at:year,state&count&sort=-project.name,state',
+    graphql:
+      '{ answer: tasksAggregate(groupBy: [PROJECT_NAME, PROJECT_CREATED_AT_YEAR, STATE], orderBy: [PROJECT_NAME_DESC, STATE_ASC]) { group { projectName projectCreatedAtYear state } count } }',
+  },
+  {
+    // Numbers and texts of related items that only some callers can read.
+    rest: '/api/v1/tasks/aggregate?group_by=project.visibility&sum=project.budget,priority&min=project.name&avg=project.budget&max=project.created_at&sort=-sum.project.budget',
+    graphql:
+      '{ answer: tasksAggregate(groupBy: PROJECT_VISIBILITY, orderBy: SUM_PROJECT_BUDGET_DESC) { group { projectVisibility } sum { projectBudget priority } avg { projectBudget } min { projectName } max { projectCreatedAt } } }',
+  },
+  {
+    rest: '/api/v1/users/aggregate?group_by=manager.phone&count&max=manager.phone',
+    graphql:
+      '{ answer: usersAggregate(groupBy: MANAGER_PHONE) { group { managerPhone } count max { managerPhone } } }',
+  },
+  {
+    rest: '/api/v1/tasks/aggregate?group_by=project.created_at:month&tz=Asia/Kathmandu&count',
+    graphql:
+      '{ answer: tasksAggregate(groupBy: PROJECT_CREATED_AT_MONTH, timeZone: "Asia/Kathmandu") { group { projectCreatedAtMonth } count } }',
+  },
+  {
     rest: '/api/v1/users/aggregate?group_by=phone&count',
     graphql: '{ answer: usersAggregate(groupBy: PHONE) { group { phone } count } }',
   },
 ]
+
+const projectTexts = 'projectName projectSlug projectCode projectCreatedAt projectVisibility'
 
 for (const kind of databaseKinds) {
   suite(kind.name, () => {
@@ -122,7 +145,12 @@ for (const kind of databaseKinds) {
           const flat = groups.map(({ group, ...values }) => ({ ...group, ...values }))
           assert.deepEqual(
             flat,
-            JSON.parse(JSON.stringify(body.data).replaceAll(/"(\w+):(\w+)":/g, '"$1_$2":')),
+            JSON.parse(
+              JSON.stringify(body.data).replaceAll(
+                /"[\w.:]+":/g,
+                key => `${key.slice(0, -1).replaceAll(/[.:]/g, '_')}:`,
+              ),
+            ),
           )
           assert.ok(flat.length > 0)
         })
@@ -140,6 +168,15 @@ for (const kind of databaseKinds) {
         ],
         ['{ answer: tasksAggregate(groupBy: [STATE, TITLE, DONE, PRIORITY]) { count } }', /at most 3/],
         ['{ answer: tasksAggregate(limit: 100000) { count } }', /must be from 0 to/],
+        [
+          '{ answer: tasksAggregate(groupBy: STATE, orderBy: PROJECT_NAME_ASC) { count } }',
+          /contains project_name, which is not a key of .*groupBy/,
+        ],
+        ['{ answer: tasksAggregate(groupBy: STATE) { group { projectName } } }', /is not a group key/],
+        [
+          `{ answer: tasksAggregate(groupBy: [PROJECT_NAME, PROJECT_SLUG, PROJECT_CODE]) { min { ${projectTexts} } max { ${projectTexts} } } }`,
+          /follow at most 10 relations together, not 13/,
+        ],
         [
           '{ answer: tasksAggregate(groupBy: CREATED_AT_DAY, timeZone: "Mars") { count } }',
           /not a time zone/,

@@ -199,7 +199,7 @@ export function inRestForm(value: JsonValue, key = ''): JsonValue {
     )
   }
   if ((key === 'id' || key.endsWith('_id')) && typeof value === 'string') return Number(value)
-  const isChoice = key === 'visibility' || key === 'state'
+  const isChoice = /(?:^|_)(?:visibility|state)$/.test(key)
   return isChoice && typeof value === 'string' ? value.toLowerCase() : value
 }
 

@@ -101,3 +101,29 @@ test('an app of the service itself has no limit for all of its users, nor has an
     for (let n = 0; n < 3; n++) assert.equal((await call('/api/v1/posts', token)).status, 200)
   })
 })
+
+test("explanations of an app's keys name its limit", () =>
+  withFixture({ rateLimit: { app: limit } }, async fixture => {
+    const { call, ann, admin } = fixture
+    const app = await fixture.app({ scopes })
+    const ofAnn = await tokenOf(fixture, app, ann)
+    const { json: key } = await call('/api/v1/api_keys', {
+      method: 'POST',
+      ...ofAnn,
+      body: { name: 'Of the app' },
+    })
+    const explained = async () => {
+      const body = { api_key: key.id, path: '/posts' }
+      const { json } = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
+      const real = await call('/api/v1/posts', { key: String(key.key) })
+      assert.equal(json.status, real.status)
+      // biome-ignore lint/suspicious/noExplicitAny: the test checks the structure.
+      return json as any
+    }
+    const inForce = await explained()
+    assert.deepEqual(inForce.limits, [
+      { name: 'user', requests: 1000, seconds: 60 },
+      { name: 'app', requests: limit, seconds: 60 },
+    ])
+    assert.deepEqual(inForce.as.scopes, [...scopes].sort())
+  }))
