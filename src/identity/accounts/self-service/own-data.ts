@@ -1,12 +1,7 @@
 /** The collections whose items belong to users, and the effect of deleting an account on them. */
+import type { Filter, Param } from '../../../engine/plan/plan.ts'
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
-
-/** A collection with the fields that name the owner of an item. */
-export interface OwnedCollection {
-  readonly collection: Collection
-  readonly fields: readonly Field[]
-}
 
 /** Whether the rule, or a part of it, is `owner(field)`. */
 function namesOwner(rule: Rule, field: string): boolean {
@@ -15,19 +10,36 @@ function namesOwner(rule: Rule, field: string): boolean {
   return rule.field === field && rule.operand.kind === 'userId'
 }
 
-/** Whether the field refers to users, and is set to the caller by default or named by an `owner` rule. */
-function isOwnerField({ access }: Collection, field: Field): boolean {
-  if (field.reference?.target !== 'users') return false
+/** Whether a new item names the caller in the field, or a rule requires it of who reads or writes it. */
+function namesCaller({ access }: Collection, field: Field): boolean {
   if (field.default?.kind === 'currentUser') return true
   return Object.values(access).some(rule => namesOwner(rule, field.name))
 }
 
-/** The collections whose items belong to users, in the order of the model. */
-export function ownedCollections({ collections }: Pick<Model, 'collections'>): readonly OwnedCollection[] {
-  return [...collections.values()].flatMap(collection => {
-    const fields = [...collection.fields.values()].filter(field => isOwnerField(collection, field))
-    return collection.name === 'users' || fields.length === 0 ? [] : [{ collection, fields }]
+/**
+ * Matches the items of a collection that belong to the user of an argument, for a read without rules; undefined if none can.
+ * `isShown`: whether the user may see that a field names them, where the model does not mark it as `personal`.
+ */
+export function ownedBy(
+  collections: Model['collections'],
+  collection: Collection,
+  user: Param,
+  isShown: (field: Field) => boolean,
+): Filter | undefined {
+  if (collection.name === 'users') return undefined
+  const parts = [...collection.fields.values()].flatMap((field): readonly Filter[] => {
+    const { name, reference } = field
+    if (reference === undefined || reference.personal === false) return []
+    if (reference.target === 'users') {
+      const isOwner = reference.personal === true || (namesCaller(collection, field) && isShown(field))
+      return isOwner ? [{ kind: 'compare', field: name, operator: 'eq', param: user }] : []
+    }
+    const target = reference.personal === true ? collections.get(reference.target) : undefined
+    const filter = target && ownedBy(collections, target, user, () => false)
+    return filter ? [{ kind: 'related', relation: reference.name, filter }] : []
   })
+  const [only] = parts
+  return parts.length < 2 ? only : { kind: 'or', parts }
 }
 
 /** A field whose items refer to the account, or to something that is deleted with it. */

@@ -66,10 +66,11 @@ async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promis
   const { base, own } = parts
   const { user } = viewer
   const body = exportedData({
-    ...{ model: base.model, run: own.run, userId: user.id, principal: sessionPrincipal(user) },
+    ...{ model: base.model, run: own.run, userId: user.id },
     details: { ...(await accountDetails(parts, viewer)) },
-    requireSession: async () => {
+    reader: async () => {
       if (!(await isStillSignedIn(parts, visit))) throw new ApiError('UNAUTHORIZED')
+      return sessionPrincipal(user)
     },
   })
   const file = `account-${user.id}-${isoTime(base.now()).slice(0, 10)}.json`
