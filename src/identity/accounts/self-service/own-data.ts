@@ -1,5 +1,6 @@
 /** The collections whose items belong to users, and the effect of deleting an account on them. */
-import type { Filter, Param } from '../../../engine/plan/plan.ts'
+import { allOf, type Filter, type Param } from '../../../engine/plan/plan.ts'
+import { where } from '../../../engine/plan/system-plans.ts'
 import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 
@@ -38,8 +39,7 @@ export function ownedBy(
     const filter = target && ownedBy(collections, target, user, () => false)
     return filter ? [{ kind: 'related', relation: reference.name, filter }] : []
   })
-  const [only] = parts
-  return parts.length < 2 ? only : { kind: 'or', parts }
+  return anyOf(parts)
 }
 
 /** A field whose items refer to the account, or to something that is deleted with it. */
@@ -53,8 +53,6 @@ export interface DeletionPlan {
   readonly deleted: readonly string[]
   /** Items that stay with an empty reference. */
   readonly cleared: readonly Consequence[]
-  /** Items that must be deleted, or assigned to another user, before the account can be deleted. */
-  readonly blocking: readonly Consequence[]
 }
 
 interface Reference extends Consequence {
@@ -71,7 +69,7 @@ function referencesTo(target: string, { collections }: Pick<Model, 'collections'
   )
 }
 
-/** The effect of deleting a user, according to the model. `blocking`: only relations to the account itself. */
+/** The effect of deleting a user, according to the model. */
 export function deletionPlan(model: Pick<Model, 'collections'>): DeletionPlan {
   const deleted = new Set<string>()
   const cleared: Consequence[] = []
@@ -82,11 +80,9 @@ export function deletionPlan(model: Pick<Model, 'collections'>): DeletionPlan {
     reached = [...new Set(cascading.map(({ collection }) => collection))].filter(name => !deleted.has(name))
     for (const name of reached) deleted.add(name)
   }
-  const blocking = referencesTo('users', model).filter(({ relation }) => relation.onDelete === 'restrict')
   return {
     deleted: [...deleted].filter(name => name !== 'users'),
     cleared: distinct(cleared),
-    blocking: distinct(blocking),
   }
 }
 
@@ -96,4 +92,54 @@ function distinct(consequences: readonly Consequence[]): readonly Consequence[] 
     { collection, field },
   ])
   return [...new Map(entries).values()]
+}
+
+type Collections = Model['collections']
+
+/** Matches the items that name a user, or something that is deleted with the user, by a relation. */
+function alongDeleted(
+  collections: Collections,
+  relation: ToOne,
+  visited: readonly string[],
+): Filter | undefined {
+  if (relation.target === 'users') return where(relation.field)
+  const target = collections.get(relation.target)
+  const filter = target && deletedWithUser(collections, target, visited)
+  return filter && { kind: 'related', relation: relation.name, filter }
+}
+
+/** Matches the items that are deleted with a user. Not those that only a circle of relations leads to. */
+function deletedWithUser(
+  collections: Collections,
+  { name, relations }: Collection,
+  visited: readonly string[] = [],
+): Filter | undefined {
+  if (visited.includes(name)) return undefined
+  return anyOf(
+    [...relations.values()].flatMap(relation => {
+      const isDeleted = relation.kind === 'one' && relation.onDelete === 'cascade'
+      return (isDeleted && alongDeleted(collections, relation, [...visited, name])) || []
+    }),
+  )
+}
+
+/** Relations whose items prevent the deletion of a user, each with the filter of these items for `listShape`. */
+export function blockingReferences({
+  collections,
+}: Pick<Model, 'collections'>): readonly (Consequence & { readonly filter: Filter })[] {
+  return [...collections.values()].flatMap(collection => {
+    const deleted = deletedWithUser(collections, collection)
+    return [...collection.relations.values()].flatMap(relation => {
+      if (relation.kind !== 'one' || relation.onDelete !== 'restrict') return []
+      const refers = alongDeleted(collections, relation, [])
+      if (refers === undefined) return []
+      const filter = deleted ? allOf([refers, { kind: 'not', part: deleted }]) : refers
+      return [{ collection: collection.name, field: relation.field, filter }]
+    })
+  })
+}
+
+function anyOf(parts: readonly Filter[]): Filter | undefined {
+  const [only] = parts
+  return parts.length < 2 ? only : { kind: 'or', parts }
 }

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../../base/errors.ts'
 import { exportedCollections, exportedData } from '../../../identity/accounts/self-service/data-export.ts'
-import { blockersOf, deleteAccount } from '../../../identity/accounts/self-service/deletion.ts'
+import { blockersOf, deleteOwnAccount } from '../../../identity/accounts/self-service/deletion.ts'
 import { deletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
 import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { lastUsesOf } from '../../../identity/last-use.ts'
@@ -116,7 +116,7 @@ async function showDeletion(
 async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const { base, server } = parts
   try {
-    await deleteAccount(base, viewer.user, requesterOf(visit))
+    await deleteOwnAccount(base, viewer.user, requesterOf(visit))
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
     return showDeletion(
