@@ -46,6 +46,9 @@ export const recordsOfItems: ReadonlyMap<string, string> = new Map([
 /** The kind that stores, by user id, whether the address is confirmed: see `identity/accounts/addresses/addresses.ts`. */
 export const addressRecord = 'AccountAddress'
 
+/** The kind that stores, by user id, that an account is being deleted: see `delivery/deletions/accounts.ts`. */
+export const deletionRecord = 'AccountDeletion'
+
 /** Writes resolve when the commit is durable, and reject with an `ApiError` when nothing was changed. */
 export interface Records {
   get(kind: string, id: string): Awaitable<StoredRecord | undefined>

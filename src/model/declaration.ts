@@ -131,7 +131,7 @@ type AllUserFields<F> = Omit<UserFields, keyof F> & DeclaredUsers<F>
 type UsersRow<F, U> = OwnRow<AllUserFields<F>, U, ReferenceTrait<'users'>>
 
 interface DefinedUsers<F extends UsersFields, U extends boolean, R, A, K, L, N>
-  extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated'>,
+  extends Omit<PlainOptions<FieldDeclarations, U>, 'renamedFrom' | 'deprecated' | 'personal'>,
     TypedOptions<AllUserFields<F>, U, R, A, K, L, N> {
   /** New fields, and rules and descriptions of built-in ones: `email: { access: { read: owner('id') } }`. */
   readonly fields?: F

@@ -47,6 +47,10 @@ export interface CollectionOptions<
   readonly check?: CheckWrite
   /** Cardinality limits. */
   readonly limits?: readonly LimitDeclaration[]
+  /**
+   * True: its one relation to `users`, or to a collection that is personal, is `personal: true`. False: none of its relations is.
+   */
+  readonly personal?: boolean
 }
 
 declare const traitsType: unique symbol

@@ -120,6 +120,8 @@ export interface ToOne {
   readonly target: string
   readonly field: string
   readonly onDelete: 'restrict' | 'cascade' | 'clear'
+  /** Whether the item belongs to the person to whom the target belongs, or who it is. Undefined: the model does not say. */
+  readonly personal?: boolean
 }
 
 /** `users.posts`, the inverse of `posts.author`: the target's `field` holds our id. */

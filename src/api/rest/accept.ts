@@ -69,6 +69,17 @@ export function readAccept(header: string | undefined): Accepted {
   return accepted
 }
 
+/** Throws NOT_ACCEPTABLE when the client does not accept NDJSON. */
+export function requireNdjson(header = ''): void {
+  const ranges = mediaRanges(header.length > maxHeaderCharacters ? '' : header)
+  const range = findRange(ranges, 'application/x-ndjson', 'application/*', '*/*')
+  if (header.trim() === '' || (range?.quality ?? 0) > 0) return
+  throw new ApiError(
+    'NOT_ACCEPTABLE',
+    'The answer is application/x-ndjson, which the Accept header excludes.',
+  )
+}
+
 /** Throws NOT_ACCEPTABLE when the client does not accept JSON. `isExported`: the formats of exports are offered, too. */
 export function requireJson(header: string | undefined, isExported = false): void {
   const { json, exported } = readAccept(header)

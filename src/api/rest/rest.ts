@@ -10,7 +10,7 @@ import { type Idempotency, keyHeader } from '../../engine/idempotency/idempotenc
 import { type OperationParts, operationParts } from '../../engine/logic/operations/call.ts'
 import type { CrudOperation, Model } from '../../model/model.ts'
 import { requireJson } from './accept.ts'
-import type { ItemActions, SubresourceHandlers } from './actions/action.ts'
+import type { ItemActions, OpenPersonalData, SubresourceHandlers } from './actions/action.ts'
 import { refuseParameters } from './actions/answer.ts'
 import type { Admit } from './admission.ts'
 import { answerBatch } from './batch/batch.ts'
@@ -45,6 +45,8 @@ export interface RestOptions extends WriteServices {
   readonly explain?: Explain
   /** Runs of reactions and jobs. Undefined: the path `/events/runs` does not exist. */
   readonly runs?: RunView
+  /** Undefined: no data of a person can be exported. */
+  readonly personalData?: OpenPersonalData
   /** Answers paths outside the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }
@@ -84,7 +86,7 @@ class RestHandler {
 
   constructor(options: RestOptions) {
     const { model, run, hooks, baseUrl, draw, idempotency, pages } = options
-    const { logic = operationParts(model, hooks), explain, runs } = options
+    const { logic = operationParts(model, hooks), explain, runs, personalData } = options
     const { actions = new Map(), subresources = new Map() } = options
     const viewsOf = createViews(model, hooks)
     const viewOf = (name: string, { access }: Principal) => requireView(viewsOf(access), name)
@@ -105,6 +107,7 @@ class RestHandler {
       events,
       explain,
       runs,
+      personalData,
       batch: (call, principal, attempt) => answerBatch(services, call, principal, attempt),
     }
     this.#model = model

@@ -4,6 +4,7 @@
  */
 
 import { ApiError } from '../../base/errors.ts'
+import { personalDataPath } from '../../model/builtin/actions.ts'
 import type { Collection, Model, Operation } from '../../model/model.ts'
 import { admitBuiltinAction, admitNested, admitSubresource } from './actions/admission.ts'
 import {
@@ -49,6 +50,7 @@ import {
   subresourceMethods,
 } from './methods.ts'
 import { collectionsAlong } from './operations.ts'
+import { answerPersonalData } from './personal-data.ts'
 import { readAggregate, readCollection, readItem, readMe, readNested, readWithin } from './reads.ts'
 import type { Route, RouteOf } from './routes.ts'
 import { answerRuns } from './runs.ts'
@@ -192,6 +194,17 @@ const routeKinds: { readonly [Kind in Route['kind']]: RouteKind<RouteOf<Kind>> }
     write: endSubresource,
     isKeyed: true,
     batch: ({ collection, subresource }) => onlySeparate(collection, subresource.name),
+    item: itself,
+  },
+
+  personalData: {
+    methods: readMethods,
+    admit: admitEveryone,
+    checksAccept: true,
+    read: answerPersonalData,
+    write: undefined,
+    isKeyed: false,
+    batch: ({ collection }) => onlySeparate(collection, personalDataPath),
     item: itself,
   },
 

@@ -1,5 +1,6 @@
 /** The routes under `/api/v1`. Paths are matched undecoded, so that every route has one spelling. */
 
+import { personalDataPath } from '../../model/builtin/actions.ts'
 import { exists } from '../../model/crud.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../model/model.ts'
 import {
@@ -38,6 +39,7 @@ export type Route =
   | ActionRoute
   | BuiltinActionRoute
   | QueryRoute
+  | { readonly kind: 'personalData'; readonly collection: Collection; readonly id: number }
   | { readonly kind: 'me' }
   | { readonly kind: 'openapi' }
   | { readonly kind: 'events' }
@@ -83,6 +85,7 @@ export function findRoute(model: Model, path: string): Route | undefined {
   if (id === 0) return actionRoute(model, collection, path.slice(nameEnd + 1), undefined)
   if (idEnd === -1) return { kind: 'item', collection, id }
   const below = path.slice(idEnd + 1)
+  if (name === 'users' && below === personalDataPath) return { kind: 'personalData', collection, id }
   if (!collection.relations.has(below)) return routeBelow(model, collection, id, below)
   const relation = listedRelation(model, collection, below)
   return relation && { kind: 'within', collection, id, relation }

@@ -4,6 +4,7 @@ import type { Call, Reply } from '../../base/call.ts'
 import type { Principal } from '../../base/principal.ts'
 import type { RunView } from '../../delivery/runs/view.ts'
 import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
+import type { OpenPersonalData } from './actions/action.ts'
 import type { ActionServices } from './actions/answer.ts'
 import type { EventsHandler } from './events/events.ts'
 import type { Explain } from './explain.ts'
@@ -30,4 +31,5 @@ export interface RestServices extends WriteServices, ActionServices {
   readonly events: EventsHandler | undefined
   readonly explain: Explain | undefined
   readonly runs: RunView | undefined
+  readonly personalData: OpenPersonalData | undefined
 }

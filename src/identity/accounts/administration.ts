@@ -13,6 +13,7 @@ import { Sessions } from '../server/sessions/sessions.ts'
 import { pauseWebhooksOfUser } from '../webhooks/grants.ts'
 import { type NoticeParts, notifyOfDisabling, notifyOfPassword } from './notifications.ts'
 import { beginReplacement } from './recovery/account-recovery.ts'
+import { requireNoDeletion } from './self-service/deletion.ts'
 import { createOneTimeCodes } from './sign-in/one-time-codes.ts'
 import { findUser, type UserRow } from './users.ts'
 
@@ -41,8 +42,9 @@ export async function disableUser({ run, notices }: AdministrationParts, userId:
   return true
 }
 
-/** Everything works again except webhooks, which their owner has to enable. */
-export async function enableUser({ run }: AdministrationParts, userId: number): Promise<void> {
+/** Everything works again except webhooks, which their owner has to enable. Throws CONFLICT if the account is being deleted. */
+export async function enableUser({ run, records }: AdministrationParts, userId: number): Promise<void> {
+  await requireNoDeletion(records, userId)
   await run.write({ shape: setDisabled, args: [userId, false] }, system)
 }
 

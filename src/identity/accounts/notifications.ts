@@ -40,6 +40,11 @@ export function notifyOfDisabling(parts: NoticeParts, user: Receiver): void {
   notify(parts, user, undefined, ['accountDisabled', {}])
 }
 
+/** An administrator has deleted the account, whose address the caller has checked. */
+export function notifyOfDeletion({ mail, background }: NoticeParts, { email }: Receiver): void {
+  background(() => mail.sendTemplate('accountDeleted', { to: email }, { by: 'administrator' }))
+}
+
 /** The sign-in methods have changed. `provider`: the name of the provider that was linked or unlinked. */
 export function notifyOfProtection(
   base: AccountBase,

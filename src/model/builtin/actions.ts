@@ -1,6 +1,6 @@
 /** Actions on items of built-in collections, and items that are read within others. */
 import type { Field } from '../model.ts'
-import { setPasswordInput, subresources } from './administration.ts'
+import { eraseInput, setPasswordInput, subresources } from './administration.ts'
 
 export interface BuiltinAction {
   /** The last segment of its path, `/{collection}/{id}/{name}`. */
@@ -38,6 +38,14 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
         input: setPasswordInput,
         settableField: 'disabled',
       },
+      {
+        name: 'erase',
+        summary: 'Delete an account, with everything that belongs to the person',
+        description:
+          'Deletes what the relations of the model delete with an account, however much that is. The account cannot be used from now on; what remains after the response is deleted in the background. 409 where items that must stay refer to it. The person is notified by mail, and the reason is written to the log.',
+        input: eraseInput,
+        settableField: 'disabled',
+      },
     ],
   ],
   [
@@ -69,8 +77,12 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
 /** Relations whose items can be read at `/{collection}/{id}/{relation}/{n}`, by collection. */
 export const nestedRelations: ReadonlyMap<string, readonly string[]> = new Map([['webhooks', ['deliveries']]])
 
-/** Whether `/{collection}/{id}/{name}` is the path of a built-in action or subresource. */
+/** The last segment of the path of a person's data, below the user. */
+export const personalDataPath = 'personal_data'
+
+/** Whether `/{collection}/{id}/{name}` is the path of a built-in action, a subresource, or a person's data. */
 export function isBuiltinPath(collection: string, name: string): boolean {
+  if (collection === 'users' && name === personalDataPath) return true
   const actions = builtinActions.get(collection)?.filter(({ within }) => within === undefined) ?? []
   return [...actions, ...(subresources.get(collection) ?? [])].some(({ name: builtin }) => builtin === name)
 }

@@ -49,6 +49,10 @@ export const setPasswordInput: ReadonlyMap<string, Field> = new Map([
   ],
 ])
 
+export const eraseInput = fieldsOf({
+  reason: [string({ max: 500 }), 'Why, for the log.'],
+})
+
 /** By collection. */
 export const subresources: ReadonlyMap<string, readonly Subresource[]> = new Map([
   [

@@ -7,7 +7,7 @@ import { formTypes } from '../fields/field-type.ts'
 import { markerOf } from '../fields/marker.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
-import type { Deprecation, Field, FieldDefault } from '../model.ts'
+import type { Deprecation, Field, FieldDefault, ToOne } from '../model.ts'
 import { anyoneRule, type Rule } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
@@ -176,6 +176,14 @@ function checkSearchable(field: Field, place: string, faults: Faults): void {
   }
 }
 
+/** The description, with what a personal relation says: it is shown wherever fields are. */
+function withPersonal(description: string | undefined, reference: ToOne | undefined): string | undefined {
+  if (reference?.personal !== true) return description
+  const owner = reference.target === 'users' ? 'this person' : 'the person to whom this one belongs'
+  const sentence = `The item is personal data of ${owner}.`
+  return description === undefined ? sentence : `${description} ${sentence}`
+}
+
 function readField(
   name: string,
   declared: FieldDeclaration,
@@ -188,7 +196,7 @@ function readField(
   return {
     name,
     type: declared.type,
-    description: options.description,
+    description: withPersonal(options.description, outline.references.get(name)),
     optional: options.optional === true,
     default: defaultOf(declared, place, faults),
     unique: options.unique === true,

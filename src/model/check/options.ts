@@ -26,6 +26,7 @@ const collectionOptions: OptionChecks = {
   prepare: checkedElsewhere,
   check: checkedElsewhere,
   limits: checkedElsewhere,
+  personal: flag,
 }
 
 const operations: OptionChecks = Object.fromEntries(

@@ -170,7 +170,7 @@ function usersEntry(added: CollectionDeclaration | undefined, faults: Faults): C
       narrowedField(name, field, added?.options.fields[name], faults),
     ]),
   )
-  for (const option of ['singular', 'renamedFrom', 'deprecated']) {
+  for (const option of ['singular', 'renamedFrom', 'deprecated', 'personal']) {
     if (added && option in added.options) {
       faults.add(`users.${option}`, 'The collection is built in, so this option cannot be set. Remove it.')
     }

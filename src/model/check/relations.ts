@@ -7,6 +7,7 @@ import { didYouMean } from '../suggest.ts'
 import type { Faults } from './faults.ts'
 import { checkCamelNames, checkFieldName } from './names.ts'
 import type { Outline, Outlines } from './outline.ts'
+import { checkPersonal, personalDefaults } from './personal.ts'
 import { isRefusedField, relationNameOf } from './refused-relations.ts'
 
 function addRelation(outline: Outline, relation: Relation, place: string, faults: Faults): void {
@@ -49,6 +50,7 @@ function addToOne(
   outline: Outline,
   field: string,
   declared: FieldDeclaration,
+  defaults: ReadonlyMap<string, boolean>,
   outlines: Outlines,
   faults: Faults,
 ) {
@@ -58,10 +60,12 @@ function addToOne(
   const name = relationName(field, link, place, faults)
   const target = findTarget(link.target, outlines, place, faults)
   if (name === undefined || !target) return
-  const relation: ToOne = { kind: 'one', name, target: target.name, field, onDelete: link.onDelete }
+  const { personal = defaults.get(field), onDelete = personal === true ? 'cascade' : 'restrict' } = link
+  const marked = personal === undefined ? {} : { personal }
+  const relation: ToOne = { kind: 'one', name, target: target.name, field, onDelete, ...marked }
   outline.references.set(field, relation)
   addRelation(outline, relation, `${place}.as`, faults)
-  if (link.onDelete === 'clear' && optionsOf(declared).optional !== true) {
+  if (onDelete === 'clear' && optionsOf(declared).optional !== true) {
     faults.add(
       `${place}.onDelete`,
       '`clear` empties the field. Write `optional: true` too, or another `onDelete`.',
@@ -128,7 +132,12 @@ export function findRelations(outlines: Outlines, faults: Faults): void {
   const links = [...outlines.values()].flatMap(outline =>
     [...outline.fields].map(([name, field]) => ({ outline, name, field })),
   )
-  for (const { outline, name, field } of links) addToOne(outline, name, field, outlines, faults)
+  const defaults = new Map(
+    [...outlines.values()].map(outline => [outline, personalDefaults(outline, outlines, faults)]),
+  )
+  for (const { outline, name, field } of links)
+    addToOne(outline, name, field, defaults.get(outline) ?? new Map(), outlines, faults)
+  checkPersonal(outlines, faults)
   for (const outline of outlines.values()) {
     for (const [name, join] of Object.entries(outline.options.relations ?? {})) {
       addManyToMany(outline, name, join, outlines, faults)

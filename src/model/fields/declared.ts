@@ -48,7 +48,9 @@ export interface Link {
   readonly target: string
   readonly as: string | undefined
   readonly inverse: string | undefined
-  readonly onDelete: 'restrict' | 'cascade' | 'clear'
+  /** Undefined: not declared. So is `personal`. */
+  readonly onDelete: 'restrict' | 'cascade' | 'clear' | undefined
+  readonly personal: boolean | undefined
 }
 
 /** A fault of one option, or of the field itself when `option` is empty. */

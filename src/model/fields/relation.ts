@@ -3,6 +3,7 @@ import {
   defaultOf,
   type FieldDeclaration,
   type FieldOptions,
+  flag,
   nonEmptyText,
   type ReferenceTrait,
 } from './declared.ts'
@@ -17,9 +18,14 @@ interface RelationOptions extends FieldOptions {
   readonly inverse?: string
   /**
    * What happens when the target is deleted: the deletion is refused (`restrict`, the default), this item is deleted
-   * too (`cascade`), or this field becomes null (`clear`).
+   * too (`cascade`, the default with `personal: true`), or this field becomes null (`clear`).
    */
   readonly onDelete?: 'restrict' | 'cascade' | 'clear'
+  /**
+   * Whether the item belongs to the person whom the field names, or to whom the target item belongs: it is in the copy of
+   * their data, and their deletion does with it what `onDelete` says. False: it does not, whatever rules and defaults say.
+   */
+  readonly personal?: boolean
 }
 
 const relationType = idType('relation')
@@ -41,12 +47,13 @@ export function relation<const T extends string, const O extends RelationOptions
   return declared({
     type: relationType,
     options,
-    checks: { default: checkDefault, as: nonEmptyText, inverse: nonEmptyText, onDelete },
+    checks: { default: checkDefault, as: nonEmptyText, inverse: nonEmptyText, onDelete, personal: flag },
     link: {
       target,
       as: textOf(options?.as),
       inverse: textOf(options?.inverse),
-      onDelete: options?.onDelete ?? 'restrict',
+      onDelete: options?.onDelete,
+      personal: options?.personal,
     },
   })
 }

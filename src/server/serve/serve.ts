@@ -221,12 +221,13 @@ async function startServing(parts: ServiceParts, { clock, run }: Handling, http:
   return worker || !background ? undefined : await createAdministrator(parts, run, http)
 }
 
-/** Only the first thread of a process sends webhooks and runs reactions and jobs. */
-function startBackground({ options }: ServiceParts, { webhooks, reactions }: Transports): void {
+/** Only the first thread of a process sends webhooks, runs reactions and jobs, and deletes accounts. */
+function startBackground({ options }: ServiceParts, { webhooks, reactions, deletions }: Transports): void {
   const { worker, background = true } = options
   if (!background || (worker !== undefined && worker.index !== 0)) return
   webhooks.start()
   reactions.start()
+  deletions.start()
 }
 
 interface Started {
@@ -239,7 +240,7 @@ interface Started {
 function openedService(parts: ServiceParts, handling: Handling, started: Started): OpenService {
   const { model, store, cluster, log, traces, settings } = parts
   const { run, credentials, transports } = handling
-  const { rest, explain, graphql, oauth, events, webhooks, reactions, routes } = transports
+  const { rest, explain, graphql, oauth, events, webhooks, reactions, deletions, routes } = transports
   const { http, state, url, firstAdministrator } = started
   const slowLists = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const endStreams = () => {
@@ -253,6 +254,7 @@ function openedService(parts: ServiceParts, handling: Handling, started: Started
       oauth,
       webhooks,
       reactions,
+      deletions,
       routes,
       store,
       cluster,

@@ -1,5 +1,6 @@
 /** The shutdown of a service. */
 import { setTimeout as wait } from 'node:timers/promises'
+import type { AccountDeletions } from '../../delivery/deletions/accounts.ts'
 import type { Cluster } from '../../engine/cluster/cluster.ts'
 import type { Store } from '../../engine/store/store.ts'
 import type { HttpServer } from '../http/http.ts'
@@ -22,6 +23,7 @@ export interface RunningParts {
   readonly oauth: LazyOauth
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
+  readonly deletions: Pick<AccountDeletions, 'close'>
   readonly routes: Pick<OpenRoutes, 'close'>
   /** Resolves once the last uses of keys, sessions and apps are stored. */
   readonly lastUses: { settled(): Promise<void> }
@@ -68,6 +70,7 @@ export function shutdown({
   oauth,
   webhooks,
   reactions,
+  deletions,
   routes,
   lastUses,
   store,
@@ -87,7 +90,7 @@ export function shutdown({
     }
     endStreams()
     await closeAll([
-      () => waitForAll([http.close(), webhooks.close(), reactions.close()]),
+      () => waitForAll([http.close(), webhooks.close(), reactions.close(), deletions.close()]),
       () => routes.close(),
       () => oauth.idle(),
       () => slowLists?.close(),

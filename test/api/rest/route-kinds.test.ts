@@ -19,6 +19,7 @@ const paths: Readonly<Record<Route['kind'], readonly string[]>> = {
   builtinAction: ['/users/1/set_password', '/webhooks/1/deliveries/2/redeliver'],
   action: ['/organizations/found', '/projects/1/archive'],
   query: ['/queries/report'],
+  personalData: ['/users/1/personal_data'],
   me: ['/me'],
   openapi: ['/openapi.json'],
   events: ['/events'],

@@ -11,6 +11,7 @@ import type {
   RecordChange,
 } from '../../../engine/plan/transaction.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
+import type { ExportSource } from '../export/sources.ts'
 
 /** The result of an action, and the secrets that only this response contains. */
 export interface ActionResult {
@@ -77,10 +78,14 @@ export interface SubresourceList {
 /** By collection, then by name. */
 export type SubresourceHandlers = ReadonlyMap<string, ReadonlyMap<string, SubresourceHandler>>
 
+/** The data of a user, account first. `reason`: why somebody else asks for it, for the log. Undefined: the caller is the user. */
+export type OpenPersonalData = (userId: number, caller: Principal, reason: string | undefined) => ExportSource
+
 /** The operations of Portico's own collections, other than reads and writes of items. */
 export interface BuiltIns {
   readonly actions: ItemActions
   readonly subresources: SubresourceHandlers
+  readonly personalData: OpenPersonalData
 }
 
 /** An item of a collection. */

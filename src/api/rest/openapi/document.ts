@@ -24,6 +24,7 @@ import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document, words } from './names.ts'
 import { base, type Described, exportedBase } from './operation.ts'
 import { headerParameters, idParameter, itemParameters, parameters, parametersOfList } from './parameters.ts'
+import { personalDataPaths } from './personal-data.ts'
 import {
   commonHeaders,
   createdResponse,
@@ -285,6 +286,7 @@ export function openapi(
     eventsPath(document),
     ...accountPaths(document),
     ...runsPaths(document),
+    ...personalDataPaths(document),
     documentPath(document),
   ]
   const events = eventSchemas(document)

@@ -1,120 +1,156 @@
-/** Exports all data that belongs to a user and that they may read, as one JSON document that is read page by page. */
+/**
+ * Exports all data that belongs to a person and that they may read. Which items belong to them is found without rules; the
+ * items are read with the person's own rights, page by page.
+ */
 
-import type { AccessClass, Principal } from '../../../base/principal.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { type AccessClass, hasScope, type Principal, system } from '../../../base/principal.ts'
 import { namesFor, staticRule } from '../../../engine/plan/guard/guard.ts'
 import { orderById } from '../../../engine/plan/order.ts'
-import type { Filter, ListShape } from '../../../engine/plan/plan.ts'
+import { type Filter, type ListShape, maxListedValues, type Window } from '../../../engine/plan/plan.ts'
 import type { Run } from '../../../engine/plan/run.ts'
-import { itemShape, selected } from '../../../engine/plan/system-plans.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
-import type { Field, Model } from '../../../model/model.ts'
-import { type OwnedCollection, ownedCollections } from './own-data.ts'
-
-/** The number of items that are read at once. */
-const pageSize = 100
-
-const [limitParam, userParam, afterParam] = [0, 1, 2]
+import { itemShape, readItem, selected } from '../../../engine/plan/system-plans.ts'
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
+import type { Model } from '../../../model/model.ts'
+import { ownedBy } from './own-data.ts'
 
 interface ExportShapes {
+  /** The ids of the person's items: the first page, and the page after an id. */
   readonly first: ListShape
   readonly next: ListShape
+  /** The items with some ids. */
+  readonly items: ListShape
 }
 
 const cachedShapes = new WeakMap<Model, Map<string, ExportShapes>>()
 
-/** Matches the items that name the user in one of the fields. */
-function filterOf(fields: readonly Field[]): Filter {
-  const filters = fields.map(
-    ({ name }): Filter => ({ kind: 'compare', field: name, operator: 'eq', param: userParam }),
-  )
-  const [only] = filters
-  return filters.length === 1 && only ? only : { kind: 'or', parts: filters }
-}
-
 /** Cached, because each shape is compiled once. */
-function shapesOf(model: Model, collection: string, names: readonly string[], owners: readonly Field[]) {
-  const key = JSON.stringify([collection, names, owners.map(({ name }) => name)])
+function shapesOf(model: Model, collection: string, names: readonly string[], owned: Filter): ExportShapes {
+  const key = JSON.stringify([collection, names, owned])
   const ofModel = cachedShapes.get(model) ?? new Map<string, ExportShapes>()
   cachedShapes.set(model, ofModel)
-  const shapes = ofModel.get(key) ?? createShapes(collection, names, owners)
+  const shapes = ofModel.get(key) ?? createShapes(collection, names, owned)
   ofModel.set(key, shapes)
   return shapes
 }
 
-function createShapes(collection: string, names: readonly string[], owners: readonly Field[]): ExportShapes {
-  const list = (after: readonly number[] | undefined): ListShape => ({
-    kind: 'list',
-    collection,
-    within: undefined,
-    filter: filterOf(owners),
-    search: undefined,
-    sort: orderById,
-    window: { kind: 'cursor', after, limit: limitParam },
-    select: selected(names),
+const [limitParam, userParam, afterParam] = [0, 1, 2]
+const idsParam = 2
+
+function createShapes(collection: string, names: readonly string[], owned: Filter): ExportShapes {
+  const list = (filter: Filter, window: Window, select: readonly string[]): ListShape => ({
+    ...{ kind: 'list', collection, within: undefined, search: undefined, sort: orderById },
+    ...{ filter, window, select: selected(select), isReadOnce: true },
   })
-  return { first: list(undefined), next: list([afterParam]) }
+  const isAmong = { kind: 'compare', field: 'id', operator: 'in', param: idsParam } as const
+  return {
+    first: list(owned, { kind: 'cursor', after: undefined, limit: limitParam }, ['id']),
+    next: list(owned, { kind: 'cursor', after: [afterParam], limit: limitParam }, ['id']),
+    items: list(isAmong, { kind: 'page', offset: 0, limit: 1, total: 'none' }, names),
+  }
 }
 
 /** The part of a collection that an export contains. */
-export interface ExportedCollection {
+interface ExportedCollection {
   readonly name: string
-  readonly fields: readonly string[]
-  readonly owners: readonly Field[]
+  readonly shapes: ExportShapes
 }
 
-/** The collections in the export of a user with this access class. */
+/** The collections in the export of a person with this access class. */
 export function exportedCollections(model: Model, access: AccessClass): readonly ExportedCollection[] {
-  return ownedCollections(model).flatMap((owned: OwnedCollection) => {
-    const { collection } = owned
+  const { collections } = model
+  return [...collections.values()].flatMap(collection => {
+    const { name, singular } = collection
+    if (!hasScope(access.scopes, `read:${singular}`)) return []
     if (staticRule(model, collection, collection.access.read, access) === 'never') return []
     const { fields } = namesFor(model, collection, access)
-    const owners = owned.fields.filter(({ name }) => fields.has(name))
-    return owners.length === 0 ? [] : [{ name: collection.name, fields: [...fields.keys()], owners }]
+    const owned = ownedBy(collections, collection, userParam, field => fields.has(field.name))
+    return owned ? [{ name, shapes: shapesOf(model, name, [...fields.keys()], owned) }] : []
   })
 }
 
-export interface ExportParts {
+interface Reading {
   readonly model: Model
   readonly run: Run
-  readonly principal: Principal
   readonly userId: number
-  /** Throws if the session has ended. */
-  readonly requireSession: () => Promise<void>
+}
+
+interface Page {
+  /** The items as a JSON array. */
+  readonly text: string
+  /** The id after which the next page begins; undefined: it is the last. */
+  readonly next: JsonValue | undefined
+}
+
+/** At most `size` items of a collection, after an id, as the principal may read them. */
+async function readPage(
+  { run, userId }: Reading,
+  { shapes }: ExportedCollection,
+  principal: Principal,
+  after: JsonValue | undefined,
+  size: number,
+): Promise<Page> {
+  const limit = Math.min(size, maxListedValues)
+  const ids = await run.list(
+    after === undefined
+      ? { shape: shapes.first, args: [limit, userId] }
+      : { shape: shapes.next, args: [limit, userId, after] },
+    system,
+  )
+  const found: readonly { readonly id: number }[] = JSON.parse(ids.text ?? '[]')
+  const next = ids.next?.[0]
+  if (found.length === 0) return { text: '[]', next }
+  const args = [0, limit, found.map(({ id }) => id)]
+  const { text } = await run.list({ shape: shapes.items, args }, principal)
+  return { text: text ?? '[]', next }
+}
+
+/** The person's own row, as they may read it. */
+async function accountOf(
+  { model, run, userId }: Reading,
+  principal: Principal,
+): Promise<JsonObject | undefined> {
+  const users = model.collections.get('users')
+  const names = users ? [...namesFor(model, users, principal.access).fields.keys()] : ['id']
+  return readItem<JsonObject>(run, itemShape('users', names), userId, principal)
+}
+
+export interface ExportParts extends Reading {
+  /** The person, with their present rights. Rejects if the export may not go on. */
+  readonly reader: () => Promise<Principal>
   /** Further members of the document. */
   readonly details: Readonly<Record<string, unknown>>
 }
 
-/** The user's own row, as they may read it. */
-async function accountText({ model, run, principal, userId }: ExportParts): Promise<string> {
-  const users = model.collections.get('users')
-  const names = users ? [...namesFor(model, users, principal.access).fields.keys()] : ['id']
-  const { text } = await run.item({ shape: itemShape('users', names), args: [userId] }, principal)
-  return text ?? 'null'
+/** The items of a collection as JSON arrays without their brackets, one for each page. */
+async function* itemTexts(parts: ExportParts, collection: ExportedCollection): AsyncIterable<string> {
+  let after: JsonValue | undefined
+  for (let size = maxListedValues; ; ) {
+    const page = await readPage(parts, collection, await parts.reader(), after, size).catch(error => {
+      if (!isTooLarge(error) || size === 1) throw error
+      return undefined
+    })
+    if (page === undefined) {
+      size = Math.ceil(size / 8)
+      continue
+    }
+    const texts = page.text.slice(1, -1)
+    if (texts !== '') yield texts
+    if (page.next === undefined) return
+    after = page.next
+  }
 }
 
-/** The items of a collection as JSON arrays without their brackets, one for each page. */
-async function* itemTexts(
-  parts: ExportParts,
-  { name, fields, owners }: ExportedCollection,
-): AsyncIterable<string> {
-  const { model, run, principal, userId } = parts
-  const { first, next } = shapesOf(model, name, fields, owners)
-  let after: JsonValue | undefined
-  for (;;) {
-    await parts.requireSession()
-    const args = after === undefined ? [pageSize, userId] : [pageSize, userId, after]
-    const page = await run.list({ shape: after === undefined ? first : next, args }, principal)
-    const texts = (page.text ?? '[]').slice(1, -1)
-    if (texts !== '') yield texts
-    if (!page.next) return
-    after = page.next[0]
-  }
+/** The items of a page can be too large for one answer of the store. */
+function isTooLarge(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 'ANSWER_TOO_LARGE'
 }
 
 /** The document in chunks: at most one page of one collection is in memory. */
 export async function* exportedData(parts: ExportParts): AsyncIterable<string> {
-  const { model, principal, details } = parts
-  yield `{"account":${await accountText(parts)},\n`
+  const { model, details } = parts
+  const principal = await parts.reader()
+  yield `{"account":${JSON.stringify((await accountOf(parts, principal)) ?? null)},\n`
   for (const [name, value] of Object.entries(details))
     yield `${JSON.stringify(name)}:${JSON.stringify(value)},\n`
   yield '"items":{'
@@ -130,4 +166,68 @@ export async function* exportedData(parts: ExportParts): AsyncIterable<string> {
     yield ']'
   }
   yield '}}\n'
+}
+
+interface PersonalRow extends JsonObject {
+  readonly collection: string
+  readonly item: JsonObject
+}
+
+/** The same data as rows, the account first. An `ExportSource`. */
+export class PersonalRows {
+  readonly isSized = true
+  readonly #parts: Reading
+  readonly #readerOf: (caller: Principal) => Promise<Principal>
+  readonly #names: readonly string[]
+  /** Of the collection that is read next; -1: the account. Collections may appear and vanish with the person's rights. */
+  #position = -1
+  #after: JsonValue | undefined
+  /** The last page was empty: its size says nothing of the next one. */
+  #isSkipping = false
+
+  /** `readerOf`: the person, with their present rights, for a caller. Rejects if the export may not go on. */
+  constructor(parts: Reading, readerOf: (caller: Principal) => Promise<Principal>) {
+    this.#parts = parts
+    this.#readerOf = readerOf
+    this.#names = [...parts.model.collections.keys()]
+  }
+
+  async next(caller: Principal, size: number) {
+    const reader = await this.#readerOf(caller)
+    const exported = new Map(
+      exportedCollections(this.#parts.model, reader.access).map(found => [found.name, found]),
+    )
+    const current = exported.get(this.#names[this.#position] ?? '')
+    const page = current && (await this.#page(current, reader, size))
+    const following = this.#names.findIndex((name, index) => index > this.#position && exported.has(name))
+    const rows = this.#position < 0 ? await this.#account(reader) : page ? rowsOf(current.name, page) : []
+    return {
+      rows,
+      isLast: page?.next === undefined && following < 0,
+      advance: () => {
+        if (page?.next === undefined) this.#position = following
+        this.#after = page?.next
+        this.#isSkipping = rows.length === 0
+      },
+    }
+  }
+
+  #page(collection: ExportedCollection, reader: Principal, size: number): Promise<Page> {
+    const limit = this.#isSkipping ? maxListedValues : size
+    return readPage(this.#parts, collection, reader, this.#after, limit).catch(error => {
+      if (isTooLarge(error)) this.#isSkipping = false
+      throw error
+    })
+  }
+
+  async #account(reader: Principal): Promise<readonly PersonalRow[]> {
+    const item = await accountOf(this.#parts, reader)
+    if (item === undefined) throw new ApiError('NOT_FOUND')
+    return [{ collection: 'users', item }]
+  }
+}
+
+function rowsOf(collection: string, { text }: Page): readonly PersonalRow[] {
+  const items: readonly JsonObject[] = JSON.parse(text)
+  return items.map(item => ({ collection, item }))
 }

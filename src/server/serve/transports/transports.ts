@@ -7,6 +7,7 @@ import { createRest, type Rest } from '../../../api/rest/rest.ts'
 import type { Records } from '../../../base/records.ts'
 import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { Clock } from '../../../delivery/consumer/timetable.ts'
+import type { AccountDeletions } from '../../../delivery/deletions/accounts.ts'
 import { RunView } from '../../../delivery/runs/view.ts'
 import type { Cluster } from '../../../engine/cluster/cluster.ts'
 import type { RateLimits } from '../../../engine/cluster/rate-limits.ts'
@@ -35,6 +36,7 @@ import type { Model } from '../../../model/model.ts'
 import type { Settings } from '../../config/config.ts'
 import type { Exchange } from '../../http/http.ts'
 import type { Log } from '../../observability/log.ts'
+import { openDeletions } from '../background/deletions.ts'
 import { openReactions, type RunningReactions } from '../background/reactions.ts'
 import { openWebhookSender, type RunningSender } from '../background/webhook-sender.ts'
 import { clientOf } from '../credentials/connected-client.ts'
@@ -49,6 +51,7 @@ import { accountSubresources, administrationActions } from './administration.ts'
 import { createProcessEvents, maxBufferedBytes } from './events.ts'
 import { openExplainer } from './explain.ts'
 import { createLazyGraphql, type LazyGraphql } from './graphql.ts'
+import { eraseAction, openPersonalData } from './personal-data.ts'
 import { openPortal } from './portal.ts'
 import { type OpenRoutes, openRoutes } from './routes.ts'
 import { webhookActions, webhookOperations } from './webhooks.ts'
@@ -94,6 +97,7 @@ export interface Transports {
   readonly events: Events
   readonly webhooks: RunningSender
   readonly reactions: RunningReactions
+  readonly deletions: AccountDeletions
   readonly routes: OpenRoutes
 }
 
@@ -166,6 +170,7 @@ export function openTransports(parts: TransportParts): Transports {
     events,
     reactions,
     webhooks,
+    deletions: openDeletions(parts),
     routes,
   }
 }
@@ -202,9 +207,9 @@ function openOwnCollections(parts: TransportParts, { background }: BackgroundWor
   })
 }
 
-/** Actions and subresources of built-in collections. Without `notices`, users get no mail about changes to their account. */
+/** What built-in collections offer beyond items. Without `notices`, for an explanation: nobody gets a mail, and nothing is logged. */
 function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
-  const { run, records, settings, webhookGrants: grants } = parts
+  const { model, run, records, settings, webhookGrants: grants } = parts
   const secrets = new WebhookSecrets(records, settings.secretOverlap / 1000)
   const accounts = {
     run,
@@ -212,9 +217,15 @@ function openBuiltIns(parts: TransportParts, notices?: NoticeParts): BuiltIns {
     sessionSeconds: settings['oauth.lifetimes'].session / 1000,
     ...(notices && { notices }),
   }
+  const ofUsers = administrationActions(accounts).get('users')
+  const personal = { model, run, records, notices, logger: notices && parts.log.logger }
   return {
-    actions: new Map([...webhookActions({ run, secrets, grants }), ...administrationActions(accounts)]),
+    actions: new Map([
+      ...webhookActions({ run, secrets, grants }),
+      ['users', new Map([...(ofUsers ?? []), ['erase', eraseAction(personal)]])],
+    ]),
     subresources: accountSubresources(accounts),
+    personalData: openPersonalData(personal),
   }
 }
 

@@ -1,11 +1,11 @@
 /** `portico delete`: deletes an item with everything that depends on it, in slices. A service may run at the same time. */
 import { ApiError } from '../../../base/errors.ts'
+import { SlicedDeletion } from '../../../delivery/deletions/sliced-deletion.ts'
 import { itemShape, readItem } from '../../../engine/plan/system-plans.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { counted } from '../counted.ts'
 import { databaseOptions, type OpenedModel, withDatabase } from '../database.ts'
 import { Failure } from '../failure.ts'
-import { SlicedDeletion } from '../sliced-deletion.ts'
 import type { Command } from './commands.ts'
 
 function collectionOf({ collections }: Model, name: string): Collection {

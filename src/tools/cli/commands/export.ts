@@ -1,7 +1,4 @@
 /** `portico export`: the items of a collection as CSV or NDJSON, in the order of their ids. */
-import { randomBytes } from 'node:crypto'
-import { createWriteStream, existsSync, renameSync, rmSync } from 'node:fs'
-import type { Writable } from 'node:stream'
 import { CollectionView, createViews, type ListScope } from '../../../api/rest/query/collection-view.ts'
 import { parseList } from '../../../api/rest/query/list.ts'
 import { listParameters } from '../../../api/rest/query/list-parameters.ts'
@@ -13,6 +10,7 @@ import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import { counted } from '../counted.ts'
 import { databaseOptions, type OpenedModel, withDatabase } from '../database.ts'
+import { type ExportFile, writeExport } from '../export-file.ts'
 import { Failure } from '../failure.ts'
 import { Reporter } from '../progress.ts'
 import { collectionOf, format, formatOf, principalOf } from '../transfer/options.ts'
@@ -101,60 +99,6 @@ function rendererOf(
   }
 }
 
-interface Output {
-  readonly stream: Writable
-  finish(): Promise<void>
-  /** Removes the written part. */
-  discard(): void
-}
-
-function standardOutput(): Output {
-  const { stdout: stream } = process
-  // `write` reports errors.
-  stream.on('error', () => {})
-  return { stream, async finish() {}, discard() {} }
-}
-
-/** A file that appears when it is complete, and that only its owner can read. */
-function fileOutput(file: string, overwrite: boolean): Output {
-  if (existsSync(file) && !overwrite) throw new Failure(`${file} already exists: --overwrite replaces it.`)
-  // The name is unique and cannot be guessed: in a shared folder, a link of a predictable name could lead elsewhere.
-  const partFile = `${file}.${randomBytes(6).toString('hex')}.part`
-  const stream = createWriteStream(partFile, { flags: 'wx', mode: 0o600 })
-  stream.on('error', () => {})
-  const discard = () => {
-    stream.destroy()
-    rmSync(partFile, { force: true })
-  }
-  const onInterrupt = () => {
-    discard()
-    process.exit(1)
-  }
-  process.once('SIGINT', onInterrupt).once('SIGTERM', onInterrupt)
-  return {
-    stream,
-    async finish() {
-      await new Promise<void>(done => stream.end(done))
-      renameSync(partFile, file)
-    },
-    discard,
-  }
-}
-
-/** The reader of standard output has closed the pipe, as `head` does. */
-class ReaderClosed extends Error {}
-
-/** Resolves when the text is written, so that at most one page is buffered. */
-function write(stream: Writable, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stream.write(text, error => {
-      if (!error) resolve()
-      else if ('code' in error && error.code === 'EPIPE') reject(new ReaderClosed())
-      else reject(new Failure(`Cannot write the export: ${error.message}.`))
-    })
-  })
-}
-
 async function exportTo(opened: OpenedModel, args: ParsedArgs): Promise<string> {
   const [name = '', file = '-'] = args.arguments
   const format = formatOf(args, file)
@@ -163,28 +107,17 @@ async function exportTo(opened: OpenedModel, args: ParsedArgs): Promise<string> 
   const scope = scopeOf(opened, collection, principal)
   const fields = fieldsOf(scope, args.text('fields'))
   const query = `fields=${fields.map(field => field.name)}${filterQuery(args.list('filter'))}`
-  const output = file === '-' ? standardOutput() : fileOutput(file, args.flag('overwrite'))
-  try {
-    const count = await writeItems(
-      pages(opened.run, principal, scope, query),
-      rendererOf(format, fields),
-      output,
-      name,
-    )
-    await output.finish()
-    console.error(`Exported ${counted(count, 'row')} of ${name}.`)
-    return ''
-  } catch (error) {
-    output.discard()
-    if (error instanceof ReaderClosed) return ''
-    throw error
-  }
+  return writeExport(file, args.flag('overwrite'), async output => {
+    const rows = pages(opened.run, principal, scope, query)
+    const count = await writeItems(rows, rendererOf(format, fields), output, name)
+    return `Exported ${counted(count, 'row')} of ${name}.`
+  })
 }
 
 async function writeItems(
   itemPages: AsyncIterable<readonly Item[]>,
   { header, row }: ReturnType<typeof rendererOf>,
-  { stream }: Output,
+  { stream, write }: ExportFile,
   name: string,
 ): Promise<number> {
   const reporter =
@@ -192,10 +125,10 @@ async function writeItems(
       ? new Reporter(process.stderr)
       : undefined
   let count = 0
-  await write(stream, header)
+  await write(header)
   try {
     for await (const page of itemPages) {
-      await write(stream, page.map(row).join(''))
+      await write(page.map(row).join(''))
       count += page.length
       reporter?.report({ doing: 'export', table: name, done: count, of: 0 })
     }

@@ -2,7 +2,7 @@
 
 import { ApiError } from '../../../base/errors.ts'
 import { exportedCollections, exportedData } from '../../../identity/accounts/self-service/data-export.ts'
-import { blockersOf, deleteAccount } from '../../../identity/accounts/self-service/deletion.ts'
+import { blockersOf, deleteOwnAccount } from '../../../identity/accounts/self-service/deletion.ts'
 import { deletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
 import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { lastUsesOf } from '../../../identity/last-use.ts'
@@ -66,10 +66,11 @@ async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promis
   const { base, own } = parts
   const { user } = viewer
   const body = exportedData({
-    ...{ model: base.model, run: own.run, userId: user.id, principal: sessionPrincipal(user) },
+    ...{ model: base.model, run: own.run, userId: user.id },
     details: { ...(await accountDetails(parts, viewer)) },
-    requireSession: async () => {
+    reader: async () => {
       if (!(await isStillSignedIn(parts, visit))) throw new ApiError('UNAUTHORIZED')
+      return sessionPrincipal(user)
     },
   })
   const file = `account-${user.id}-${isoTime(base.now()).slice(0, 10)}.json`
@@ -115,7 +116,7 @@ async function showDeletion(
 async function deleteAndSignOut(parts: RouteParts, visit: Visit, viewer: Viewer): Promise<RouteReply> {
   const { base, server } = parts
   try {
-    await deleteAccount(base, viewer.user, requesterOf(visit))
+    await deleteOwnAccount(base, viewer.user, requesterOf(visit))
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
     return showDeletion(

@@ -25,16 +25,6 @@ export interface CascadeOptions {
   readonly maxItems?: number | undefined
 }
 
-/** A deletion is refused because of the items that it would delete or change besides its own. */
-export class CascadeTooLarge extends ApiError {
-  constructor({ collection, id }: CascadeItem, maxItems: number) {
-    super(
-      'CONFLICT',
-      `Deleting this item would delete or change more than ${maxItems} other items at once. An operator can delete it in slices: \`portico delete ${collection.name} ${id}\`.`,
-    )
-  }
-}
-
 function stepTooLargeError(maxItems: number): ApiError {
   const items = `more than ${maxItems} other items at once`
   return new ApiError(

@@ -6,6 +6,7 @@ import type { ApiError } from '../../../../base/errors.ts'
 import type { Principal } from '../../../../base/principal.ts'
 import { recordsOfItems } from '../../../../base/records.ts'
 import type { Collection, ToOne } from '../../../../model/model.ts'
+import { CascadeTooLarge } from '../../../plan/cascade-too-large.ts'
 import { memoised } from '../../memoised.ts'
 import { recordSql, versionName } from '../../records.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
@@ -28,7 +29,7 @@ import {
   stillReferencedError,
   unknownReferenceError,
 } from './cascade-set.ts'
-import { type Cascades, CascadeTooLarge } from './cascades.ts'
+import type { Cascades } from './cascades.ts'
 import { ClearedFacts } from './cleared-facts.ts'
 import { ClearingRefused, checkedClearing, clearedChange } from './clearing.ts'
 
@@ -174,7 +175,8 @@ class RemovalWalk<S> {
             cascadeSet.repeated.push({ id, referrer })
         }
       }
-      if (cascadeSet.items.length - 1 > this.#maxItems) throw new CascadeTooLarge(first, this.#maxItems)
+      if (cascadeSet.items.length - 1 > this.#maxItems)
+        throw new CascadeTooLarge(first.collection.name, first.id, this.#maxItems)
     }
     return cascadeSet
   }
@@ -208,7 +210,8 @@ class RemovalWalk<S> {
       for (const [index, { referrer }] of slice.entries())
         for (const id of ids[index] ?? [])
           if (!cascadeSet.has({ collection: referrer.collection, id })) cleared.push({ ...referrer, id })
-      if (cleared.length > remaining) throw new CascadeTooLarge(first, this.#maxItems)
+      if (cleared.length > remaining)
+        throw new CascadeTooLarge(first.collection.name, first.id, this.#maxItems)
     }
     return cleared
   }

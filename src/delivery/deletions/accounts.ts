@@ -1,0 +1,136 @@
+/**
+ * Continues the deletion of accounts that one transaction may not delete. One node does it, in slices; a record remembers the
+ * deletion until the account is gone.
+ */
+import { ApiError } from '../../base/errors.ts'
+import { type Principal, service, system } from '../../base/principal.ts'
+import { deletionRecord, type Records, recordsOf } from '../../base/records.ts'
+import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
+import type { Run } from '../../engine/plan/run.ts'
+import { itemShape, readItem, updateShape } from '../../engine/plan/system-plans.ts'
+import type { Model } from '../../model/model.ts'
+import { type Holding, LeasedLoop, type LeasedSession } from '../consumer/leased-loop.ts'
+import { LeaseLost } from '../consumer/position.ts'
+import type { Clock } from '../consumer/timetable.ts'
+import { SlicedDeletion } from './sliced-deletion.ts'
+
+const leaseKey = { kind: 'AccountDeletions', id: 'lease' }
+const disabledById = itemShape('users', ['disabled'])
+const setDisabled = updateShape('users', ['disabled'])
+/** How long a deletion waits that items prevent. */
+const retryMs = 60_000
+
+export interface AccountDeletionParts {
+  readonly model: Model
+  readonly run: Run
+  readonly records: Pick<Records, 'get' | 'add' | 'swap' | 'after'>
+  readonly log: ChangeFeed
+  readonly clock: Clock
+  /** Monotonic time, in milliseconds. */
+  readonly elapsed: () => number
+  readonly onFault: (error: unknown) => void
+  /** Called when items that must stay refer to the account, or to what is deleted with it. */
+  readonly onBlocked: (userId: number, error: ApiError) => void
+}
+
+/** The principal of a deletion. `by`: the user who asked for it, whom the event log names; null: an operator. */
+export function deleter(by: number | null): Principal {
+  return by === null ? service : { ...system, userId: by }
+}
+
+/** Keeps the account unusable, whoever enables it meanwhile. */
+async function keepDisabled(run: Run, userId: number): Promise<void> {
+  const user = await readItem<{ readonly disabled: boolean }>(run, disabledById, userId)
+  if (user?.disabled === false) await run.write({ shape: setDisabled, args: [userId, true] }, system)
+}
+
+/** Deletes an account and what belongs to it, in slices. Resolves too if it is gone already. */
+export async function deleteInSlices(
+  { model, run }: Pick<AccountDeletionParts, 'model' | 'run'>,
+  userId: number,
+  by: number | null,
+  beforeSlice: () => Promise<void> = async () => undefined,
+): Promise<void> {
+  const deletion = new SlicedDeletion({
+    ...{ model, run, principal: deleter(by), retriesBlocked: true },
+    async beforeSlice() {
+      await beforeSlice()
+      await keepDisabled(run, userId)
+    },
+  })
+  try {
+    await deletion.remove('users', userId)
+  } catch (error) {
+    if (!(error instanceof ApiError) || error.code !== 'NOT_FOUND') throw error
+  }
+}
+
+export class AccountDeletions {
+  readonly #loop: LeasedLoop<DeletionSession>
+
+  constructor(parts: AccountDeletionParts) {
+    const { records } = parts
+    this.#loop = new LeasedLoop({
+      ...parts,
+      leaseKey,
+      begin: holding => new DeletionSession(parts, holding, () => this.#loop.isStopping),
+      isWanted: async () => (await records.after(deletionRecord, '', 1)).length > 0,
+      isExpected: () => false,
+    })
+  }
+
+  start(): void {
+    this.#loop.start()
+  }
+
+  /** Lets another node continue after the slice in progress. */
+  close(): Promise<void> {
+    return this.#loop.stop()
+  }
+}
+
+class DeletionSession implements LeasedSession {
+  isOver = false
+  readonly lag = 0
+  readonly #parts: AccountDeletionParts
+  readonly #holding: Holding
+  readonly #isStopping: () => boolean
+  /** When deletions that items prevented are tried again, by user id. */
+  readonly #blockedUntil = new Map<string, number>()
+
+  constructor(parts: AccountDeletionParts, holding: Holding, isStopping: () => boolean) {
+    this.#parts = parts
+    this.#holding = holding
+    this.#isStopping = isStopping
+  }
+
+  async work(): Promise<boolean> {
+    const { records, elapsed } = this.#parts
+    this.isOver = true
+    for await (const { id, payload } of recordsOf(records, deletionRecord)) {
+      this.isOver = false
+      if (elapsed() < (this.#blockedUntil.get(id) ?? 0)) continue
+      await this.#delete(id, JSON.parse(payload).by)
+    }
+    return false
+  }
+
+  async #delete(id: string, by: number | null): Promise<void> {
+    const { elapsed, onBlocked } = this.#parts
+    try {
+      await deleteInSlices(this.#parts, Number(id), by, () => this.#requireLease())
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
+      onBlocked(Number(id), error)
+      this.#blockedUntil.set(id, elapsed() + retryMs)
+    }
+  }
+
+  async #requireLease(): Promise<void> {
+    if (this.#isStopping() || !(await this.#holding.isHeld())) throw new LeaseLost()
+  }
+
+  async stop(): Promise<void> {}
+
+  async drop(): Promise<void> {}
+}

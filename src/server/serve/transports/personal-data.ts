@@ -1,0 +1,58 @@
+/** The data of a person through the API: `GET /api/v1/users/{id}/personal_data`, `POST /api/v1/users/{id}/erase`. */
+
+import { done, type ItemAction, type OpenPersonalData } from '../../../api/rest/actions/action.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { type Principal, system } from '../../../base/principal.ts'
+import type { Records } from '../../../base/records.ts'
+import { requireRecentSignIn } from '../../../engine/plan/recent-sign-in.ts'
+import type { Run } from '../../../engine/plan/run.ts'
+import { type NoticeParts, notifyOfDeletion } from '../../../identity/accounts/notifications.ts'
+import { PersonalRows } from '../../../identity/accounts/self-service/data-export.ts'
+import { deleteAccount, requireNoDeletion } from '../../../identity/accounts/self-service/deletion.ts'
+import { findUser } from '../../../identity/accounts/users.ts'
+import { sessionPrincipal } from '../../../identity/session-principal.ts'
+import type { Model } from '../../../model/model.ts'
+import type { Logger } from '../../observability/log.ts'
+
+export interface PersonalDataParts {
+  readonly model: Model
+  readonly run: Run
+  readonly records: Pick<Records, 'get'>
+  /** Omitted: users get no mail. */
+  readonly notices?: NoticeParts | undefined
+  /** Omitted: the request is only an explanation of itself. */
+  readonly logger?: Logger | undefined
+}
+
+const caller = ({ userId, appId }: Principal) => ({ by: userId, app_id: appId })
+
+export function openPersonalData({ model, run, records, logger }: PersonalDataParts): OpenPersonalData {
+  return (userId, principal, reason) => {
+    const isOwn = principal.userId === userId
+    const logged = { user_id: userId, ...caller(principal), ...(isOwn ? {} : { reason }) }
+    logger?.info(logged, 'the data of a person is exported')
+    return new PersonalRows({ model, run, userId }, async reader => {
+      // What is deleted meanwhile must not be missing from what looks like a whole copy.
+      await requireNoDeletion(records, userId)
+      const user = await findUser(run, userId)
+      if (user === undefined) throw new ApiError('NOT_FOUND')
+      // Others get what the person may read, not what they may read themselves.
+      return isOwn ? reader : sessionPrincipal(user)
+    })
+  }
+}
+
+export function eraseAction({ model, run, notices, logger }: PersonalDataParts): ItemAction {
+  return async ({ id, input }, principal) => {
+    requireRecentSignIn(principal)
+    const user = await findUser(run, id)
+    if (user === undefined) throw new ApiError('NOT_FOUND')
+    // Before the deletion, which deletes what is known of the address.
+    const isTrusted = (await notices?.addresses.isTrusted(id, user.email)) === true
+    const isDeleted = await deleteAccount({ model, run }, id, { ...system, userId: principal.userId })
+    const logged = { user_id: id, ...caller(principal), reason: input?.['reason'] }
+    logger?.info(logged, isDeleted ? 'an account was deleted' : 'the deletion of an account has begun')
+    if (notices && isTrusted) notifyOfDeletion(notices, user)
+    return done({ result: { kind: 'nothing' } })
+  }
+}
