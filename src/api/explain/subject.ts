@@ -2,10 +2,17 @@
 
 import type { Awaitable } from '../../base/awaitable.ts'
 import { ApiError, type FieldFault } from '../../base/errors.ts'
-import { allowedScopes, anonymous, type Principal, system, user } from '../../base/principal.ts'
+import {
+  allowedScopes,
+  anonymous,
+  type CallerApp,
+  type Principal,
+  system,
+  user,
+} from '../../base/principal.ts'
 import type { ItemShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
-import { itemShape, listShape, readItem, where } from '../../engine/plan/system-plans.ts'
+import { itemShape, listShape, readItem, selected, where } from '../../engine/plan/system-plans.ts'
 import { canonicalEmail } from '../../model/fields/email.ts'
 import type { Model } from '../../model/model.ts'
 import type { ExplainRequest } from './request.ts'
@@ -22,6 +29,7 @@ interface SubjectKey {
   readonly scopes: readonly string[] | null
   readonly expires_at: string | null
   readonly third_party: boolean | null
+  readonly app: CallerApp | null
 }
 
 export interface Subject {
@@ -67,7 +75,7 @@ export async function subjectOf(
   if (row === undefined) throw notFound('as', `There is no user ${JSON.stringify(userReference)}.`)
   // As in `auth/api-key.ts`: credentials that a key creates end with it.
   const grant = apiKey && {
-    appId: null,
+    app: apiKey.app,
     grant: `key:${apiKey.id}`,
     thirdParty: apiKey.third_party === true,
   }
@@ -87,7 +95,10 @@ function faultOf(
   return { fault: `The API key ${key.id} has expired: ${key.expires_at}.` }
 }
 
-const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at', 'third_party'])
+const keyById = itemShape('api_keys', [
+  ...['id', 'user_id', 'scopes', 'expires_at', 'third_party'],
+  { kind: 'relation', key: 'app', relation: 'app', select: selected(['id', 'name']), list: undefined },
+])
 const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))

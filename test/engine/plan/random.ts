@@ -348,7 +348,7 @@ const claimed = fc
   })
   .map(claims => ({ key: JSON.stringify(claims), values: new Map(Object.entries(claims)) }))
 
-const throughApp = { appId: 7, grant: null, thirdParty: true }
+const throughApp = { app: { id: 7, name: 'Seven' }, grant: null, thirdParty: true }
 
 export const principals: fc.Arbitrary<Principal> = fc.oneof(
   {
