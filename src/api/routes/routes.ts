@@ -168,7 +168,7 @@ class RouteCall {
     return Object.freeze({
       ...tools,
       request: requestOf(this.#call, params),
-      input: inputOf(this.#route, this.#call, tools.now, this.#principal.userId),
+      input: inputOf(this.#route, this.#call, tools.now, this.#principal),
       caller: callerOf(this.#principal),
       get verify() {
         useVerify()

@@ -71,9 +71,9 @@ function forgetfulGuard(model: Model) {
   const collections = new Map([...model.collections].map(([name, collection]) => [name, open(collection)]))
   const guard = createGuard({ ...model, collections })
   // It ignores scopes too, but the database still receives the caller.
-  return (plan: Plan, { userId, access, claims }: Principal) => {
+  return (plan: Plan, { userId, access, claims, app }: Principal) => {
     const guarded = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
-    return { ...guarded, principal: { userId, access, claims, app: null } } as never
+    return { ...guarded, principal: { userId, access, claims, app } } as never
   }
 }
 
