@@ -38,6 +38,21 @@ export interface AppBudget {
   readonly limit: number | undefined
 }
 
+/** An app that makes requests. */
+export interface CallerApp {
+  /** Its id in `oauth_apps`. */
+  readonly id: number
+  readonly name: string
+}
+
+/** On whose behalf the product's own logic writes as the service. */
+export interface Actor {
+  readonly userId: number | null
+  readonly appId: number | null
+  /** The action that writes. */
+  readonly via: string
+}
+
 export interface Principal {
   /** The user behind the credential; null when nobody is signed in. */
   readonly userId: number | null
@@ -46,8 +61,11 @@ export interface Principal {
   readonly budgetKey: string
   /** When the credential expires; Infinity: it does not. */
   readonly expiresAt: EpochMs
-  /** The id in `oauth_apps` of the app that makes the request; null without one. */
-  readonly appId: number | null
+  /**
+   * The app that makes the request, or from which its API key descends; null without one, and for an app that has registered
+   * itself.
+   */
+  readonly app: CallerApp | null
   /** With a third-party app, or an API key that descends from one: a request draws from this budget as well. */
   readonly appBudget?: AppBudget | undefined
   /**
@@ -62,17 +80,19 @@ export interface Principal {
    * Undefined for other credentials: a sign-in, or a consent after one, allowed what they may do.
    */
   readonly signedInAt?: EpochMs
+  /** With `access.system`: who called the action that acts as the service. */
+  readonly actor?: Actor | undefined
   /** How many reactions and jobs, each started by the one before, led to this call. */
   readonly depth?: number
 }
 
 /** The app or key through which a user acts. */
-export interface Delegate extends Pick<Principal, 'appId' | 'grant' | 'appBudget'> {
+export interface Delegate extends Pick<Principal, 'app' | 'grant' | 'appBudget'> {
   /** See `AccessClass`. */
   readonly thirdParty?: boolean | undefined
 }
 
-const noDelegate: Delegate = { appId: null, grant: null }
+const noDelegate: Delegate = { app: null, grant: null }
 
 const maxInterned = 10_000
 const interned = new Cache<string, AccessClass>(new CacheBound('access_classes', maxInterned))
@@ -100,7 +120,7 @@ const anonymousAccess = internAccess(null, 'all', false)
 /** An anonymous caller at a client address. */
 export function anonymous(address: string): Principal {
   const budgetKey = `address:${address}`
-  return { userId: null, access: anonymousAccess, budgetKey, expiresAt: never, appId: null, grant: null }
+  return { userId: null, access: anonymousAccess, budgetKey, expiresAt: never, app: null, grant: null }
 }
 
 /** A signed-in user, through a credential that carries `scopes`. `budgetKey` defaults to the user's own. */
@@ -110,24 +130,24 @@ export function user(
   scopes: Scopes,
   budgetKey = `user:${id}`,
   expiresAt = never,
-  { appId, grant, appBudget, thirdParty }: Delegate = noDelegate,
+  { app, grant, appBudget, thirdParty }: Delegate = noDelegate,
 ): Principal {
   const access = internAccess(role, scopes, true, thirdParty)
-  return { userId: id, access, budgetKey, expiresAt, appId, grant, ...(appBudget && { appBudget }) }
+  return { userId: id, access, budgetKey, expiresAt, app, grant, ...(appBudget && { appBudget }) }
 }
 
 /** A client-credentials app (RFC 6749, 4.4): without a user, so rules that need one refuse it. */
 export function app(
   clientId: string,
   scopes: ReadonlySet<string>,
-  { appId, grant, appBudget, thirdParty }: Delegate = noDelegate,
+  { app: registered, grant, appBudget, thirdParty }: Delegate = noDelegate,
 ): Principal {
   return {
     userId: null,
     access: internAccess(null, scopes, false, thirdParty),
     budgetKey: `app:${clientId}`,
     expiresAt: never,
-    appId,
+    app: registered,
     grant,
     ...(appBudget && { appBudget }),
   }
@@ -149,7 +169,7 @@ export const system: Principal = Object.freeze({
   access: Object.freeze({ key: 'system', signedIn: true, role: null, scopes: 'all', system: true }),
   budgetKey: 'system',
   expiresAt: never,
-  appId: null,
+  app: null,
   grant: null,
 })
 
@@ -164,6 +184,30 @@ export const service: Principal = Object.freeze({
   access: Object.freeze({ ...system.access, key: 'service', logic: true }),
   budgetKey: 'service',
 })
+
+/** Who makes the changes of a principal. Without `via`, nothing acts on their behalf. */
+export function actorOf({
+  userId,
+  app,
+  actor,
+}: Pick<Principal, 'userId' | 'app' | 'actor'>): Omit<Actor, 'via'> & { readonly via?: string } {
+  return actor ?? { userId, appId: app?.id ?? null }
+}
+
+/**
+ * The service as the model's code for `caller` uses it. `action`: the one whose code it is, if any: then the caller is the actor
+ * of the changes.
+ */
+export function serviceFor(caller: Principal, action?: string): Principal {
+  const { depth } = caller
+  const { userId, appId } = actorOf(caller)
+  const isActor = action !== undefined && (userId ?? appId) !== null
+  return {
+    ...service,
+    ...(depth !== undefined && { depth }),
+    ...(isActor && { actor: { userId, appId, via: action } }),
+  }
+}
 
 /**
  * The same user through the same app without a limit by scopes, for operations that a single scope allows as a whole. An app

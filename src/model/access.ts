@@ -1,6 +1,6 @@
 /** Builders of access rules. A rule is data (see `rule.ts`); only the guard evaluates it. */
 import { type Marker, markerOf, shiftOf } from './fields/marker.ts'
-import type { Comparison, Rule, RuleOperand, Scalar } from './rule/rule.ts'
+import { appIdPath, type Comparison, type Rule, type RuleOperand, type Scalar } from './rule/rule.ts'
 import type {
   AccessRule,
   AnyCaller,
@@ -73,7 +73,10 @@ export function not<Needs>(rule: AccessRule<Needs>): AccessRule<Needs> {
   return chain({ kind: 'not', part: rule?.rule })
 }
 
-/** A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. */
+/**
+ * A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. Or
+ * `caller('app.id')`: the id of the caller's app in `oauth_apps`.
+ */
 export function caller<const Field extends string>(fieldName: Field): CallerOperand<Field> {
   return Object.freeze({ operand: 'caller', field: fieldName })
 }
@@ -89,9 +92,8 @@ function operandOf(value: Comparable | readonly Scalar[]): RuleOperand {
   if (shiftMs !== undefined) return { kind: 'now', shiftMs }
   if (typeof value === 'object' && value !== null) {
     if ('operand' in value) {
-      return value.operand === 'caller'
-        ? { kind: 'caller', field: value.field }
-        : { kind: 'claim', claim: value.claim }
+      if (value.operand === 'claim') return { kind: 'claim', claim: value.claim }
+      return value.field === appIdPath ? { kind: 'appId' } : { kind: 'caller', field: value.field }
     }
     if ('field' in value) return { kind: 'field', field: value.field }
   }

@@ -89,6 +89,8 @@ export type FieldDefault =
   | { readonly kind: 'now' }
   /** The id of the caller. */
   | { readonly kind: 'currentUser' }
+  /** The id of the caller's app. */
+  | { readonly kind: 'currentApp' }
   /** A new random UUID. */
   | { readonly kind: 'uuid' }
 

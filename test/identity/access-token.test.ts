@@ -61,7 +61,12 @@ function node(file: string, app: App, now = Date.now) {
     rightsOfApp: () =>
       app.scopes === undefined
         ? undefined
-        : { id: app.id, scopes: app.scopes, firstParty: false, budget: undefined },
+        : {
+            app: app.id === null ? null : { id: app.id, name: `App ${app.id}` },
+            scopes: app.scopes,
+            firstParty: false,
+            budget: undefined,
+          },
     issuer: () => issuer,
     accessSeconds: lifetimeSeconds,
     refreshSeconds: 2_592_000,
@@ -231,10 +236,11 @@ for (const format of ['opaque', 'jwt'] as const) {
       for (const id of [7, null, 8]) {
         app.id = id
         app.version++
+        const expected = id && { id, name: `App ${id}` }
         for (const { read } of [nodeA, nodeB]) {
           const [ofUser, ofApp] = [await read(token.text), await read(alone.text)]
-          assert.deepEqual([ofUser?.appId, ofUser?.grant], [id, `grant:${grantHash(token.grant)}`])
-          assert.deepEqual([ofApp?.appId, ofApp?.grant], [id, null])
+          assert.deepEqual([ofUser?.app, ofUser?.grant], [expected, `grant:${grantHash(token.grant)}`])
+          assert.deepEqual([ofApp?.app, ofApp?.grant], [expected, null])
         }
       }
     })
@@ -380,7 +386,7 @@ test('a role that changes during its look-up is not cached for later tokens', as
       version: () => 1,
     } as unknown as Records,
     version: name => (name === 'users' ? users : 1),
-    rightsOfApp: () => ({ id: 7, scopes: 'all', firstParty: false, budget: undefined }),
+    rightsOfApp: () => ({ app: null, scopes: 'all', firstParty: false, budget: undefined }),
     issuer: () => issuer,
     accessSeconds: lifetimeSeconds,
     refreshSeconds: lifetimeSeconds,

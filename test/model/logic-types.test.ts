@@ -41,7 +41,7 @@ import {
   users,
   type Where,
 } from '../../src/index.ts'
-import type { LogicCaller } from '../../src/model/logic/logic.ts'
+import type { LogicCaller, LogicUser } from '../../src/model/logic/logic.ts'
 import type { Service } from '../../src/server/serve/typed.ts'
 import { type Equal, is, same } from './type-equality.ts'
 
@@ -402,34 +402,34 @@ test('an action rejects a wrong collection, rule, input or output', () => {
   assert.equal(withActions.kind, 'model')
 })
 
-test('the caller of an action or a query is null only where the rule admits those who are not signed in', () => {
+test('the caller of an action or a query is a user, unless the rule admits those who are not signed in', () => {
   const known = owner('owner_id')
   const declared = model(
     { projects: collection({ fields: { name: text(), owner_id: relation('users') } }) },
     {
       actions: {
-        omitted: action({ run: ({ caller }) => is<LogicCaller>()(caller) }),
-        signed_in: action({ access: signedIn, run: ({ caller }) => is<LogicCaller>()(caller) }),
-        has_role: action({ access: role('admin'), run: ({ caller }) => is<LogicCaller>()(caller) }),
-        owns: action({ on: 'projects', access: known, run: ({ caller }) => is<LogicCaller>()(caller) }),
+        omitted: action({ run: ({ caller }) => is<LogicUser>()(caller) }),
+        signed_in: action({ access: signedIn, run: ({ caller }) => is<LogicUser>()(caller) }),
+        has_role: action({ access: role('admin'), run: ({ caller }) => is<LogicUser>()(caller) }),
+        owns: action({ on: 'projects', access: known, run: ({ caller }) => is<LogicUser>()(caller) }),
         equals: action({
           on: 'projects',
           access: field('owner_id').eq(currentUser).and(field('name').eq('x')),
-          run: ({ caller }) => is<LogicCaller>()(caller),
+          run: ({ caller }) => is<LogicUser>()(caller),
         }),
         is_named: action({
           on: 'projects',
           access: related('owner', field('name').eq(callersOwn('name'))),
-          run: ({ caller }) => is<LogicCaller>()(caller),
+          run: ({ caller }) => is<LogicUser>()(caller),
         }),
         all: action({
           access: scope('x').and(anyone, signedIn),
-          run: ({ caller }) => is<LogicCaller>()(caller),
+          run: ({ caller }) => is<LogicUser>()(caller),
         }),
         some: action({
           on: 'projects',
           access: known.or(role('admin'), signedIn.and(scope('x'))),
-          run: ({ caller }) => is<LogicCaller>()(caller),
+          run: ({ caller }) => is<LogicUser>()(caller),
         }),
         open: action({ access: anyone, run: ({ caller }) => is<LogicCaller | null>()(caller) }),
         scoped: action({
@@ -465,7 +465,7 @@ test('the caller of an action or a query is null only where the rule admits thos
         }),
       },
       queries: {
-        mine: query({ access: signedIn, run: ({ caller }) => is<LogicCaller>()(caller) }),
+        mine: query({ access: signedIn, run: ({ caller }) => is<LogicUser>()(caller) }),
         everyones: query({ access: anyone, run: ({ caller }) => is<LogicCaller | null>()(caller) }),
       },
     },

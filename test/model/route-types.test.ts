@@ -18,7 +18,7 @@ import {
   signedIn,
   text,
 } from '../../src/index.ts'
-import type { LogicCaller } from '../../src/model/logic/logic.ts'
+import type { LogicCaller, LogicUser } from '../../src/model/logic/logic.ts'
 import { is } from './type-equality.ts'
 
 const collections = {
@@ -106,7 +106,7 @@ const declaration = model(
         method: 'GET',
         access: signedIn.and(role('admin')),
         run({ caller, request }) {
-          is<LogicCaller>()(caller)
+          is<LogicUser>()(caller)
           // @ts-expect-error The path has no parameters.
           request.params.id
           return { body: new Uint8Array() }

@@ -34,7 +34,7 @@ test('`prepare` gets the next and the previous item', () => {
         is<number | undefined>()(previous?.id)
         is<string | undefined>()(previous?.slug)
         is<string | undefined>()(previous?.updated_at)
-        is<number | undefined>()(caller?.id)
+        is<number | null | undefined>()(caller?.id)
         is<string>()(now)
         // @ts-expect-error The field is internal.
         assert.ok(next.hidden)
@@ -72,7 +72,7 @@ test('`check` gets the item after `prepare`', () => {
         is<string | null>()(next.note)
         is<number | undefined>()(next.id)
         is<string | undefined>()(previous?.slug)
-        is<number | undefined>()(caller?.id)
+        is<number | null | undefined>()(caller?.id)
         return undefined
       },
     }),

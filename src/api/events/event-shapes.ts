@@ -114,8 +114,12 @@ export function argumentsFor(
   return [id, row, facts, before, factsBefore, at, ...filterArgs]
 }
 
-/** A user, if the caller may read that user. Arguments: the id. */
-export const actorShape: CompositeShape = {
-  kind: 'composite',
-  roots: [{ kind: 'item', key: 'actor', collection: 'users', id: 0, select: selected(['id']) }],
+function actorShape(collection: string): CompositeShape {
+  return {
+    kind: 'composite',
+    roots: [{ kind: 'item', key: 'actor', collection, id: 0, select: selected(['id']) }],
+  }
 }
+
+/** The user or the app who acted, if the caller may read them. Arguments: the id. */
+export const actorShapes = { user: actorShape('users'), app: actorShape('oauth_apps') } as const

@@ -6,8 +6,8 @@ function topicKey({ kind, collection }: Topic): string {
   return `${kind} ${collection}`
 }
 
-function groupKey({ principal: { userId, access, claims }, request }: Subscriber): string {
-  return `${userId} ${access.key} ${request.key} ${claims?.key ?? ''}`
+function groupKey({ principal: { userId, access, app, claims }, request }: Subscriber): string {
+  return `${userId} ${access.key} ${app?.id ?? ''} ${request.key} ${claims?.key ?? ''}`
 }
 
 export class SubscriberGroups {

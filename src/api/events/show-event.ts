@@ -6,7 +6,7 @@
 
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import type { Principal } from '../../base/principal.ts'
-import { eventType, typeOf } from '../../engine/log/event-types.ts'
+import { eventActor, eventType, typeOf } from '../../engine/log/event-types.ts'
 import type { CompositeAnswer, RenderedAnswer } from '../../engine/plan/answer.ts'
 import { defaultAnswerLimits, isLarger } from '../../engine/plan/answer-bound.ts'
 import type { LoggedChange } from '../../engine/plan/change-feed.ts'
@@ -15,7 +15,7 @@ import type { Run } from '../../engine/plan/run.ts'
 import type { Collection, EmittedEvent, Model } from '../../model/model.ts'
 import type { Rule } from '../../model/rule/rule.ts'
 import {
-  actorShape,
+  actorShapes,
   argumentsFor,
   createEventShapes,
   type EventFilter,
@@ -85,10 +85,13 @@ export function createEventViews(
           newRendered(change, difference, 0),
         )
       return then(unlessTooLarge<RenderedEvents>(small, large), rendered => {
-        if (rendered.difference === null || change.userId === null) {
+        const { userId, appId } = change
+        const actorId = userId ?? appId
+        if (rendered.difference === null || actorId === null) {
           return eventFor(rendered, collection, false, maxBytes)
         }
-        return then(run.composite({ shape: actorShape, args: [change.userId] }, principal), ({ text }) =>
+        const actor = { shape: userId === null ? actorShapes.app : actorShapes.user, args: [actorId] }
+        return then(run.composite(actor, principal), ({ text }) =>
           eventFor(rendered, collection, JSON.parse(text).actor != null, maxBytes),
         )
       })
@@ -160,7 +163,7 @@ function renderEvent(
     created_at: change.at,
     collection: change.collection,
     item_id: change.id,
-    ...(hasActor ? { actor: { user_id: change.userId, app_id: change.appId } } : {}),
+    ...(hasActor ? { actor: eventActor(change) } : {}),
     ...(changed ? { changed } : {}),
     ...(change.values && !truncated ? { values: change.values } : {}),
     data,

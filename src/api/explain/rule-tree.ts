@@ -106,9 +106,10 @@ function* comparison(parts: TreeParts, rule: CompareRule, place: ItemPlace): Rea
   const facts: string[] = []
   for (const path of pathsOf(rule)) facts.push(`${path} is ${yield* shownValue(parts, path, place)}`)
   const { operand } = rule
-  const { userId, claims } = parts.principal
+  const { userId, app, claims } = parts.principal
   if (operand.kind === 'userId')
     facts.push(userId === null ? 'nobody is signed in' : `the caller is ${userId}`)
+  if (operand.kind === 'appId') facts.push(app === null ? 'there is no app' : `the caller's app is ${app.id}`)
   if (operand.kind === 'now')
     facts.push(`the time is ${new Date(parts.now() + operand.shiftMs).toISOString()}`)
   if (operand.kind === 'claim') {

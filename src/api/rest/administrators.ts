@@ -14,11 +14,11 @@ interface AdministratorAction {
  * to scopes, because no scope covers such requests; INSUFFICIENT_SCOPE for a first-party app without the scope.
  */
 export function requireAdministrator(principal: Principal, { action, appScope }: AdministratorAction): void {
-  const { access, appId } = principal
+  const { access, app, grant } = principal
   if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED')
   if (access.role !== 'admin') throw new ApiError('FORBIDDEN', `Only administrators may ${action}.`)
   if (access.thirdParty) throw new ApiError('FORBIDDEN', `Third-party apps may not ${action}.`)
-  if (appId === null) {
+  if (app === null || grant?.startsWith('key:')) {
     if (hasScope(access.scopes, '*')) return
     throw new ApiError('FORBIDDEN', 'This needs a credential that no scope limits.')
   }

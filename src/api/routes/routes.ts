@@ -9,7 +9,7 @@ import { afterAtMost } from '../../delivery/consumer/timetable.ts'
 import { type CodeParts, CodeRun } from '../../delivery/runs/code.ts'
 import { errorForCaller, thrownError } from '../../engine/logic/data/call-error.ts'
 import { admitRoute } from '../../engine/logic/operations/access.ts'
-import { callerOf } from '../../engine/logic/operations/call.ts'
+import { callerOf } from '../../model/logic/caller.ts'
 import type { Model, Route } from '../../model/model.ts'
 import type { LogicLog } from '../../model/types/run.ts'
 import { refuseMethod } from '../rest/methods.ts'
@@ -99,7 +99,7 @@ export function admittedRoute(
   const route = routeFor(routes, call.method)
   if (route === undefined) refuseMethod(methodsOf(routes))
   admitRoute(model, route, principal)
-  inputOf(route, call, new Date(now()).toISOString(), principal.userId)
+  inputOf(route, call, new Date(now()).toISOString(), principal)
   return route
 }
 
@@ -189,7 +189,7 @@ class RouteCall {
     return Object.freeze({
       ...tools,
       request: requestOf(this.#call, params),
-      input: inputOf(this.#route, this.#call, tools.now, this.#principal.userId),
+      input: inputOf(this.#route, this.#call, tools.now, this.#principal),
       caller: callerOf(this.#principal),
       get verify() {
         useVerify()

@@ -11,8 +11,13 @@ interface CommonEvent<N, Type> {
   readonly created_at: string
   readonly collection: N
   readonly item_id: number
-  /** Absent if nobody was signed in, or you may not read the user. */
-  readonly actor?: { readonly user_id: number; readonly app_id: number | null }
+  /** Absent if the caller was anonymous, or you may not read the user, or the app that acted without one. */
+  readonly actor?: {
+    readonly user_id: number | null
+    readonly app_id: number | null
+    /** The action that made the change on their behalf. */
+    readonly via?: string
+  }
 }
 
 interface CreatedEvent<Item, N, Type> extends CommonEvent<N, Type> {

@@ -62,8 +62,9 @@ export function stillRunningError(): ApiError {
 }
 
 /** A hash of the caller's rights, without its row rules. */
-export function hashAccess({ access, claims }: Principal): string {
-  return hash('sha256', claims === undefined ? access.key : `${access.key} ${claims.key}`, 'base64url')
+export function hashAccess({ access, claims, app }: Principal): string {
+  const parts = [access.key, claims?.key, app && `app ${app.id}`]
+  return hash('sha256', parts.filter(part => part != null).join(' '), 'base64url')
 }
 
 interface AttemptOptions {

@@ -43,3 +43,16 @@ export function collectionOfPattern(model: Model, pattern: string): Collection |
   if (!collection) return undefined
   return pattern.endsWith('.*') || typesOf(collection).includes(pattern) ? collection : undefined
 }
+
+/** Who made a change, as events have it. `via`: the action that made it on their behalf, as the service. */
+export interface EventActor {
+  readonly user_id: number | null
+  readonly app_id: number | null
+  readonly via?: string
+}
+
+/** Null for an anonymous caller, and for the service itself. */
+export function eventActor({ userId, appId, via }: LoggedChange): EventActor | null {
+  if (userId === null && appId === null) return null
+  return { user_id: userId, app_id: appId, ...(via !== null && { via }) }
+}

@@ -1,12 +1,13 @@
 /** Checks that read, as steps of the writes of their collections. */
 import { type Principal, service } from '../../base/principal.ts'
+import { callerOf } from '../../model/logic/caller.ts'
 import type { LogicItem } from '../../model/logic/logic.ts'
 import type { Collection } from '../../model/model.ts'
 import { isWrite } from '../plan/plan.ts'
 import { type AsyncStep, type PlanAs, type ProgramPlan, planAs, type RunStep } from '../plan/transaction.ts'
 import { errorForCaller, thrownError } from './data/call-error.ts'
 import { createData } from './data/create-data.ts'
-import { callerOf, type OperationParts } from './operations/call.ts'
+import type { OperationParts } from './operations/call.ts'
 import { TrackedCalls } from './operations/tracked-calls.ts'
 
 interface CheckedWrite {

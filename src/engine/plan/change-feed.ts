@@ -35,6 +35,8 @@ export interface LoggedChange {
   /** The user who made the change, and the app (`oauth_apps`) that it was made through; null where there was none. */
   readonly userId: number | null
   readonly appId: number | null
+  /** The action that made the change on their behalf, as the service. */
+  readonly via: string | null
   /** The event's type where it differs from the usual one of its kind, e.g. `webhook.paused`. */
   readonly type: string | null
   /** The length of the chain of reactions and jobs, each caused by the one before, that led to this event. */

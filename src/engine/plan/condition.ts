@@ -125,6 +125,8 @@ function operandKey(operand: Operand): string {
       return `$${operand.param}`
     case 'userId':
       return '@'
+    case 'appId':
+      return '@app'
     case 'now':
       return operand.at === undefined ? `now${operand.shiftMs}` : `now${operand.shiftMs}@$${operand.at}`
     case 'caller':
@@ -163,7 +165,7 @@ export interface Dependencies {
   /** Collections reached through relations; the row's own may be among them. */
   readonly collections: Set<string>
   userId: boolean
-  /** Whether it depends on the time, on claims, or on a confirmed address: see `GuardedReadBase`. */
+  /** Whether it depends on the time, on claims, on the caller's app, or on a confirmed address: see `GuardedReadBase`. */
   volatile: boolean
   /** Whether it contains a field that is computed from all rows of a list of unbounded length. */
   readsUnboundedLists: boolean
@@ -215,7 +217,7 @@ export function addCondition(condition: Condition, dependencies: Dependencies): 
 function addOperand(operand: Operand, dependencies: Dependencies): void {
   if (operand.kind === 'userId') dependencies.userId = true
   const isNow = operand.kind === 'now' && operand.at === undefined
-  if (isNow || operand.kind === 'claim') dependencies.volatile = true
+  if (isNow || operand.kind === 'claim' || operand.kind === 'appId') dependencies.volatile = true
   if (operand.kind !== 'caller') return
   dependencies.userId = true
   dependencies.collections.add(operand.users.name)

@@ -18,6 +18,8 @@ export type Operand =
   | Value
   /** The time of the request, or that of the event in parameter `at`, shifted. Never missing. */
   | { readonly kind: 'now'; readonly shiftMs: number; readonly at?: Param }
+  /** The id of the caller's app; missing without one. */
+  | { readonly kind: 'appId' }
   /** A field of the caller's own stored row. `isConfirmed`: missing unless it is the address that the caller has confirmed. */
   | {
       readonly kind: 'caller'

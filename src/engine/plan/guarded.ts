@@ -75,8 +75,8 @@ interface GuardedReadBase {
   /** Whether the answer depends on `principal.userId`. */
   readonly personal: boolean
   /**
-   * Whether the answer depends on more than rows and `principal.userId`: on the time, on claims, or on whether an address
-   * is confirmed; or is read once. Such an answer is never cached or shared with other requests.
+   * Whether the answer depends on more than rows and `principal.userId`: on the time, on claims, on the caller's app, or on
+   * whether an address is confirmed; or is read once. Such an answer is never cached or shared with other requests.
    */
   readonly volatile: boolean
   /** Whether a field is computed from all rows of a list of unbounded length. */

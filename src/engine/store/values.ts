@@ -2,7 +2,7 @@
 
 import type { SQLInputValue } from 'node:sqlite'
 import type { EpochMs } from '../../base/epoch-ms.ts'
-import type { Claims } from '../../base/principal.ts'
+import type { Principal } from '../../base/principal.ts'
 import type { Encoding } from '../../model/fields/encoding.ts'
 import type { JsonValue } from '../../model/fields/type.ts'
 import { claimTypeOf } from '../../model/rule/rule.ts'
@@ -21,8 +21,8 @@ export interface Inputs {
   readonly slots: readonly SqlValue[]
   /** The value of `now`. By default, the database's own clock. */
   readonly now?: EpochMs | undefined
-  /** The claims of the caller's token. */
-  readonly claims?: Claims | undefined
+  /** What conditions may ask of the caller besides the user. */
+  readonly caller?: Pick<Principal, 'claims' | 'app'> | undefined
   /** On whose behalf PostgreSQL's row security policies are evaluated. Without it, they show no row. */
   readonly actor?: Actor | undefined
   /** The total of the list, if it is known. It may be an estimate. */
@@ -37,7 +37,7 @@ export interface Inputs {
 export type Actor = readonly string[]
 
 /** For Portico's own statements. */
-export const serviceActor: Actor = ['on', '', '', '', '', '', '', '', '']
+export const serviceActor: Actor = ['on', '', '', '', '', '', '', '', '', '']
 
 export const noSlots: readonly SqlValue[] = []
 /** For Portico's own statements without parameters. */
@@ -62,6 +62,8 @@ export function parameterValue(bind: Bind, inputs: Inputs): SqlValue {
       return slots[bind.slot] ?? null
     case 'userId':
       return userId
+    case 'appId':
+      return inputs.caller?.app?.id ?? null
     case 'answerBytes':
       return inputs.answerBound?.leftBytes ?? null
     case 'total':
@@ -71,7 +73,7 @@ export function parameterValue(bind: Bind, inputs: Inputs): SqlValue {
     case 'now':
       return inputs.now === undefined ? null : encodedTime(inputs.now + bind.shiftMs, bind.as)
     case 'claim':
-      return claimOf(inputs.claims?.values.get(bind.claim), bind.as)
+      return claimOf(inputs.caller?.claims?.values.get(bind.claim), bind.as)
   }
 }
 

@@ -48,16 +48,17 @@ interface KeyWithUser {
   readonly user: { readonly role: string; readonly disabled: boolean } | null
 }
 
-/** `app`: the present rights of the app from whose grant the key descends; undefined if it descends from none. */
+/** `rights`: the present rights of the app from whose grant the key descends; undefined if it descends from none. */
 function principalOf(
   { id, user_id, scopes, third_party }: KeyWithUser,
   role: string,
   expiresAt: number,
-  app: AppRights | undefined,
+  rights: AppRights | undefined,
 ): Principal {
-  const thirdParty = third_party === true || app?.firstParty === false
-  const present = intersectScopes(allowedScopes(scopes), app?.scopes ?? 'all')
-  const delegate = { appId: null, appBudget: app?.budget, grant: `key:${id}`, thirdParty }
+  const thirdParty = third_party === true || rights?.firstParty === false
+  const present = intersectScopes(allowedScopes(scopes), rights?.scopes ?? 'all')
+  const { app = null, budget: appBudget } = rights ?? {}
+  const delegate = { app, appBudget, grant: `key:${id}`, thirdParty }
   return user(user_id, role, present, undefined, expiresAt, delegate)
 }
 

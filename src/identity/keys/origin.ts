@@ -36,11 +36,11 @@ interface UserKey extends KeyOrigin {
 }
 
 /** The values of `KeyOrigin` for a key that the principal creates. Throws UNAUTHORIZED if its own key is gone. */
-export function originOf(run: Run, { userId, grant, appId, access }: Principal): Awaitable<JsonObject> {
+export function originOf(run: Run, { userId, grant, app, access }: Principal): Awaitable<JsonObject> {
   const thirdParty = access.thirdParty ? { third_party: true } : {}
   const [kind, name] = grant?.split(':') ?? []
   if (kind === undefined) return thirdParty
-  if (kind !== 'key') return { ...thirdParty, grant, app_id: appId }
+  if (kind !== 'key') return { ...thirdParty, grant, app_id: app?.id ?? null }
   const creatorId = Number(name)
   return then(readItem<KeyOrigin>(run, originById, creatorId), async creator => {
     if (creator === undefined) throw new ApiError('UNAUTHORIZED')

@@ -16,6 +16,7 @@ import {
 import type { ProgramSteps } from '../../engine/plan/transaction.ts'
 import type { KeyOrigin } from '../keys/origin.ts'
 import type { KeyExpiry } from '../keys/user-keys.ts'
+import type { AppRights } from '../server/clients/apps.ts'
 import type { RightsOfGrant } from '../server/consent/live-grants.ts'
 import type { StoredWebhook } from './stored.ts'
 
@@ -37,6 +38,9 @@ const webhookKeyById = itemShape('api_keys', ['user_id', 'expires_at', 'grant'])
 
 type WebhookGrant = Pick<StoredWebhook, 'user_id' | 'scopes' | 'grant'>
 
+/** Of the credential with which a webhook was created. `app`: that has the credential. */
+type WebhookRights = Pick<AppRights, 'app' | 'scopes'>
+
 /** The credentials with which webhooks were created. */
 export class WebhookGrants {
   readonly #parts: WebhookGrantParts
@@ -45,33 +49,34 @@ export class WebhookGrants {
     this.#parts = parts
   }
 
-  /** The current scopes of the webhook; undefined if the credential that created it has ended. */
-  scopesOf({ user_id: userId, scopes, grant }: WebhookGrant): Awaitable<Scopes | undefined> {
+  /** The current rights of the webhook; undefined if the credential that created it has ended. */
+  rightsOf({ user_id: userId, scopes, grant }: WebhookGrant): Awaitable<WebhookRights | undefined> {
     const storedScopes: Scopes = scopes === null ? 'all' : new Set(scopes)
     const [kind, name = ''] = grant?.split(':') ?? []
-    if (kind === undefined) return storedScopes
-    const rights =
-      kind === 'key' ? this.#scopesOfKey(userId, Number(name)) : this.#scopesOfGrant(userId, name)
-    return then(rights, present => present && intersectScopes(storedScopes, present))
+    if (kind === undefined) return { app: null, scopes: storedScopes }
+    const { rightsOfGrant } = this.#parts
+    const rights = kind === 'key' ? this.#rightsOfKey(userId, Number(name)) : rightsOfGrant(userId, name)
+    return then(
+      rights,
+      present => present && { app: present.app, scopes: intersectScopes(storedScopes, present.scopes) },
+    )
   }
 
   isLive(webhook: WebhookGrant): Awaitable<boolean> {
-    return then(this.scopesOf(webhook), scopes => scopes !== undefined)
+    return then(this.rightsOf(webhook), rights => rights !== undefined)
   }
 
   /** The scopes of a key do not change, so only those that its app has lost matter. */
-  #scopesOfKey(userId: number, keyId: number): Awaitable<Scopes | undefined> {
+  #rightsOfKey(userId: number, keyId: number): Awaitable<WebhookRights | undefined> {
     const { run, now = Date.now } = this.#parts
     return then(readItem<WebhookKey>(run, webhookKeyById, keyId), key => {
       if (key?.user_id !== userId) return undefined
       if (key.expires_at !== null && Date.parse(key.expires_at) <= now()) return undefined
       const hash = key.grant?.slice('grant:'.length)
-      return hash === undefined ? 'all' : this.#scopesOfGrant(userId, hash)
+      return hash === undefined
+        ? { app: null, scopes: 'all' as const }
+        : this.#parts.rightsOfGrant(userId, hash)
     })
-  }
-
-  #scopesOfGrant(userId: number, hash: string): Awaitable<Scopes | undefined> {
-    return then(this.#parts.rightsOfGrant(userId, hash), rights => rights?.scopes)
   }
 }
 

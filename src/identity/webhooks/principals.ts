@@ -1,6 +1,7 @@
 /** The principals whose events are sent to a webhook: its owner, or the users of its app, with their current rights. */
 
 import {
+  type CallerApp,
   commonScopes,
   type Delegate,
   intersectScopes,
@@ -29,7 +30,7 @@ export interface WebhookAccess {
 interface PrincipalParts {
   readonly run: Run
   readonly records: Pick<Records, 'after' | 'version' | 'byOwner'>
-  readonly grants: Pick<WebhookGrants, 'scopesOf'>
+  readonly grants: Pick<WebhookGrants, 'rightsOf'>
   /** Monotonic time, in milliseconds. */
   readonly elapsed?: () => number
 }
@@ -39,9 +40,9 @@ const minRefreshMs = 1000
 const maxRefreshShare = 0.05
 const pageSize = 500
 
-const appById = itemShape('oauth_apps', ['client_id', 'scopes'])
+const appById = itemShape('oauth_apps', ['id', 'name', 'client_id', 'scopes'])
 
-interface WebhookApp {
+interface WebhookApp extends CallerApp {
   readonly client_id: string
   /** The scopes that the app may request now; null: any. */
   readonly scopes: readonly string[] | null
@@ -72,21 +73,22 @@ export class WebhookPrincipals {
   /** The principal of the owner, or of a user of the app; undefined if the access has ended. */
   async principalOf(webhook: WebhookAccess, userId: number | null): Promise<Principal | undefined> {
     const { id, userId: ownerId, scopes, grant, appId } = webhook
-    const allowed = await this.#parts.grants.scopesOf({ user_id: ownerId, scopes, grant })
-    if (allowed === undefined) {
+    const rights = await this.#parts.grants.rightsOf({ user_id: ownerId, scopes, grant })
+    if (rights === undefined) {
       // A crash or a command ended the grant without pausing the webhook.
       await pauseEnded(this.#parts.run, id)
       return undefined
     }
     // A webhook that an app or a key has created sees no more than an app.
-    const owner = await this.#user(ownerId, allowed, { appId: null, grant, thirdParty: grant !== null })
+    const creator = { app: rights.app, grant, thirdParty: grant !== null }
+    const owner = await this.#user(ownerId, rights.scopes, creator)
     if (owner === undefined) await pauseWebhook(this.#parts.run, id, disabledReason)
     if (owner === undefined || userId === null) return owner
-    const granted = await this.#grantedBy(userId, appId)
-    return (
-      granted &&
-      this.#user(userId, intersectScopes(granted, allowed), { appId, grant: null, thirdParty: true })
-    )
+    const app = await this.#appOf(appId)
+    const granted = app && (await this.#grantedBy(userId, app))
+    if (app === undefined || granted === undefined) return undefined
+    const delegate = { app: { id: app.id, name: app.name }, grant: null, thirdParty: true }
+    return this.#user(userId, intersectScopes(granted, rights.scopes), delegate)
   }
 
   async #user(id: number, scopes: Scopes, delegate: Delegate): Promise<Principal | undefined> {
@@ -100,11 +102,10 @@ export class WebhookPrincipals {
   }
 
   /** The scopes of all grants of a user to an app, without those that the app has lost; undefined if there is no grant. */
-  async #grantedBy(userId: number, appId: number | null): Promise<ReadonlySet<string> | undefined> {
-    const app = await this.#appOf(appId)
+  async #grantedBy(userId: number, app: WebhookApp): Promise<ReadonlySet<string> | undefined> {
     const records = await this.#parts.records.byOwner('Grant', String(userId))
-    const grants = records.map(storedGrant).filter(grant => grant.clientId === app?.client_id)
-    if (app === undefined || grants.length === 0) return undefined
+    const grants = records.map(storedGrant).filter(grant => grant.clientId === app.client_id)
+    if (grants.length === 0) return undefined
     const scopes = grants.flatMap(grant => [...grant.scopes])
     const granted = new Set(scopes.filter(scope => !openidScopes.has(scope)))
     return app.scopes === null ? granted : commonScopes(granted, new Set(app.scopes))

@@ -1,6 +1,6 @@
 /** Checks the right sides of comparisons other than literals: the time, other fields, the caller's fields, claims. */
 import type { FieldDeclaration, FieldOptions } from '../fields/declared.ts'
-import { claimTypeOf, type RuleOfKind, type RuleOperand } from '../rule/rule.ts'
+import { appIdPath, claimTypeOf, type RuleOfKind, type RuleOperand } from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import type { Outline, Outlines } from './outline.ts'
 import { type FieldPlace, type RefusedPath, resolveFieldPath } from './rule-paths.ts'
@@ -32,6 +32,8 @@ export function operandFault(compared: Compared): string | undefined {
       return nowFault(operand, compared)
     case 'field':
       return fieldFault(operand, compared)
+    case 'appId':
+      return appFault(compared)
     case 'caller':
       return callerFault(operand, compared)
     case 'claim':
@@ -82,6 +84,13 @@ function callerFault({ field }: OperandOf<'caller'>, compared: Compared): string
   return (
     equalityFault(rule, `caller('${field}')`) ?? differenceOf(rule.field, left, `caller('${field}')`, right)
   )
+}
+
+function appFault({ rule, left }: Compared): string | undefined {
+  const operandText = `caller('${appIdPath}')`
+  if (targetOf(left) !== 'oauth_apps')
+    return `\`${rule.field}\` holds no app, and \`${operandText}\` is one. Name a field that is \`relation('oauth_apps')\`.`
+  return equalityFault(rule, operandText)
 }
 
 function claimFault({ claim }: OperandOf<'claim'>, { rule, left }: Compared): string | undefined {

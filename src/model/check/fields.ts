@@ -222,10 +222,11 @@ const withoutOptions = (declared: FieldDeclaration): FieldDeclaration => ({
   options: { optional: true },
 })
 
-/** A refused relation may be intended for `users`: then the fault of the relation is enough. */
-function mayBeMeantForUsers({ link, options }: FieldDeclaration, place: string, faults: Faults): boolean {
-  const isCurrentUser = isObject(options) && markerOf(options['default']) === 'currentUser'
-  return link !== undefined && isCurrentUser && faults.list.some(fault => fault.place === place)
+/** A refused relation may be intended for `users` or `oauth_apps`: then the fault of the relation is enough. */
+function mayBeMeantForCaller({ link, options }: FieldDeclaration, place: string, faults: Faults): boolean {
+  const name = isObject(options) ? markerOf(options['default']) : undefined
+  const isCaller = name === 'currentUser' || name === 'currentApp'
+  return link !== undefined && isCaller && faults.list.some(fault => fault.place === place)
 }
 
 export function checkedField(
@@ -237,7 +238,7 @@ export function checkedField(
 ): Field {
   const place = `${outline.name}.fields.${name}`
   for (const { option, message } of declared.faults) {
-    if (option === 'default' && mayBeMeantForUsers(declared, place, faults)) continue
+    if (option === 'default' && mayBeMeantForCaller(declared, place, faults)) continue
     faults.add(option ? `${place}.${option}` : place, message)
   }
   if (declared.faults.length > 0) return readField(name, withoutOptions(declared), outline, rules, faults)

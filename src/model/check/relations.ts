@@ -1,5 +1,6 @@
 /** Relations: to-one by a field, inverse on the target, many-to-many through a join collection. */
 import { isBuiltinPath } from '../builtin/actions.ts'
+import { managedCollections } from '../builtin/managed.ts'
 import type { ManyToManyDeclaration } from '../declaration.ts'
 import { type FieldDeclaration, type Link, optionsOf } from '../fields/declared.ts'
 import type { Relation, ToOne } from '../model.ts'
@@ -65,12 +66,34 @@ function addToOne(
   const relation: ToOne = { kind: 'one', name, target: target.name, field, onDelete, ...marked }
   outline.references.set(field, relation)
   addRelation(outline, relation, `${place}.as`, faults)
-  if (onDelete === 'clear' && optionsOf(declared).optional !== true) {
+  const isOptional = optionsOf(declared).optional === true
+  if (target.name === 'oauth_apps' && !managedCollections.has(outline.name)) {
+    checkAppReference(onDelete, isOptional, place, faults)
+  } else if (onDelete === 'clear' && !isOptional) {
     faults.add(
       `${place}.onDelete`,
       '`clear` empties the field. Write `optional: true` too, or another `onDelete`.',
     )
   }
+}
+
+/** Partners delete their apps: that must neither be refused because of other items, nor delete them. */
+function checkAppReference(
+  onDelete: ToOne['onDelete'],
+  isOptional: boolean,
+  place: string,
+  faults: Faults,
+): void {
+  faults.addUnless(
+    onDelete === 'clear',
+    `${place}.onDelete`,
+    `Deleting an app would ${onDelete === 'cascade' ? 'delete items' : 'be refused'}. Leave \`onDelete\` out: the field becomes null.`,
+  )
+  faults.addUnless(
+    isOptional,
+    place,
+    'The field becomes null when the app is deleted, and a caller may have no app. Write `optional: true`.',
+  )
 }
 
 function addInverse(

@@ -195,7 +195,7 @@ export function dependsOnRow(rule: Rule): boolean {
 export function dependsOnCaller(rule: Rule): boolean {
   return leavesOf(rule).some(leaf => {
     if (leaf.kind === 'related') return dependsOnCaller(leaf.rule)
-    if (leaf.kind === 'compare') return ['userId', 'caller', 'claim'].includes(leaf.operand.kind)
+    if (leaf.kind === 'compare') return ['userId', 'appId', 'caller', 'claim'].includes(leaf.operand.kind)
     return leaf.kind !== 'anyone' && leaf.kind !== 'nobody'
   })
 }

@@ -3,9 +3,9 @@
 /** A registered symbol, so that every copy of this module in the process recognises the markers. */
 export const marker: unique symbol = Symbol.for('portico.marker')
 
-export type MarkerName = 'now' | 'currentUser' | 'uuid'
+export type MarkerName = 'now' | 'currentUser' | 'currentApp' | 'uuid'
 
-/** `now`, `currentUser` or `randomUuid`: stands for a value in a default or a rule. */
+/** `now`, `currentUser`, `currentApp` or `randomUuid`: stands for a value in a default or a rule. */
 export interface Marker<Name extends MarkerName = MarkerName> {
   readonly [marker]: Name
 }
@@ -56,6 +56,9 @@ export const now: Marker<'now'> & {
 /** The id of the caller. */
 export const currentUser: Marker<'currentUser'> = Object.freeze({ [marker]: 'currentUser' as const })
 
+/** The id of the app through which the caller acts; null without one. */
+export const currentApp: Marker<'currentApp'> = Object.freeze({ [marker]: 'currentApp' as const })
+
 /** A fresh random UUID (RFC 9562, version 4). */
 export const randomUuid: Marker<'uuid'> = Object.freeze({ [marker]: 'uuid' as const })
 
@@ -63,6 +66,7 @@ export const randomUuid: Marker<'uuid'> = Object.freeze({ [marker]: 'uuid' as co
 export const markerNames: Readonly<Record<MarkerName, string>> = {
   now: 'now',
   currentUser: 'currentUser',
+  currentApp: 'currentApp',
   uuid: 'randomUuid',
 }
 

@@ -3,6 +3,7 @@
  * checked declaration; `types/logic.ts` infers the types that authors see.
  */
 
+import type { CallerApp } from '../../base/principal.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonObject } from '../fields/type.ts'
 import type { AccessRule, FieldRules, FieldUse, PathNeeds } from '../types/rule.ts'
@@ -170,13 +171,27 @@ export interface LogicDeclaration<in Collections = any, in Earlier = any> {
   readonly routes?: Readonly<Record<string, RouteDeclaration<unknown, Collections, Earlier>>>
 }
 
-/** The caller, as logic sees it; null if nobody is signed in. Frozen. */
-export interface LogicCaller {
-  readonly id: number
-  readonly role: string
+interface CallerScopes {
   /** `'all'`: no scope limits the credential. */
   readonly scopes: 'all' | readonly string[]
 }
+
+/** A user who calls, as logic sees them. Frozen. */
+export interface LogicUser extends CallerScopes {
+  readonly id: number
+  readonly role: string
+  /** The app through which the user acts. */
+  readonly app: CallerApp | null
+}
+
+/** An app that calls without a user. Frozen. */
+export interface LogicApp extends CallerScopes {
+  readonly id: null
+  readonly role: null
+  readonly app: CallerApp
+}
+
+export type LogicCaller = LogicUser | LogicApp
 
 /** An item as logic sees it: its stored fields, without internal ones, as JSON. Frozen. */
 export type LogicItem = JsonObject

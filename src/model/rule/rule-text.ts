@@ -1,6 +1,13 @@
 /** Access rules as texts: in plain words, for the readers of the OpenAPI document, and as in a model file, for its authors. */
 import { callerRuleKind } from './caller-rules.ts'
-import type { Rule, RuleLeaf, RuleOfKind, RuleOperand, Scalar } from './rule.ts'
+import {
+  appIdPath,
+  type Rule,
+  type RuleLeaf,
+  type RuleOfKind,
+  type RuleOperand,
+  type Scalar,
+} from './rule.ts'
 
 const comparisons = {
   eq: 'is',
@@ -16,6 +23,8 @@ function operandInWords({ operand }: RuleOfKind<'compare'>): string {
   switch (operand.kind) {
     case 'userId':
       return 'the caller'
+    case 'appId':
+      return "the caller's app"
     case 'now':
       return momentInWords(operand.shiftMs)
     case 'field':
@@ -59,6 +68,8 @@ function operandSource(operand: RuleOperand): string {
       return JSON.stringify(operand.value)
     case 'userId':
       return "caller('id')"
+    case 'appId':
+      return `caller('${appIdPath}')`
     case 'now':
       return operand.shiftMs === 0
         ? 'now'

@@ -12,6 +12,8 @@ export type RuleOperand =
   | { readonly kind: 'literal'; readonly value: Scalar | readonly Scalar[] }
   /** The id of the caller. */
   | { readonly kind: 'userId' }
+  /** The id of the caller's app. */
+  | { readonly kind: 'appId' }
   /** The time of the request, shifted by `shiftMs`. */
   | { readonly kind: 'now'; readonly shiftMs: number }
   /** Another field, of the same row or along to-one relations: `label.organization_id`. */
@@ -20,6 +22,9 @@ export type RuleOperand =
   | { readonly kind: 'caller'; readonly field: string }
   /** A claim of the caller's token, from a trusted issuer. */
   | { readonly kind: 'claim'; readonly claim: string }
+
+/** `caller('app.id')` in a model file. */
+export const appIdPath = 'app.id'
 
 export type RuleLeaf =
   | CallerRule
@@ -36,7 +41,7 @@ export type RuleLeaf =
 /**
  * Two-valued: a comparison with a missing value is false, and its `not` is true.
  * `eq null` and `ne null` test whether the field has a value. A comparison with the caller's id, one of the caller's fields
- * or a claim is false if nobody is signed in.
+ * or a claim is false if nobody is signed in, and one with the caller's app if there is none.
  */
 export type Rule = Predicate<RuleLeaf>
 

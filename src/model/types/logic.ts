@@ -2,7 +2,14 @@
 
 import type { FieldDeclaration } from '../fields/declared.ts'
 import type { JsonObject } from '../fields/type.ts'
-import type { CheckDeclaration, EmittedDeclaration, ItemDeclaration, LogicCaller } from '../logic/logic.ts'
+import type {
+  CheckDeclaration,
+  EmittedDeclaration,
+  ItemDeclaration,
+  LogicApp,
+  LogicCaller,
+  LogicUser,
+} from '../logic/logic.ts'
 import type { ActionCalls } from './actions.ts'
 import type { ActionDataIn, ReadDataIn, RunDataIn, RunOnceIn } from './data.ts'
 import type { Flat, OrNull } from './item.ts'
@@ -38,8 +45,8 @@ export interface QueryContext<C, On, Input, Callers> {
   /** The item that the operation applies to, if it has `on`. */
   readonly item: [On] extends [never] ? undefined : ItemIn<C, On>
   readonly input: Flat<ReceivedIn<C, Input>>
-  /** Null: nobody is signed in, which the rule in `access` may exclude. */
-  readonly caller: LogicCaller | ('anonymous' extends Callers ? null : never)
+  /** Null: nobody is signed in. The rule in `access` may exclude that, and apps without a user. */
+  readonly caller: LogicUser | ('anonymous' extends Callers ? LogicApp | null : never)
   readonly data: ActionDataIn<C>
   /** ISO 8601 UTC. */
   readonly now: string
@@ -114,8 +121,14 @@ interface CommonEvent<Type> {
   /** When it was committed, ISO 8601 UTC. */
   readonly created_at: string
   readonly item_id: number
-  /** Null: nobody signed in, or the service itself. */
-  readonly actor: { readonly user_id: number; readonly app_id: number | null } | null
+  /** Null: an anonymous caller, or the service itself. */
+  readonly actor: {
+    /** Null: the app acted without a user. */
+    readonly user_id: number | null
+    readonly app_id: number | null
+    /** The action that made the change, by `data.asSystem`. */
+    readonly via?: string
+  } | null
 }
 
 interface ChangeEvent<C, N, Kind, Type> extends CommonEvent<Type> {

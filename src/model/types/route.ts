@@ -1,7 +1,7 @@
 /** The arguments and results of routes. */
 
 import type { Awaitable } from '../../base/awaitable.ts'
-import type { LogicCaller } from '../logic/logic.ts'
+import type { LogicApp, LogicUser } from '../logic/logic.ts'
 import type { CallerActionCalls } from './actions.ts'
 import type { ActionDataIn, OnceResult, TransactionEffectsIn } from './data.ts'
 import type { Flat } from './item.ts'
@@ -102,8 +102,8 @@ export interface RouteContext<C, Input, Path, Earlier extends AnyEarlier, Caller
     RouteOnceIn<C, Earlier> {
   readonly request: RouteRequest<{ readonly [Name in ParametersOf<Path>]: string }>
   readonly input: Flat<ReceivedIn<C, Input>>
-  /** Null: nobody is signed in, which the rule in `access` may exclude. */
-  readonly caller: LogicCaller | ('anonymous' extends Callers ? null : never)
+  /** As in actions. */
+  readonly caller: LogicUser | ('anonymous' extends Callers ? LogicApp | null : never)
   /** As the caller, with the scopes of the credential, or with `asSystem` as the service. */
   readonly data: ActionDataIn<C, Earlier>
   /** Calls an action as a transaction of its own. */

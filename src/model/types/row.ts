@@ -9,6 +9,7 @@ type Equal<Value, Trait> =
   | null
   | (Trait extends TimeTrait ? Placeholder<'now'> : never)
   | (Trait extends ReferenceTrait<'users'> ? Placeholder<'currentUser'> : never)
+  | (Trait extends ReferenceTrait<'oauth_apps'> ? Placeholder<'currentApp'> : never)
   | (Value extends string ? Value | Placeholder<'text'> : Value extends number | boolean ? Value : never)
 
 type Ordered<Value, Trait> =

@@ -41,7 +41,7 @@ type CommonCallers<Rules> = Rules extends readonly [infer First, ...infer Others
     : CommonCallers<Others>
   : AnyCaller
 
-/** A field of the caller's own item of `users`: `caller('email')`. An address has a value only while it is confirmed. */
+/** A field of the caller's own item of `users`: `caller('email')`, or the id of the caller's app: `caller('app.id')`. */
 export interface CallerOperand<Field extends string = string> {
   readonly operand: 'caller'
   readonly field: Field
@@ -76,8 +76,10 @@ type Equation<Path extends string> = <const Value extends Comparable>(
   value: Value,
 ) => AccessRule<CompareNeeds<Path, 'eq', Value>, ComparedCallers<Value>>
 
-/** A comparison with the caller is false for those who are not signed in. */
-type ComparedCallers<Value> = [unknown] extends [Value]
+type AppOperand = CallerOperand<'app.id'>
+
+/** A comparison with the caller is false for those who are not signed in. An app may have no user. */
+type ComparedCallers<Value> = [AppOperand] extends [Value]
   ? AnyCaller
   : [Value] extends [Marker<'currentUser'> | CallerOperand]
     ? 'user'
@@ -100,8 +102,8 @@ export interface Placeholder<Name extends string> {
 /** The type that a field must accept for a comparison. */
 type AcceptedValue<Value> = [Value] extends [Marker<'now'> | ShiftedNow]
   ? Placeholder<'now'>
-  : [Value] extends [Marker<'currentUser'>]
-    ? Placeholder<'currentUser'>
+  : [Value] extends [Marker<infer Name extends 'currentUser' | 'currentApp'>]
+    ? Placeholder<Name>
     : [Scalar] extends [Value]
       ? never
       : Value extends string
@@ -133,7 +135,9 @@ export type CompareNeeds<Path extends string, Comparison extends 'eq' | 'order',
 ]
   ? PathNeeds<Path> & PathNeeds<Other>
   : [Value] extends [CallerOperand<infer Field>]
-    ? PathNeeds<Path> & { readonly caller: PathNeeds<Field> }
+    ? [Value] extends [AppOperand]
+      ? PathNeeds<Path, FieldUse<Comparison, Marker<'currentApp'>>>
+      : PathNeeds<Path> & { readonly caller: PathNeeds<Field> }
     : [Value] extends [ClaimOperand]
       ? PathNeeds<Path>
       : PathNeeds<Path, FieldUse<Comparison, Value>>

@@ -18,6 +18,7 @@ export function loggedChange(parts: Partial<LoggedChange>): LoggedChange {
     at: '2026-01-01T00:00:00.000Z',
     userId: null,
     appId: null,
+    via: null,
     type: null,
     depth: 0,
     values: null,

@@ -421,7 +421,11 @@ test('no reason is sent if NODE_ENV is production', async () => {
 test('a first-party app that may write accounts can request explanations, other apps cannot', () => {
   const ask = (thirdParty: boolean, scope: string) => () =>
     requireExplainer(
-      user(1, 'admin', new Set([scope]), undefined, undefined, { appId: 1, grant: null, thirdParty }),
+      user(1, 'admin', new Set([scope]), undefined, undefined, {
+        app: { id: 1, name: 'One' },
+        grant: null,
+        thirdParty,
+      }),
     )
   assert.doesNotThrow(ask(false, 'write:user'))
   assert.throws(ask(false, 'write:post'), { code: 'INSUFFICIENT_SCOPE' })

@@ -254,7 +254,7 @@ test('the own limits of an app and of a route hold unless all limits are off', a
   const drawn = async (settings: Parameters<typeof createRateLimits>[0]) => {
     const limits = createRateLimits(settings, memoryCounters(clock()), () => start)
     const appBudget = { key: 'users-of-app:a', limit: 1 }
-    const delegate = { appId: 1, grant: null, thirdParty: true, appBudget }
+    const delegate = { app: { id: 1, name: 'One' }, grant: null, thirdParty: true, appBudget }
     const principal = user(1, 'user', 'all', 'user:1:app:a', Number.POSITIVE_INFINITY, delegate)
     const route = { name: 'hook', rateLimit: { requests: 1, seconds: 60 } }
     const granted = async (draw: () => unknown) => {
@@ -292,7 +292,7 @@ test('an app draws from its own limit too, whether the counters answer at once o
     const limits = createRateLimits({ user: 3, app: 4, address: 1 }, counters, () => start)
     const appBudget = { key: 'users-of-app:a', limit: undefined }
     const through = (id: number) => {
-      const delegate = { appId: 1, grant: null, thirdParty: true, appBudget }
+      const delegate = { app: { id: 1, name: 'One' }, grant: null, thirdParty: true, appBudget }
       return user(id, 'user', 'all', `user:${id}:app:a`, Number.POSITIVE_INFINITY, delegate)
     }
     const draw = async (id: number, cost?: number) => {

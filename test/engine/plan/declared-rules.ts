@@ -1,10 +1,21 @@
 /** Random rules in the form that the builders of a model file accept. */
+import { mapLeaves } from '../../../src/base/predicate.ts'
 import type { AccessRule } from '../../../src/model/access.ts'
 import type { CollectionAccess, Field } from '../../../src/model/model.ts'
 import type { Rule } from '../../../src/model/rule/rule.ts'
 
 const open: Rule = { kind: 'anyone' }
-const wrapped = (rule: Rule) => ({ rule }) as AccessRule
+const wrapped = (rule: Rule) => ({ rule: withoutApps(rule) }) as AccessRule
+
+/** The declared model has no relation to `oauth_apps` that could be compared with the caller's app. */
+function withoutApps(rule: Rule): Rule {
+  return mapLeaves(rule, leaf => {
+    if (leaf.kind === 'related') return { ...leaf, rule: withoutApps(leaf.rule) }
+    return leaf.kind === 'compare' && leaf.operand.kind === 'appId'
+      ? { ...leaf, operand: { kind: 'caller', field: 'id' } }
+      : leaf
+  })
+}
 
 /** The access rules of a collection; operations without a choice are open. */
 export function operations({

@@ -64,8 +64,12 @@ class Run {
       const claim = this.plan.principal.claims?.values.get(operand.claim)
       return claim === undefined || field === undefined ? null : claimValue(claim, field)
     }
+    const { userId, app } = this.plan.principal
+    if (operand.kind === 'appId') {
+      this.usesTimeOrClaims = true
+      return app?.id ?? null
+    }
     this.usesCaller = true
-    const { userId } = this.plan.principal
     if (operand.kind === 'userId') return userId
     const caller = this.rows(operand.users.name).find(row => row.id === userId)
     return caller?.[operand.field.name] ?? null

@@ -166,7 +166,7 @@ const callerFields: Partial<Record<Kind, readonly string[]>> = {
 
 const orders: readonly Comparison[] = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte']
 
-/** Comparisons with other fields, fields of the caller, claims and the time, and of paths with literals. */
+/** Comparisons with other fields, fields of the caller, the caller's app, claims and the time, and of paths with literals. */
 function otherComparison(collection: Name): fc.Arbitrary<Rule> {
   return fc.constantFrom(...(Object.keys(paths[collection]) as Kind[])).chain(kind => {
     const field = fc.constantFrom(...(paths[collection][kind] ?? []))
@@ -184,6 +184,9 @@ function otherComparison(collection: Name): fc.Arbitrary<Rule> {
           .tuple(field, equal, fc.constantFrom(...callerField))
           .map(([left, how, name]) => compareRule(left, how, { kind: 'caller', field: name })),
       )
+    }
+    if (kind === 'user') {
+      among.push(fc.tuple(field, equal).map(([left, how]) => compareRule(left, how, { kind: 'appId' })))
     }
     if (kind === 'time') {
       const shifts = fc.constantFrom(-3_600_000, -1, 0, 3_600_000)
@@ -348,7 +351,7 @@ const claimed = fc
   })
   .map(claims => ({ key: JSON.stringify(claims), values: new Map(Object.entries(claims)) }))
 
-const throughApp = { appId: 7, grant: null, thirdParty: true }
+const throughApp = (id: number) => ({ app: { id, name: 'An app' }, grant: null, thirdParty: true })
 
 export const principals: fc.Arbitrary<Principal> = fc.oneof(
   {
@@ -367,10 +370,15 @@ export const principals: fc.Arbitrary<Principal> = fc.oneof(
   {
     weight: 2,
     arbitrary: fc
-      .tuple(fc.integer({ min: 1, max: 2 }), scopeSets)
-      .map(([id, scopes]) => user(id, 'user', scopes, undefined, undefined, throughApp)),
+      .tuple(fc.integer({ min: 1, max: 2 }), scopeSets, ids)
+      .map(([id, scopes, appId]) => user(id, 'user', scopes, undefined, undefined, throughApp(appId))),
   },
-  { weight: 1, arbitrary: scopeSets.map(scopes => app('an-app', scopes)) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(scopeSets, fc.option(ids.map(throughApp), { nil: undefined }))
+      .map(([scopes, delegate]) => app('an-app', scopes, delegate)),
+  },
   { weight: 1, arbitrary: fc.constant(system) },
 )
 

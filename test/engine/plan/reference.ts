@@ -151,12 +151,14 @@ export class Evaluation {
 
   /** The value that a field is compared with; null if there is none. */
   operand(operand: RuleOperand, field: Field, collection: Collection, row: Row): JsonValue {
-    const { userId, claims } = this.who
+    const { userId, app, claims } = this.who
     switch (operand.kind) {
       case 'literal':
         return operand.value as JsonValue
       case 'userId':
         return userId
+      case 'appId':
+        return app?.id ?? null
       case 'now':
         return new Date(requestTimeMs + operand.shiftMs).toISOString()
       case 'field':

@@ -36,10 +36,12 @@ const noGrants = { rightsOfGrant: () => assert.fail('no grant is read'), version
 
 const start = Date.parse('2026-01-01T00:00:00Z')
 
+const shop = { id: 1, name: 'Shop' }
+
 /** A database of keys that counts its look-ups. */
 function open() {
   const rows = new Map<string, Row>()
-  const app = { id: 1, scopes: 'all', firstParty: true } as AppRights | undefined
+  const app = { app: shop, scopes: 'all', firstParty: true, budget: undefined } as AppRights | undefined
   const state = { lookUps: 0, now: start, later: false, grantsVersion: 1, app }
   const versions: Record<string, number> = { api_keys: 1, users: 1 }
   const version = (collection: string) =>
@@ -87,7 +89,7 @@ function open() {
 
 /** The principal of key 3. */
 const keyOf = (role: string, scopes: Scopes, expiresAt?: number) =>
-  user(7, role, scopes, undefined, expiresAt, { appId: null, grant: 'key:3' })
+  user(7, role, scopes, undefined, expiresAt, { app: null, grant: 'key:3' })
 
 test('a key stands for its user, with the user’s role and the key’s scopes', () => {
   const { add, read } = open()
@@ -96,17 +98,19 @@ test('a key stands for its user, with the user’s role and the key’s scopes',
   assert.deepEqual(limited, keyOf('admin', new Set(['read:post'])))
 })
 
-test('a key that descends from a grant has the present rights of its app, and ends with the grant', () => {
+test('a key that descends from a grant has the app, with its present name and rights, and ends with the grant', () => {
   const { add, read, state } = open()
   const [key, other] = [add({ grant: 'grant:x', scopes: ['read:post', 'write:post'] }), add()]
   const principalOf = () => read(key) as Principal | null
   assert.equal(principalOf()?.access.thirdParty, undefined)
+  assert.deepEqual(principalOf()?.app, shop)
   const change = (app: AppRights | undefined) => {
     state.app = app
     state.grantsVersion++
   }
   const budget = { key: 'users-of-app:x', limit: 50 }
-  change({ id: 1, scopes: new Set(['read:post']), firstParty: false, budget })
+  change({ app: { ...shop, name: 'Store' }, scopes: new Set(['read:post']), firstParty: false, budget })
+  assert.deepEqual(principalOf()?.app, { id: 1, name: 'Store' })
   assert.deepEqual(principalOf()?.appBudget, budget)
   assert.deepEqual(principalOf()?.access.scopes, new Set(['read:post']))
   assert.equal(principalOf()?.access.thirdParty, true)
@@ -195,7 +199,7 @@ test('the key from the settings needs no checksum', () => {
   const reader = apiKeyReader({ run, version: () => 1, grants: noGrants, adminApiKey: key })
   assert.deepEqual(
     reader.read({ place: 'bearer', text: key }),
-    user(1, 'admin', 'all', undefined, undefined, { appId: null, grant: 'key:4' }),
+    user(1, 'admin', 'all', undefined, undefined, { app: null, grant: 'key:4' }),
   )
   assert.equal(reader.read({ place: 'bearer', text: 'another-key-of-no-form' }), undefined)
 })

@@ -57,7 +57,7 @@ const isImplied = (scopes: ReadonlySet<string>, scope: string) =>
   scope.startsWith('read:') && scopes.has(scope.replace('read:', 'write:'))
 
 const caller = (scopes: Scopes): Principal =>
-  user(1, 'user', scopes, undefined, undefined, { appId: null, grant: 'key:1' })
+  user(1, 'user', scopes, undefined, undefined, { app: null, grant: 'key:1' })
 
 function partsWith(stored: object | null): WebhookRuleParts {
   const run = { item: () => ({ text: stored && JSON.stringify(stored) }) } as unknown as Run

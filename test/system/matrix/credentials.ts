@@ -43,7 +43,7 @@ function principal({ id, role }: Person, scopes: readonly string[]): Principal {
 }
 
 /** A third-party app. */
-const throughApp = { appId: null, grant: null, thirdParty: true }
+const throughApp = { app: null, grant: null, thirdParty: true }
 
 function principalByApp({ id, role }: Person, scopes: readonly string[]): Principal {
   return user(id, role, new Set(scopes), undefined, undefined, throughApp)

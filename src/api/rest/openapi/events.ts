@@ -129,15 +129,21 @@ export const sharedEventSchemas = {
   ItemEvent: {},
   EventActor: {
     type: 'object',
-    description: 'Who made the change, if the listener may read that user.',
+    description:
+      'Who made the change, if the listener may read that user, or the app that acted without a user.',
     required: ['user_id', 'app_id'],
     properties: {
-      user_id: itemId,
+      user_id: {
+        ...itemId,
+        type: ['integer', 'null'],
+        description: 'Null: the app acted without a user.',
+      },
       app_id: {
         ...itemId,
         type: ['integer', 'null'],
         description: 'The OAuth app through which the change was made.',
       },
+      via: { type: 'string', description: 'The action that made the change on their behalf.' },
     },
   },
   EventId: { ...eventId, description: 'The position in the log: an increasing integer, as a string.' },

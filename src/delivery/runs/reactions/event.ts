@@ -1,6 +1,6 @@
 /** Turns a change of the log into the event of a reaction, with everything that the service itself may read. */
 
-import { typeOf } from '../../../engine/log/event-types.ts'
+import { type EventActor, eventActor, typeOf } from '../../../engine/log/event-types.ts'
 import type { LoggedChange } from '../../../engine/plan/change-feed.ts'
 import type { JsonObject } from '../../../model/fields/type.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
@@ -15,7 +15,7 @@ export interface LogicEvent {
   readonly collection: string
   readonly item_id: number
   /** Null for an anonymous caller and for the service itself. */
-  readonly actor: { readonly user_id: number; readonly app_id: number | null } | null
+  readonly actor: EventActor | null
   /** The fields that an update changed; null for other events. */
   readonly changed: readonly string[] | null
   /** The item after the change; before it, for a deletion. */
@@ -38,14 +38,13 @@ export function logicEventOf(model: Model, change: LoggedChange): LogicEvent {
     const field = fields?.get(name)
     return field !== undefined && !field.internal && !field.writeOnly
   }
-  const { userId, appId } = change
   return Object.freeze({
     id: String(change.event),
     type: typeOfChange(model, change) ?? `${change.collection}.${change.kind}`,
     created_at: change.at,
     collection: change.collection,
     item_id: change.id,
-    actor: userId === null ? null : Object.freeze({ user_id: userId, app_id: appId }),
+    actor: Object.freeze(eventActor(change)),
     changed: change.changed === null ? null : Object.freeze(change.changed.filter(isPublic)),
     data: itemOf(change.row),
     previous: change.before === null ? null : itemOf(change.before),

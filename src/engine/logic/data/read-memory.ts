@@ -65,8 +65,8 @@ export class ReadMemory {
   }
 }
 
-function keyOf({ userId, access }: Principal): string {
-  return `${userId} ${access.key}`
+function keyOf({ userId, access, app }: Principal): string {
+  return `${userId} ${access.key} ${app?.id}`
 }
 
 function isShort(value: JsonValue): boolean {

@@ -1,6 +1,6 @@
 /** `actions.name(input)`: the actions of a model as functions of its own code and of programs. */
 import { ApiError } from '../../../base/errors.ts'
-import { type Principal, service } from '../../../base/principal.ts'
+import { type Principal, serviceFor } from '../../../base/principal.ts'
 import type { Action, Model } from '../../../model/model.ts'
 import { didYouMean } from '../../../model/suggest.ts'
 import { withMembers } from '../data/create-data.ts'
@@ -31,16 +31,16 @@ export function createActions(
   })
 }
 
-/** The actions as `caller`, and with `asSystem` as the service. */
+/** The actions as `caller`, and with `asSystem` as the service. `within`: the action that calls them. */
 export function createCallerActions(
   model: Model,
   caller: Principal,
   perform: (action: Action, args: readonly unknown[], caller: Principal) => Promise<unknown>,
+  within?: string,
 ): CallerActionFunctions {
   const actionsOf = (principal: Principal) =>
     createActions(model, (action, args) => perform(action, args, principal))
-  const { depth } = caller
-  const asSystem = actionsOf(depth === undefined ? service : { ...service, depth })
+  const asSystem = actionsOf(serviceFor(caller, within))
   return withMembers(actionsOf(caller), { asSystem }) as CallerActionFunctions
 }
 

@@ -2,7 +2,6 @@
 import type { EpochMs } from '../../../base/epoch-ms.ts'
 import type { Principal } from '../../../base/principal.ts'
 import { createWatchdog, type Watchdog } from '../../../base/watchdog/watchdog.ts'
-import type { LogicCaller } from '../../../model/logic/logic.ts'
 import type { Action, Model, Query } from '../../../model/model.ts'
 import { type AnswerLimits, defaultAnswerLimits } from '../../plan/answer-bound.ts'
 import type { CreateHooks } from '../../plan/run.ts'
@@ -70,11 +69,4 @@ export function isAction(operation: Action | Query): operation is Action {
 /** The name of an operation in messages and logs, e.g. `actions.archive`. */
 export function qualifiedName(operation: Action | Query): string {
   return `${isAction(operation) ? 'actions' : 'queries'}.${operation.name}`
-}
-
-/** The `caller` of the model's code; null for an anonymous one. */
-export function callerOf({ userId, access }: Principal): LogicCaller | null {
-  if (userId === null) return null
-  const scopes = access.scopes === 'all' ? 'all' : Object.freeze([...access.scopes].sort())
-  return Object.freeze({ id: userId, role: access.role ?? '', scopes })
 }

@@ -1,12 +1,13 @@
 /** The context that `run` of an action or a query gets. */
-import { anonymous, type Principal, withoutScopes } from '../../../base/principal.ts'
+import { app, type Principal, withoutScopes } from '../../../base/principal.ts'
+import { callerOf } from '../../../model/logic/caller.ts'
 import type { LogicItem } from '../../../model/logic/logic.ts'
 import type { EmittedEvent, Model, Operation } from '../../../model/model.ts'
 import { isWrite } from '../../plan/plan.ts'
 import type { RunStep } from '../../plan/transaction.ts'
 import { errorForCaller, thrownError } from '../data/call-error.ts'
 import { staticAccess } from './access.ts'
-import { callerOf, isAction, type OperationCall, type OperationParts, qualifiedName } from './call.ts'
+import { isAction, type OperationCall, type OperationParts, qualifiedName } from './call.ts'
 import { type OperationStep, type ToolsOptions, TransactionTools } from './tools.ts'
 import { TrackedCalls } from './tracked-calls.ts'
 
@@ -57,6 +58,7 @@ export class OperationContext {
     const calls = new TrackedCalls()
     return new TransactionTools(this.#parts, {
       ...{ place, principal, caller, emits, nowIso, run, calls, callSteps, nesting },
+      ...(isAction(operation) && { action: operation.name }),
     })
   }
 
@@ -88,15 +90,15 @@ export class OperationContext {
   }
 }
 
-/** Null, unless the rule admits only those who are signed in: the types leave null out, and the service is not. */
+/** Null, unless the rule admits only users: the types leave null out, and the service is none. */
 function noCaller(model: Model, operation: Operation, { access }: Principal): null {
-  if (!access.system || staticAccess(model, operation, anonymousAccess) !== 'never') return null
+  if (!access.system || staticAccess(model, operation, userless) !== 'never') return null
   throw new Error(
     `The service itself has called ${qualifiedName(operation)}, whose \`caller\` is a user by its \`access\`: call it as a user, or do not use \`caller\`.`,
   )
 }
 
-const { access: anonymousAccess } = anonymous('')
+const { access: userless } = app('', new Set(['*']))
 
 function refuse(name: string) {
   return (): never => {

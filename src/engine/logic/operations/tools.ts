@@ -2,7 +2,7 @@
 import { inspect } from 'node:util'
 import type { Awaitable } from '../../../base/awaitable.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { type Principal, service } from '../../../base/principal.ts'
+import { type Principal, service, serviceFor } from '../../../base/principal.ts'
 import type { Action, Collection, EmittedEvent } from '../../../model/model.ts'
 import { bodyValidator } from '../../../model/validate.ts'
 import type { ReadAnswer } from '../../plan/answer.ts'
@@ -32,6 +32,8 @@ export type OperationStep = InnerStep<ProgramPlan | PlanAs>
 export interface ToolsOptions {
   /** Where the code is declared, e.g. `actions.archive`, for messages. */
   readonly place: string
+  /** The action whose code it is. */
+  readonly action?: string
   /** Whose reads, writes and events these are. */
   readonly principal: Principal
   /** Who calls further actions: with the scopes of the credential, which they need as over the network. */
@@ -68,8 +70,11 @@ export class TransactionTools {
     this.effects = Object.freeze({
       emit: (type, item, values) => track(this.#emit(type, item, values)),
       later: (at, name, input) => track(this.#later(at, name, input)),
-      actions: createCallerActions(parts.model, options.caller, (action, args, caller) =>
-        track(this.#action(action, args, caller)),
+      actions: createCallerActions(
+        parts.model,
+        options.caller,
+        (action, args, caller) => track(this.#action(action, args, caller)),
+        options.action,
       ),
     } satisfies TransactionEffects)
     this.data = this.#createData()
@@ -111,7 +116,7 @@ export class TransactionTools {
 
   #createData(): ActionData {
     const { model, hooks } = this.#parts
-    const { principal, calls, run } = this.#options
+    const { principal, action, calls, run } = this.#options
     const parts: DataParts = {
       model,
       hooks,
@@ -119,8 +124,7 @@ export class TransactionTools {
       track: calls.track,
     }
     const asCaller = createData(parts, principal)
-    const { depth } = principal
-    const asSystem = createData(parts, depth === undefined ? service : { ...service, depth })
+    const asSystem = createData(parts, serviceFor(principal, action))
     const transaction = <T>(code: TransactionCode<T>) =>
       calls.track(this.#nested(() => code(this.data, this.effects)))
     return withMembers(asCaller, { asSystem, transaction })
@@ -141,7 +145,7 @@ export class TransactionTools {
     if (collection === undefined || !Number.isSafeInteger(id)) {
       throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
     }
-    const eventValues = checkedValues(event, values, nowIso, principal.userId)
+    const eventValues = checkedValues(event, values, nowIso, principal)
     const { text } = (await run(this.#row(collection, Number(id)))) as ReadAnswer
     if (text === null)
       throw new ApiError('NOT_FOUND', `The event ${type} is about an item that does not exist.`)
@@ -174,7 +178,7 @@ async function runSteps<T>(steps: ProgramSteps<T>, run: RunStep<OperationStep>):
   return step.value
 }
 
-function checkedValues(event: EmittedEvent, values: unknown, at: string, userId: number | null): InputValues {
+function checkedValues(event: EmittedEvent, values: unknown, at: string, caller: Principal): InputValues {
   const shape = emittedShape(event)
-  return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, userId)
+  return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, caller)
 }

@@ -4,9 +4,11 @@ import { always, never, translate } from '../condition.ts'
 import type { Condition, Operand } from '../guarded-conditions.ts'
 import type { Param } from '../plan.ts'
 
-/** Whether some comparison in it is with the caller's id, one of the caller's fields, or a claim. */
+const callerOperands: ReadonlySet<Operand['kind']> = new Set(['userId', 'appId', 'caller', 'claim'])
+
+/** Whether some comparison in it is with the caller's id, app or fields, or with a claim. */
 export function dependsOnCaller(condition: Condition): boolean {
-  return hasOperand(condition, ({ kind }) => kind === 'userId' || kind === 'caller' || kind === 'claim')
+  return hasOperand(condition, ({ kind }) => callerOperands.has(kind))
 }
 
 export function readsTime(condition: Condition): boolean {

@@ -82,12 +82,14 @@ function conditionsOf(view: ModelView, collection: Collection): readonly Conditi
 
 const anonymous: AccessClass = { key: 'facts', signedIn: false, role: null, scopes: 'all', system: false }
 
+const userlessApp: AccessClass = { ...anonymous, scopes: new Set() }
+
 /** Access classes that between them see all forms of the rules. A form that is missing here is a fact that the log lacks. */
 function accessClasses(rules: readonly Rule[]): readonly AccessClass[] {
   const differences = rules
     .flatMap(allLeaves)
     .flatMap(leaf => (isCallerRule(leaf) ? callerRuleKind(leaf).callers(leaf) : []))
-  let classes: readonly AccessClass[] = [anonymous, { ...anonymous, signedIn: true }]
+  let classes: readonly AccessClass[] = [anonymous, { ...anonymous, signedIn: true }, userlessApp]
   for (const difference of distinct(differences))
     classes = distinct([...classes, ...classes.map(access => ({ ...access, ...difference }))])
   return classes

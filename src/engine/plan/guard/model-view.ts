@@ -1,7 +1,7 @@
 /** The model as one access class sees it: rules, fields and relations, decided without a row where possible. */
 import { ApiError } from '../../../base/errors.ts'
 import { implies } from '../../../base/predicate.ts'
-import type { AccessClass } from '../../../base/principal.ts'
+import { type AccessClass, isAnonymous } from '../../../base/principal.ts'
 import type { Collection, CrudOperation, Field, Model, Relation } from '../../../model/model.ts'
 import { callerRuleKind } from '../../../model/rule/caller-rules.ts'
 import { followPath } from '../../../model/rule/paths.ts'
@@ -223,6 +223,7 @@ function foldOperand(
   view: ModelView,
 ): Operand | undefined {
   if (operand.kind === 'now') return operand
+  if (operand.kind === 'appId') return isAnonymous(view.access) ? undefined : operand
   if (!view.access.signedIn) return undefined
   if (operand.kind !== 'caller') return operand
   if (operand.field === 'id') return { kind: 'userId' }

@@ -73,6 +73,7 @@ const events: CopyTable = {
     depth: 'integer',
     facts: 'text',
     facts_before: 'text',
+    via: 'text',
   }),
   key: 1,
   numbered: true,

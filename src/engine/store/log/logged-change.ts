@@ -5,7 +5,7 @@ import { slot, sql } from '../sql/writer.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
 /** In the order in which `loggedChange` reads them. */
-const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth", "facts", "facts_before"`
+const changeColumns = sql`"id", "collection", "kind", "item_id", "data", "before", "changed", "at", "user_id", "app_id", "type", "depth", "facts", "facts_before", "via"`
 
 /** The approximate size of a row without its texts: numbers, names, page and index entries. */
 const rowBytes = 150
@@ -37,6 +37,7 @@ export function loggedChange(row: ResultRow): LoggedChange {
     depth,
     facts,
     factsBefore,
+    via,
   ] = row
   let parsed: readonly string[] | LoggedChange['values'] | undefined
   const parse = () => (parsed ??= typeof changed === 'string' ? JSON.parse(changed) : null)
@@ -61,6 +62,7 @@ export function loggedChange(row: ResultRow): LoggedChange {
     at: String(at),
     userId: numberOf(userId),
     appId: numberOf(appId),
+    via: textOf(via),
     type: textOf(type),
     depth: numberOf(depth) ?? 0,
   }

@@ -84,13 +84,12 @@ export class Reader {
     return isPortico(principal) ? undefined : this.#database.answerBound
   }
 
-  /** Queries the database for this request alone, with the current time and the caller's claims. */
+  /** Queries the database for this request alone, with the current time, and the caller's claims and app. */
   #ask({ run }: ShapeReader, args: readonly JsonValue[], principal: Principal): Awaitable<Answer> {
     const database = this.#database
     this.counts.misses++
-    const { userId, claims } = principal
     const inputs = {
-      ...{ args, userId, slots: noSlots, claims },
+      ...{ args, userId: principal.userId, slots: noSlots, caller: principal },
       ...{ now: database.now(), actor: database.actor(principal), answerBound: this.#boundOf(principal) },
     }
     const answer = run(inputs, principal)

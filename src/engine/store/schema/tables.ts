@@ -181,7 +181,10 @@ function columnOf(field: Field, { name: collection }: Collection): Column {
 function initialOf(field: Field): Initial {
   if (storedAggregate(field) !== undefined) return { kind: 'value', value: 0 }
   if (field.name === 'created_at' || field.name === 'updated_at') return { kind: 'now' }
-  return field.default === undefined || field.default.kind === 'currentUser' ? null : field.default
+  const { default: initial } = field
+  return initial === undefined || initial.kind === 'currentUser' || initial.kind === 'currentApp'
+    ? null
+    : initial
 }
 
 function indexesOf(collection: Collection, isJoin: boolean): readonly TableIndex[] {

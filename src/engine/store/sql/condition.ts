@@ -191,6 +191,8 @@ function contextualSql(operand: Contextual, as: Encoding, row: RowAlias): Sql {
       return operand.at === undefined
         ? row.dialect.now(operand.shiftMs, as)
         : [arg(operand.at, shiftedTime(operand.shiftMs, as))]
+    case 'appId':
+      return [{ from: 'appId' }]
     case 'claim':
       return [{ from: 'claim', claim: operand.claim, as }]
     case 'caller':

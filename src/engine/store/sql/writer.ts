@@ -21,6 +21,8 @@ export type Bind =
   | { readonly from: 'now'; readonly shiftMs: number; readonly as: Encoding }
   /** A claim of the caller's token; null if it is missing or of another type. */
   | { readonly from: 'claim'; readonly claim: string; readonly as: Encoding }
+  /** The id of the caller's app; null without one. */
+  | { readonly from: 'appId' }
   /** The total of the list; null if it is unknown. */
   | { readonly from: 'total' }
   /** The maximum size of the answer, in bytes; null: any size. */

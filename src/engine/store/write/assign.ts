@@ -1,6 +1,7 @@
 /** The values of a write's assignments. */
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
 import type { Encoding } from '../../../model/fields/encoding.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Field, FieldDefault } from '../../../model/model.ts'
@@ -27,7 +28,7 @@ export function jsonOf(
   plan: GuardedPlan,
   now: string,
 ): JsonValue {
-  const { userId } = plan.principal
+  const { principal } = plan
   if (increments) return null
   switch (value.kind) {
     case 'param':
@@ -35,15 +36,21 @@ export function jsonOf(
     case 'literal':
       return value.value
     case 'userId':
-      return userId
+      return principal.userId
     case 'default':
-      return defaultValue(value.default, userId, now, field.type.encoding) ?? null
+      return defaultValue(value.default, principal, now, field.type.encoding) ?? null
   }
 }
 
-function defaultValue(fieldDefault: FieldDefault, userId: number | null, now: string, encoding: Encoding) {
+function defaultValue(
+  fieldDefault: FieldDefault,
+  { userId, app }: Principal,
+  now: string,
+  encoding: Encoding,
+) {
   if (fieldDefault.kind === 'value') return fieldDefault.value
   if (fieldDefault.kind === 'currentUser') return userId
+  if (fieldDefault.kind === 'currentApp') return app?.id
   if (fieldDefault.kind === 'uuid') return randomUUID()
   return encoding.now?.(now)
 }

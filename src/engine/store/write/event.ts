@@ -6,7 +6,7 @@ import type { ChangeKind } from '../../plan/change-feed.ts'
 import type { SqlValue } from '../values.ts'
 
 /** Who makes a change: a user, an app, both or neither; and through how many reactions. */
-export type Author = Pick<Principal, 'userId' | 'appId' | 'depth'>
+export type Author = Pick<Principal, 'userId' | 'app' | 'depth' | 'actor'>
 
 /** A change of one item. */
 export interface ItemChange {

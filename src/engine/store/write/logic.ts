@@ -4,7 +4,8 @@ import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
 import type { Watchdog } from '../../../base/watchdog/watchdog.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
-import type { LogicCaller, LogicItem, WriteContext } from '../../../model/logic/logic.ts'
+import { callerOf } from '../../../model/logic/caller.ts'
+import type { LogicItem, WriteContext } from '../../../model/logic/logic.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import type { RowAlias } from '../sql/row-alias.ts'
 import { logicItemSql } from '../sql/write.ts'
@@ -99,13 +100,6 @@ function requireAll({ name, fields }: Collection, next: LogicItem, values: Prepa
       new LogicFault(`${place} must set "${field.name}", which is read-only and required.`),
     )
   }
-}
-
-/** Null for anonymous callers, for an app without a user, and for Portico itself. */
-function callerOf({ userId, access }: Principal): LogicCaller | null {
-  if (userId === null) return null
-  const { role, scopes } = access
-  return { id: userId, role: role ?? '', scopes: scopes === 'all' ? scopes : [...scopes].sort() }
 }
 
 function deepFreeze<T>(value: T): T {

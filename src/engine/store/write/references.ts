@@ -26,9 +26,9 @@ export class References<S> {
     this.#statement = checks.length === 0 ? undefined : prepare(this.sql)
   }
 
-  query({ args, userId, now, claims }: Inputs): StepQuery<S> | undefined {
+  query({ args, userId, now, caller }: Inputs): StepQuery<S> | undefined {
     const statement = this.#statement
-    const inputs = { args, userId, slots: noSlots, now, claims }
+    const inputs = { args, userId, slots: noSlots, now, caller }
     return statement && { statement, inputs, purpose: 'references' }
   }
 

@@ -69,9 +69,9 @@ export type WriteRun<S> = (plan: GuardedWrite, scope: WriteScope<S>) => QuerySte
 
 /** The inputs of a write's statements. */
 export function writeInputs<Slots extends readonly SqlValue[]>(
-  { args, principal: { userId, claims } }: GuardedWrite,
+  { args, principal: caller }: GuardedWrite,
   { now, answerBound }: WriteScope<unknown>,
   slots: Slots,
 ): Inputs & { readonly slots: Slots } {
-  return { args, userId, slots, now, claims, answerBound }
+  return { args, userId: caller.userId, slots, now, caller, answerBound }
 }

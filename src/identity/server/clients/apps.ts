@@ -3,7 +3,13 @@
 import { type Awaitable, then } from '../../../base/awaitable.ts'
 import { Cache, CacheBound } from '../../../base/cache.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { type AppBudget, hasScope, isAdministrator, scopeSet } from '../../../base/principal.ts'
+import {
+  type AppBudget,
+  type CallerApp,
+  hasScope,
+  isAdministrator,
+  scopeSet,
+} from '../../../base/principal.ts'
 import type { Records } from '../../../base/records.ts'
 import { orderById, reversed } from '../../../engine/plan/order.ts'
 import type { ListShape, Selected } from '../../../engine/plan/plan.ts'
@@ -144,8 +150,8 @@ export function defaultScopesOf(
 
 /** The properties of an app on which the rights of its tokens depend. */
 export interface AppRights {
-  /** The id in `oauth_apps`; null for a dynamically registered app. */
-  readonly id: number | null
+  /** Null for a dynamically registered app. */
+  readonly app: CallerApp | null
   /** The scopes that it may request now; `'all'`: any. */
   readonly scopes: ReadonlySet<string> | 'all'
   /** Whether it is the service's own. */
@@ -168,13 +174,14 @@ export function rightsOfApp(
     if (app) {
       const scopes = app.scopes === null ? 'all' : new Set(app.scopes)
       const budget = app.first_party ? undefined : budgetOf(clientId, app.requests_per_minute)
-      return { id: app.id, scopes, firstParty: app.first_party, budget }
+      const named = Object.freeze({ id: app.id, name: app.name })
+      return { app: named, scopes, firstParty: app.first_party, budget }
     }
     return then(records.get('Client', clientId), registered => {
       if (!registered) return undefined
       const { scope } = JSON.parse(registered.payload) as { scope?: string }
       const scopes = scope === undefined ? 'all' : scopeSet(scope)
-      return { id: null, scopes, firstParty: false, budget: budgetOf(clientId) }
+      return { app: null, scopes, firstParty: false, budget: budgetOf(clientId) }
     })
   })
 }

@@ -69,7 +69,7 @@ function newFirst(choices: readonly ScopeChoice[]): readonly ScopeChoice[] {
   return [...choices.filter(({ isNew }) => isNew), ...choices.filter(({ isNew }) => !isNew)]
 }
 
-const thirdPartyAccess = { appId: null, grant: null, thirdParty: true }
+const thirdPartyAccess = { app: null, grant: null, thirdParty: true }
 
 /** `decider`: the user who decides. An app can do no more than its user, so the user's role limits what a scope reaches. */
 export function scopeGroups(

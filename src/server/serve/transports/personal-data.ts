@@ -24,7 +24,7 @@ export interface PersonalDataParts {
   readonly logger?: Logger | undefined
 }
 
-const caller = ({ userId, appId }: Principal) => ({ by: userId, app_id: appId })
+const caller = ({ userId, app }: Principal) => ({ by: userId, app_id: app?.id ?? null })
 
 export function openPersonalData({ model, run, records, logger }: PersonalDataParts): OpenPersonalData {
   return (userId, principal, reason) => {

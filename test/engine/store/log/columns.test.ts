@@ -10,7 +10,10 @@ import { databaseKinds } from '../databases.ts'
 import { storage } from '../write/storage.ts'
 
 const ada = user(1, 'admin', 'all')
-const adaThroughApp = user(1, 'admin', 'all', undefined, undefined, { appId: 7, grant: 'grant:x' })
+const adaThroughApp = user(1, 'admin', 'all', undefined, undefined, {
+  app: { id: 7, name: 'Seven' },
+  grant: 'grant:x',
+})
 const now = () => Date.parse('2026-01-02T03:04:05.678Z')
 
 /** The changes after an event, with their rows parsed. */
@@ -62,7 +65,10 @@ for (const { name, within } of databaseKinds) {
   test(`${name}: a change by an app without a user is logged with the app alone`, () =>
     within(async database => {
       const client = new Client(await database.open(storage), storage)
-      const robot: Principal = app('robot', new Set(['write:box']), { appId: 3, grant: null })
+      const robot: Principal = app('robot', new Set(['write:box']), {
+        app: { id: 3, name: 'Robot' },
+        grant: null,
+      })
       await client.create('boxes', { label: 'a' }, robot)
       const [created] = await changesOf(client, 0)
       assert.deepEqual([created?.userId, created?.appId], [null, 3])
@@ -80,7 +86,7 @@ for (const { name, within } of databaseKinds) {
       const both = await client.create('things', { name: 'b', box_id: other.id, spare_box_id: outer.id })
       const start = Number(await client.store.changes.last())
       const [was] = (await changesOf(client, start - 1)).map(({ row }) => row)
-      await client.remove('boxes', outer.id, { ...system, userId: 5, appId: 6 })
+      await client.remove('boxes', outer.id, { ...system, userId: 5, app: { id: 6, name: 'Six' } })
       const changes = await changesOf(client, start)
       assert.deepEqual(new Set(changes.map(({ userId, appId }) => `${userId} ${appId}`)), new Set(['5 6']))
       const cleared = changes.filter(({ kind }) => kind === 'updated')

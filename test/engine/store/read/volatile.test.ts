@@ -63,6 +63,13 @@ function claiming(team: string | number | boolean): Principal {
   return { ...caller, claims: { key: JSON.stringify([...values]), values } }
 }
 
+const ofApp: Rule = { kind: 'compare', field: 'author_id', comparison: 'eq', operand: { kind: 'appId' } }
+
+function through(app: number | null): Principal {
+  const delegate = { app: app === null ? null : { id: app, name: 'An app' }, grant: null, thirdParty: true }
+  return user(1, 'user', 'all', undefined, undefined, delegate)
+}
+
 for (const { name, within } of seededStores) {
   test(`on ${name} each request is answered as of its own time`, async () => {
     let now = requestTimeMs
@@ -92,6 +99,18 @@ for (const { name, within } of seededStores) {
       const none = [0]
       assert.deepEqual(results, [[1, 3, posts / 2], [2, 4, posts / 2], [1, 3, posts / 2], none, none, none])
       assert.deepEqual((await seen(caller, 0)).ids, [])
+    })
+  })
+
+  test(`on ${name} an answer for the app of one caller is not reused for another of the same rights`, async () => {
+    const authors = [1, 2].map(id => ({ ...data.users[0], id }))
+    const written = data.posts.map(post => ({ ...post, author_id: (post.id % 2) + 1 }))
+    await within(modelWith(ofApp), { users: authors, posts: written }, async ({ store }) => {
+      const seen = reading(store, ofApp)
+      assert.equal(through(1).access, through(null).access)
+      const reads = [1, 2, null, 1, 3].map(app => seen(through(app), 0))
+      const results = (await Promise.all(reads)).map(({ ids, total }) => [...ids, total])
+      assert.deepEqual(results, [[2, 4, posts / 2], [1, 3, posts / 2], [0], [2, 4, posts / 2], [0]])
     })
   })
 }

@@ -52,6 +52,7 @@ const declared = checkModel(
         due_at: datetime(),
         project_id: relation('projects', { inverse: 'tasks' }),
         assignee_id: relation('users', { inverse: 'tasks' }),
+        partner_id: relation('oauth_apps', { optional: true }),
       },
       indexes: [index('due_at'), index('team')],
       access,
@@ -130,6 +131,13 @@ const cases: readonly (readonly [string, { readonly rule: Rule }, string, string
     'tasks__team__index',
   ],
   [
+    'the app of the caller is a parameter',
+    field('partner_id').eq(caller('app.id')),
+    `"t0"."partner_id" = ?1`,
+    `"t0"."partner_id" = $1`,
+    'tasks__partner_id__created_at__index',
+  ],
+  [
     'the operand of NOT is never unknown',
     not(field('team').eq(claim('team'))),
     `NOT (("t0"."team" = ?1) IS TRUE)`,
@@ -163,7 +171,8 @@ for (const [name, { rule }, inSqlite, inPostgres] of cases) {
 }
 
 const claims = { key: '', values: new Map([['team', 'red']]) }
-const inputs = { args: [], userId: 3, slots: noSlots, claims, now: Date.parse('2026-01-01T12:00:00Z') }
+const asked = { claims, app: { id: 7, name: 'Seven' } }
+const inputs = { args: [], userId: 3, slots: noSlots, caller: asked, now: Date.parse('2026-01-01T12:00:00Z') }
 
 test('SQLite finds the rows by the index on the compared field', () => {
   const database = new DatabaseSync(':memory:')

@@ -21,7 +21,7 @@ export const lockLog = statementOf(
 )
 
 export const addEvents = statementOf(
-  sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before") SELECT "at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before" FROM unnest(${slot(0)}::text[], ${slot(1)}::text[], ${slot(2)}::bigint[], ${slot(3)}::text[], ${slot(4)}::text[], ${slot(5)}::text[], ${slot(6)}::text[], ${slot(7)}::bigint[], ${slot(8)}::bigint[], ${slot(9)}::text[], ${slot(10)}::integer[], ${slot(11)}::text[], ${slot(12)}::text[]) WITH ORDINALITY AS "e" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before", "n") ORDER BY "n"`,
+  sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before", "via") SELECT "at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before", "via" FROM unnest(${slot(0)}::text[], ${slot(1)}::text[], ${slot(2)}::bigint[], ${slot(3)}::text[], ${slot(4)}::text[], ${slot(5)}::text[], ${slot(6)}::text[], ${slot(7)}::bigint[], ${slot(8)}::bigint[], ${slot(9)}::text[], ${slot(10)}::integer[], ${slot(11)}::text[], ${slot(12)}::text[], ${slot(13)}::text[]) WITH ORDINALITY AS "e" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before", "via", "n") ORDER BY "n"`,
 )
 
 /** Each collection has several rows, so that commits of different connections rarely wait for each other. */

@@ -37,7 +37,12 @@ export function sessionSetting(name: string): string {
 }
 
 const isSignedIn = `${sessionSetting('actor')} = 'user'`
-const userId = oncePerStatement(`nullif(${sessionSetting('user_id')}, '')::bigint`)
+const userId = oncePerStatement(idSetting('user_id'))
+const appId = oncePerStatement(idSetting('app_id'))
+
+function idSetting(name: string): string {
+  return `nullif(${sessionSetting(name)}, '')::bigint`
+}
 
 function literalList(texts: readonly string[]): string {
   return texts.map(literal).join(', ')
@@ -114,6 +119,7 @@ export function unconditionalSql(rule: Rule, row: RuleRow, model: Model, not = f
 
 function neverSql({ operand, comparison }: RuleOfKind<'compare'>): string {
   if (operand.kind === 'now' || operand.kind === 'field') return comparison === 'in' ? 'TRUE' : 'FALSE'
+  if (operand.kind === 'appId') return `${idSetting('app_id')} IS NULL`
   if (operand.kind !== 'literal') return `NOT coalesce(${isSignedIn}, FALSE)`
   const { value } = operand
   if (value === null) return comparison === 'eq' || comparison === 'ne' ? 'FALSE' : 'TRUE'
@@ -192,6 +198,8 @@ function operandSql(
   switch (operand.kind) {
     case 'userId':
       return userId
+    case 'appId':
+      return appId
     case 'now':
       return oncePerStatement(nowSql(operand.shiftMs, encoding, clock))
     case 'field':

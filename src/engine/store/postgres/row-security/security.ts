@@ -22,7 +22,18 @@ export interface Security {
   inputsOf(plan: GuardedWrite): (ask: StepQuery<Statement>) => Inputs
 }
 
-const names = ['service', 'actor', 'user_id', 'role', 'scopes', 'writing', 'claims', 'now', 'third_party']
+const names = [
+  'service',
+  'actor',
+  'user_id',
+  'role',
+  'scopes',
+  'writing',
+  'claims',
+  'now',
+  'third_party',
+  'app_id',
+]
 export const settings = names.map(name => `portico.${name}`)
 const WRITING = 5
 
@@ -66,7 +77,7 @@ function inputsOf({ shape }: GuardedWrite, caller: Actor): (ask: StepQuery<State
 }
 
 function actorOf(
-  { userId, access, claims }: Principal,
+  { userId, access, claims, app }: Principal,
   now: number | undefined,
   outputs: readonly Collection[],
 ): Actor {
@@ -76,10 +87,16 @@ function actorOf(
   // Scopes are separated by spaces, and no known scope contains one.
   const known = scopes === 'all' ? ['*'] : [...scopes].filter(scope => !scope.includes(' '))
   const scopeList = [...known, ...outputs.map(({ singular }) => `read:${singular}`)].join(' ')
-  const id = userId === null ? '' : String(userId)
   const nowText = now === undefined ? '' : new Date(now).toISOString()
   const claimsJson = claims === undefined ? '' : claimsText(claims)
-  return ['', kind, id, role ?? '', scopeList, '', claimsJson, nowText, thirdParty ? 'yes' : '']
+  return [
+    ...['', kind, idText(userId), role ?? '', scopeList, '', claimsJson, nowText],
+    ...[thirdParty ? 'yes' : '', idText(app?.id)],
+  ]
+}
+
+function idText(id: number | null | undefined): string {
+  return String(id ?? '')
 }
 
 function claimsText({ values }: Claims): string {

@@ -100,7 +100,7 @@ export class TransactionReads {
       userId: principal.userId,
       slots: noSlots,
       now: scope.now,
-      claims: principal.claims,
+      caller: principal,
       actor,
       answerBound,
       grown: (collection: string) => scope.growth(collection),

@@ -2,6 +2,7 @@
 
 import type { EpochMs } from '../../../../base/epoch-ms.ts'
 import { ApiError } from '../../../../base/errors.ts'
+import { actorOf } from '../../../../base/principal.ts'
 import type { WriteAnswer } from '../../../plan/answer.ts'
 import { AnswerBound, type AnswerLimits } from '../../../plan/answer-bound.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
@@ -323,6 +324,7 @@ function summedTotals(totalsOfWrites: readonly ReadonlyMap<string, number>[]): R
 function columnsOf(events: Scope['events']): string[] {
   const names = ({ changed }: Scope['events'][number]) =>
     changed === undefined ? null : JSON.stringify(changed)
+  const actors = events.map(({ by }) => actorOf(by))
   return [
     arrayOf(events.map(event => event.at)),
     arrayOf(events.map(event => event.collection)),
@@ -331,11 +333,12 @@ function columnsOf(events: Scope['events']): string[] {
     arrayOf(events.map(event => String(event.data))),
     arrayOf(events.map(names)),
     arrayOf(events.map(event => event.before as string | null)),
-    arrayOf(events.map(event => event.by.userId)),
-    arrayOf(events.map(event => event.by.appId)),
+    arrayOf(actors.map(({ userId }) => userId)),
+    arrayOf(actors.map(({ appId }) => appId)),
     arrayOf(events.map(event => event.type ?? null)),
     arrayOf(events.map(event => event.by.depth ?? null)),
     arrayOf(events.map(event => event.facts as string | null)),
     arrayOf(events.map(event => event.factsBefore as string | null)),
+    arrayOf(actors.map(({ via = null }) => via)),
   ]
 }

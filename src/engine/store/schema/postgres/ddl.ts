@@ -62,7 +62,8 @@ export const ownTables: Readonly<Record<string, OwnTable>> = {
   "type" ${text},
   "depth" integer,
   "facts" text,
-  "facts_before" text
+  "facts_before" text,
+  "via" ${text}
 )`,
   },
   // The names that each transaction has changed, for the caches of all nodes.

@@ -24,7 +24,8 @@ export const ownTables: readonly string[] = [
   "type" TEXT,
   "depth" INTEGER,
   "facts" TEXT,
-  "facts_before" TEXT
+  "facts_before" TEXT,
+  "via" TEXT
 ) STRICT`,
   `CREATE TABLE IF NOT EXISTS "_records" (
   "kind" TEXT NOT NULL,

@@ -1,5 +1,6 @@
 /** Writes the event log in the transaction of each change, and prunes it there. */
 import { Pause } from '../../../../base/pause.ts'
+import { actorOf } from '../../../../base/principal.ts'
 import { prunedKey } from '../../log/keys.ts'
 import { LogMetrics } from '../../log/log-metrics.ts'
 import { inspectLog, type PruneStatements, prune, pruneSql, type Retention } from '../../log/pruning.ts'
@@ -29,7 +30,7 @@ export class EventLog {
     this.#pauseMs = Math.min(maxPauseMs, retention.idleMs)
     this.#statements = statementsOf(connection)
     this.#insert = connection.prepare(
-      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)}, ${slot(10)}, ${slot(11)}, ${slot(12)})`,
+      sql`INSERT INTO "_events" ("at", "collection", "item_id", "kind", "data", "changed", "before", "user_id", "app_id", "type", "depth", "facts", "facts_before", "via") VALUES (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)}, ${slot(4)}, ${slot(5)}, ${slot(6)}, ${slot(7)}, ${slot(8)}, ${slot(9)}, ${slot(10)}, ${slot(11)}, ${slot(12)}, ${slot(13)})`,
     )
   }
 
@@ -37,10 +38,11 @@ export class EventLog {
   add(at: string, change: ItemChange): void {
     const { collection, itemId, kind, data, changed, before, by, type, facts, factsBefore } = change
     const names = changed === undefined ? null : JSON.stringify(changed)
+    const { userId, appId, via = null } = actorOf(by)
     this.#insert.run(
       slotInputs([
         ...[at, collection, itemId, kind, data, names, before],
-        ...[by.userId, by.appId, type ?? null, by.depth ?? null, facts, factsBefore],
+        ...[userId, appId, type ?? null, by.depth ?? null, facts, factsBefore, via],
       ]),
     )
   }

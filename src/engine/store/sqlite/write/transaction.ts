@@ -136,9 +136,9 @@ function runOf(shape: GuardedReadShape, parts: TransactionReadsParts, isBudgeted
   const isPaged = shape.kind === 'list' && shape.window.kind === 'page'
   const lists = isPaged ? new NoListCache(shape, shape.window, parts.lists) : undefined
   const run = shapeRun(shape, inlineStatements(parts, isBudgeted), lists)
-  return ({ args, principal: { userId, claims } }, { now }) =>
+  return ({ args, principal: caller }, { now }) =>
     // Synchronous, because the snapshot is.
-    run({ args, userId, slots: noSlots, now, claims }, inlineSnapshot) as Answer
+    run({ args, userId: caller.userId, slots: noSlots, now, caller }, inlineSnapshot) as Answer
 }
 
 export interface WriteParts {

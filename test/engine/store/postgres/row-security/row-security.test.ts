@@ -71,9 +71,9 @@ function forgetfulGuard(model: Model) {
   const collections = new Map([...model.collections].map(([name, collection]) => [name, open(collection)]))
   const guard = createGuard({ ...model, collections })
   // It ignores scopes too, but the database still receives the caller.
-  return (plan: Plan, { userId, access, claims }: Principal) => {
+  return (plan: Plan, { userId, access, claims, app }: Principal) => {
     const guarded = guard(plan as never, user(userId ?? 0, 'admin', 'all')) as object
-    return { ...guarded, principal: { userId, access, claims, appId: null } } as never
+    return { ...guarded, principal: { userId, access, claims, app } } as never
   }
 }
 
@@ -310,7 +310,7 @@ const callers = [
   user(2, 'user', 'all'),
   user(3, 'admin', 'all'),
   user(3, 'admin', new Set(['write:api_key']), undefined, undefined, {
-    appId: 7,
+    app: { id: 7, name: 'Seven' },
     grant: null,
     thirdParty: true,
   }),

@@ -21,7 +21,7 @@ const created: ItemChange = {
   facts: null,
   factsBefore: null,
   changed: undefined,
-  by: { userId: null, appId: null },
+  by: { userId: null, app: null },
 }
 
 test('a step fails with its deferred statement, and its changes and events are undone', async () => {
