@@ -1,6 +1,7 @@
 /** Services in memory on every database. */
-import type { Declaration } from '../../../src/model/declared-model.ts'
+
 import { checkModel } from '../../../src/model/check/check.ts'
+import type { Declaration } from '../../../src/model/declared-model.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
 import { plannedDatabase, plannedOrdinaryDatabase } from './copied.ts'
 

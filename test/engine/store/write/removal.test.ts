@@ -1,10 +1,10 @@
 /** Deletions that cascade, clear references or are refused: the remaining rows, and an event for each change. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { SlicedDeletion } from '../../../../src/delivery/deletions/sliced-deletion.ts'
 import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
 import { type Cascade, maxUnreportedCascade } from '../../../../src/engine/store/write/removal/cascades.ts'
 import { createRun } from '../../../../src/server/serve/store.ts'
-import { SlicedDeletion } from '../../../../src/delivery/deletions/sliced-deletion.ts'
 import { Client } from '../blog.ts'
 import { databaseKinds } from '../databases.ts'
 import { storage } from './storage.ts'
