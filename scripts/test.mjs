@@ -65,7 +65,6 @@ function groupOf(file) {
   return together.find(folders => folders.some(folder => file.startsWith(`test/${folder}/`)))
 }
 
-/** The part of their tests that files run, as test/chosen.ts reads it. */
 function setPart(part) {
   return part === undefined ? '' : `process.env.PORTICO_TEST_PART = '${part}'\n`
 }
@@ -169,6 +168,8 @@ const { files, inBoth, text: leftOut } = await selectTests(chosenNode(), selecte
 if (!isBuilt()) await build()
 const memory = folderInMemory()
 if (memory !== undefined) process.env.TMPDIR = memory
+/** The part of their tests that files run, as test/chosen.ts reads it. */
+const part = selected[0] === '--quick' ? 'quick' : isShared && !args.includes('--whole') ? 'all' : undefined
 /** The files that `npm test` runs on SQLite run on the other set-ups now. */
 const onlyOthers = files.filter(file => inBoth.includes(file))
 const whole = files.filter(file => !inBoth.includes(file))
@@ -200,7 +201,7 @@ const child = spawn(
       ...sourceEnvironment(),
       // Mutants share no templates of databases: each has other sources.
       ...(databases && { PORTICO_TEST_SERVERS: databases.path, PORTICO_TEST_RUN: 'yes' }),
-      ...(selected[0] === '--quick' && { PORTICO_TEST_PART: 'quick' }),
+      ...(part && { PORTICO_TEST_PART: part }),
       ...(args.includes('--whole') && { PORTICO_MATRIX: 'whole' }),
     },
     detached: process.platform !== 'win32',
