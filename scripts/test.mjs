@@ -65,7 +65,6 @@ function groupOf(file) {
   return together.find(folders => folders.some(folder => file.startsWith(`test/${folder}/`)))
 }
 
-/** The part of their tests that files run, as test/chosen.ts reads it. */
 function setPart(part) {
   return part === undefined ? '' : `process.env.PORTICO_TEST_PART = '${part}'\n`
 }
@@ -97,6 +96,14 @@ function divide(files) {
   )
 }
 
+/** Folders with files that take minutes. */
+const startsEarly = /^test\/(system|tools|docs|scripts)\//
+
+/** The runner sorts paths, and absolute ones come first: a file that takes minutes does not run alone at the end. */
+function inOrder(file) {
+  return startsEarly.test(file) ? join(root, file) : file
+}
+
 /** The programs that run several files, and the files that run alone. `part`: of their tests; undefined: all. */
 function shareProcesses(files, part) {
   const folder = mkdtempSync(join(tmpdir(), 'portico-together-'))
@@ -107,7 +114,10 @@ function shareProcesses(files, part) {
     ),
   )
   const alone = files.filter(file => groupOf(file) === undefined)
-  return [...shared, ...(part === undefined ? alone : alone.map(file => writePart(folder, file, part)))]
+  return [
+    ...shared,
+    ...alone.map(file => (part === undefined ? inOrder(file) : writePart(folder, file, part))),
+  ]
 }
 
 /** Ten times what the tests keep in memory at once. */
@@ -158,6 +168,8 @@ const { files, inBoth, text: leftOut } = await selectTests(chosenNode(), selecte
 if (!isBuilt()) await build()
 const memory = folderInMemory()
 if (memory !== undefined) process.env.TMPDIR = memory
+/** The part of their tests that files run, as test/chosen.ts reads it. */
+const part = selected[0] === '--quick' ? 'quick' : isShared && !args.includes('--whole') ? 'all' : undefined
 /** The files that `npm test` runs on SQLite run on the other set-ups now. */
 const onlyOthers = files.filter(file => inBoth.includes(file))
 const whole = files.filter(file => !inBoth.includes(file))
@@ -170,8 +182,8 @@ const child = spawn(
   chosenNode(),
   [
     '--test',
-    // Three times the two cores of the smallest machine: tests also wait for the disk, browsers and other processes.
-    '--test-concurrency=6',
+    // Four times the two cores of the smallest machine: tests also wait for the disk, browsers and other processes.
+    '--test-concurrency=8',
     `--test-timeout=${timeoutMs}`,
     ...(options.some(option => option.startsWith('--test-reporter')) ? [] : reporters),
     ...options,
@@ -189,7 +201,7 @@ const child = spawn(
       ...sourceEnvironment(),
       // Mutants share no templates of databases: each has other sources.
       ...(databases && { PORTICO_TEST_SERVERS: databases.path, PORTICO_TEST_RUN: 'yes' }),
-      ...(selected[0] === '--quick' && { PORTICO_TEST_PART: 'quick' }),
+      ...(part && { PORTICO_TEST_PART: part }),
       ...(args.includes('--whole') && { PORTICO_MATRIX: 'whole' }),
     },
     detached: process.platform !== 'win32',

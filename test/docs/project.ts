@@ -2,6 +2,7 @@
 import { chmodSync, mkdirSync, mkdtempSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { isBuilt, program } from '../system/processes/program.ts'
 
 function writeCommand(folder: string, name: string, line: string): void {
   const file = join(folder, name)
@@ -11,7 +12,7 @@ function writeCommand(folder: string, name: string, line: string): void {
 
 /** `npm start` builds first. In this project it runs `portico start` with this model, unless another one is named. */
 function writeCommands(root: string, folder: string): void {
-  const portico = `"${process.execPath}" --conditions=portico-source "${join(root, 'src', 'bin.ts')}"`
+  const portico = [process.execPath, ...program].map(part => `"${part}"`).join(' ')
   const model = join(root, 'examples', 'blog', 'model.ts')
   writeCommand(folder, 'portico', `exec ${portico} "$@"`)
   writeCommand(
@@ -24,8 +25,11 @@ function writeCommands(root: string, folder: string): void {
 /** Other packages that pages import. */
 const imported = ['standardwebhooks']
 
-/** Returns the folder. Its package `portico` is this clone. */
-export function createProject(root: string): string {
+/** Returns the folder. Its package `portico` is this clone, whose types a compiler reads from the build, or from the sources. */
+export function createProject(
+  root: string,
+  types: 'built' | 'sources' = isBuilt ? 'built' : 'sources',
+): string {
   const project = mkdtempSync(join(tmpdir(), 'portico-docs-'))
   const packages = join(project, 'node_modules')
   const bin = join(packages, '.bin')
@@ -38,12 +42,11 @@ export function createProject(root: string): string {
     target: 'es2024',
     module: 'nodenext',
     strict: true,
-    // The sources are compiled as well.
     exactOptionalPropertyTypes: true,
     noEmit: true,
     skipLibCheck: true,
     allowImportingTsExtensions: true,
-    customConditions: ['portico-source'],
+    ...(types === 'sources' && { customConditions: ['portico-source'] }),
     typeRoots: [join(root, 'node_modules', '@types')],
     types: ['node'],
   }
@@ -58,5 +61,6 @@ export function projectEnvironment(project: string): Record<string, string> {
   return {
     PATH: [join(project, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
     HOME: process.env.HOME ?? project,
+    ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
   }
 }

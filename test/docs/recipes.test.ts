@@ -13,6 +13,7 @@ import { type Declaration, serve } from 'portico'
 import { generateKey } from '../../src/identity/keys/key.ts'
 import { debianFolders, findProgram } from '../programs.ts'
 import { withPostgres } from '../setups/databases/postgres.ts'
+import { isBuilt } from '../system/processes/program.ts'
 import { blocksOf, fillIn } from './blocks.ts'
 import { read, root } from './pages.ts'
 import { createProject, projectEnvironment } from './project.ts'
@@ -29,7 +30,7 @@ before(() => {
     ...rest,
     // The last folders contain `psql` if it is not on the PATH.
     PATH: [dirname(process.execPath), PATH, ...debianFolders()].join(delimiter),
-    NODE_OPTIONS: '--conditions=portico-source',
+    ...(!isBuilt && { NODE_OPTIONS: '--conditions=portico-source' }),
     PORTICO_MODEL: 'model.ts',
     KEY: generateKey(),
   }

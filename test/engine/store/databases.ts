@@ -10,7 +10,7 @@ import type { Store } from '../../../src/engine/store/store.ts'
 import type { ReadingChecks } from '../../../src/engine/store/write/model-code.ts'
 import type { CascadeOptions } from '../../../src/engine/store/write/removal/cascades.ts'
 import type { Model } from '../../../src/model/model.ts'
-import { chosen } from '../../chosen.ts'
+import { chosen, inWhole } from '../../chosen.ts'
 import {
   type PlannedDatabase,
   plannedDatabase,
@@ -120,4 +120,9 @@ export const postgres = postgresKind('PostgreSQL', plannedDatabase, false)
 
 export const rowSecurityPostgres = postgresKind('PostgreSQL with row security', plannedOrdinaryDatabase, true)
 
-export const databaseKinds: readonly DatabaseKind[] = chosen([sqlite, postgres, rowSecurityPostgres])
+/** Row security adds policies to what PostgreSQL does without. Rules are tested on both (`test/api/contract`, `test/system/matrix`). */
+export const databaseKinds: readonly DatabaseKind[] = chosen([
+  sqlite,
+  ...inWhole(postgres),
+  rowSecurityPostgres,
+])

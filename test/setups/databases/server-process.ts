@@ -10,7 +10,8 @@ function untilEnded(): Promise<void> {
 
 const stopped = untilEnded()
 try {
-  const server = new PostgresServer(fastSettings)
+  // Nothing is replicated from it: new tables need not be logged.
+  const server = new PostgresServer({ ...fastSettings, wal_level: 'minimal', max_wal_senders: 0 })
   await server.start()
   process.stdout.write(`${JSON.stringify({ url: server.url })}\n`)
   await stopped

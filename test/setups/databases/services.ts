@@ -3,6 +3,7 @@
 import { checkModel } from '../../../src/model/check/check.ts'
 import type { Declaration } from '../../../src/model/declared-model.ts'
 import { type TestService, testService } from '../../../src/testing.ts'
+import { inWhole } from '../../chosen.ts'
 import { plannedDatabase, plannedOrdinaryDatabase } from './copied.ts'
 
 interface ServiceSetup {
@@ -24,7 +25,7 @@ export const serviceSetups: readonly ServiceSetup[] = [
       await use(service).finally(() => service.close())
     },
   },
-  onPostgres('PostgreSQL', plannedDatabase, false),
+  ...inWhole(onPostgres('PostgreSQL', plannedDatabase, false)),
   onPostgres('PostgreSQL with row security', plannedOrdinaryDatabase, true),
 ]
 

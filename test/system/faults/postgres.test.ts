@@ -3,14 +3,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { until } from '../../api/transports/service.ts'
+import { caseCount } from '../../cases.ts'
 import { call } from '../../server/serve/service.ts'
 import { query } from '../../setups/databases/postgres.ts'
 import { type Outage, subscribeToPosts, Writers, withOutage } from './outage.ts'
 
 /** Statuses that a write may get while the database fails. */
 const refused = [201, 503]
-const manyWrites = 150
-const someWrites = 40
+const manyWrites = caseCount(150, 50)
+const someWrites = caseCount(40, 15)
 /** An unreachable database is reported within two seconds; a test machine may be slower. */
 const maxResponseMs = 20_000
 

@@ -1,7 +1,6 @@
-/** How many times a writing process is killed: few in every test run, many before a release. */
-export const rounds = { test: 20, release: 200 } as const
+import { caseCount } from '../../cases.ts'
 
-/** `PORTICO_KILL_ROUNDS=release` selects the many. */
+/** How many times a writing process is killed. `PORTICO_KILL_ROUNDS=release` selects many. */
 export function killRounds(): number {
-  return process.env.PORTICO_KILL_ROUNDS === 'release' ? rounds.release : rounds.test
+  return process.env.PORTICO_KILL_ROUNDS === 'release' ? 200 : caseCount(20, 8)
 }

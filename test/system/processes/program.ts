@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 
 const built = resolve(import.meta.dirname, '../../../dist/bin.js')
 /** scripts/test.mjs builds the package. A copy of the repository for mutants has the sources only. */
-const isBuilt = existsSync(built)
+export const isBuilt = existsSync(built)
 /** Node's arguments that start the command: of the built package, which users run and which starts sooner. */
 export const program: readonly string[] = isBuilt
   ? [built]

@@ -23,7 +23,7 @@ const root = join(import.meta.dirname, '..', '..', '..')
 const origin = { source: '--from https://api.example.com', version: '0' }
 let project = ''
 before(() => {
-  project = createProject(root)
+  project = createProject(root, 'sources')
 })
 after(() => rmSync(project, { recursive: true, force: true }))
 

@@ -31,10 +31,10 @@ import { checkModel } from '../../../../src/model/check/check.ts'
 import type { JsonValue } from '../../../../src/model/fields/type.ts'
 import type { Model } from '../../../../src/model/model.ts'
 import { createRun } from '../../../../src/server/serve/store.ts'
-import { testOfOthers } from '../../../chosen.ts'
+import { chosen, testOfOthers } from '../../../chosen.ts'
 import { idempotencyOf } from '../../idempotency/of-store.ts'
 import { failure } from '../contract.ts'
-import { databaseKinds, rowSecurityPostgres, sqlite, type TestDatabase } from '../databases.ts'
+import { postgres, rowSecurityPostgres, sqlite, type TestDatabase } from '../databases.ts'
 import { fill, modelWith, recommendedIndexes, slowCases } from './cases.ts'
 import { visitedRows } from './visited.ts'
 
@@ -393,7 +393,7 @@ test("a rule about the caller's own fields does not make the list of a small tab
     await store.close()
   }))
 
-for (const databaseKind of databaseKinds.filter(each => each !== rowSecurityPostgres)) {
+for (const databaseKind of chosen([sqlite, postgres])) {
   test(`${databaseKind.name}: each slow list gets the right advice, visits few rows once the advice is followed, and is refused above maxScan`, () =>
     databaseKind.within(async database => {
       await (await database.open(modelWith({}, false))).close()
