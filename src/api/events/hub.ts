@@ -47,7 +47,7 @@ export class Hub {
   readonly #reader: LogReader
   readonly #replays: Replays
   #size = 0
-  #isClosed = false
+  readonly #closing = new AbortController()
 
   constructor({ feed, beforeDelivery, onFault, maxGroups, retryLimitMs }: HubParts) {
     // A subscriber that has replayed moves from one to the other, and still counts once.
@@ -122,14 +122,19 @@ export class Hub {
     }
   }
 
+  /** Aborted when the service stops. */
+  get closing(): AbortSignal {
+    return this.#closing.signal
+  }
+
   /** Ends every subscription, and accepts no new ones. */
   close(): void {
-    this.#isClosed = true
+    this.#closing.abort()
     this.#end([...this.#live.subscribers(), ...this.#replaying.subscribers()], undefined)
   }
 
   #requireOpen(): void {
-    if (this.#isClosed) throw stoppingRefusal()
+    if (this.closing.aborted) throw stoppingRefusal()
   }
 
   async #subscribeLive(subscriber: Subscriber): Promise<void> {

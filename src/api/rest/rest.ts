@@ -103,7 +103,7 @@ class RestHandler {
       subresources,
       logic,
       document,
-      exports: new Exports({ draw, events: options.events }),
+      exports: new Exports({ draw, events: options.events, closing: options.events?.events.hub.closing }),
       events,
       explain,
       runs,

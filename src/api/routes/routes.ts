@@ -12,6 +12,7 @@ import { admitRoute } from '../../engine/logic/operations/access.ts'
 import { callerOf } from '../../model/logic/caller.ts'
 import type { Model, Route } from '../../model/model.ts'
 import type { LogicLog } from '../../model/types/run.ts'
+import { Quota } from '../events/quota.ts'
 import { refuseMethod } from '../rest/methods.ts'
 import { isStream, iteratorOf, partOf, replyOf } from './answer.ts'
 import { RoutePaths, type RoutesAtPath } from './paths.ts'
@@ -37,6 +38,8 @@ export interface RouteParts {
   /** Draws from the budget of the route, which all callers share. Throws RATE_LIMITED. */
   readonly drawRoute: (route: Route) => Awaitable<void>
   readonly giveRoute: (route: Route) => void
+  /** The calls of one route that one caller may have running, in this worker: until their responses have ended. */
+  readonly maxRunning: number
   /** From the call of the code to the end of the response. */
   readonly timeoutMs: number
   /** Of a body that is not a stream, and of a part of a stream. */
@@ -59,15 +62,20 @@ export function createRoutes(parts: RouteParts): Routes | undefined {
   const { routes } = parts.code.model.logic
   if (routes.size === 0) return undefined
   const paths = new RoutePaths(routes.values())
+  const running = new Quota(parts.maxRunning, 'calls of this path')
   return {
     at: path => paths.at(path),
     labelOf: path => paths.at(path)?.routes[0]?.path,
-    answer: (found, call, principal) => answer(parts, found, call, principal),
+    answer: (found, call, principal) => answer({ ...parts, running }, found, call, principal),
   }
 }
 
+interface CallParts extends RouteParts {
+  readonly running: Quota
+}
+
 function answer(
-  parts: RouteParts,
+  parts: CallParts,
   { routes, params }: RoutesAtPath,
   call: Call,
   principal: Principal,
@@ -110,7 +118,7 @@ class ClientGone extends ApiError {
 }
 
 class RouteCall {
-  readonly #parts: RouteParts
+  readonly #parts: CallParts
   readonly #route: Route
   readonly #call: Call
   readonly #principal: Principal
@@ -122,7 +130,7 @@ class RouteCall {
   /** Of the body, if it is a stream. */
   #iterator: AsyncIterator<unknown> | Iterator<unknown> | undefined
 
-  constructor(parts: RouteParts, route: Route, call: Call, principal: Principal) {
+  constructor(parts: CallParts, route: Route, call: Call, principal: Principal) {
     this.#parts = parts
     this.#route = route
     this.#call = call
@@ -164,12 +172,20 @@ class RouteCall {
   async #receive(connection: RouteConnection): Promise<void> {
     try {
       admitRoute(this.#parts.code.model, this.#route, this.#principal)
+      this.#countWith(connection)
       // Before that draw, so that a slow sender holds nothing of the budget.
       await connection.readBody()
     } catch (error) {
       await this.#parts.draw(this.#principal, this.#call)
       throw error
     }
+  }
+
+  /** Throws RATE_LIMITED. */
+  #countWith(connection: RouteConnection): void {
+    const key = `${this.#route.name} ${this.#principal.budgetKey}`
+    this.#parts.running.take(key)
+    connection.onClose(() => this.#parts.running.release(key))
   }
 
   /** Strangers must not use up the budget of the route: the request counts as the caller's. Rejects with RATE_LIMITED. */

@@ -1,4 +1,5 @@
 /** Access rules as texts: in plain words, for the readers of the OpenAPI document, and as in a model file, for its authors. */
+import type { Limit } from '../model.ts'
 import { callerRuleKind } from './caller-rules.ts'
 import {
   appIdPath,
@@ -139,4 +140,20 @@ export function inWords(rule: Rule): string {
 /** A rule as in a model file, e.g. `owner('author_id') or role('admin')`. */
 export function ruleSource(rule: Rule): string {
   return textOf(rule, source)
+}
+
+/** What the limits of a collection refuse, in a sentence; undefined if it has none. */
+export function limitsInWords(limits: readonly Limit[]): string | undefined {
+  if (limits.length === 0) return undefined
+  const refused = limits.map(limit => {
+    const per = limit.per && ` with the same \`${limit.per.name}\``
+    const where = limit.where.kind === 'anyone' ? '' : `, where ${inWords(limit.where)}`
+    return `${excessInWords(limit)}${per ?? ''}${where}`
+  })
+  return `Refused with 409: ${refused.join('; ')}.`
+}
+
+function excessInWords(limit: Limit): string {
+  if (limit.kind === 'overlap') return `overlaps of \`${limit.start.name}\` to \`${limit.end.name}\``
+  return `more items than ${typeof limit.count === 'number' ? limit.count : `\`${limit.count.path}\``}`
 }

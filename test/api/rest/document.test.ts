@@ -4,18 +4,23 @@ import { after, before, test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import tracker from '../../../examples/tracker/model.ts'
+import { createSchema } from '../../../src/api/graphql/schema/schema.ts'
 import { openapi } from '../../../src/api/rest/openapi/document.ts'
 import { referenceDocument } from '../../../src/api/rest/openapi/reference/reference.ts'
 import type { Reply } from '../../../src/base/call.ts'
 import { anonymous, app, type Principal, user } from '../../../src/base/principal.ts'
 import {
   anyone,
+  atMost,
   choice,
   collection,
+  datetime,
+  field,
   integer,
   json,
   model,
   nobody,
+  noOverlap,
   relation,
   role,
   signedIn,
@@ -585,4 +590,43 @@ test('a write that could set nothing is neither documented nor offered', async (
   assert.ok(merges.length >= 5, `${merges.length} schemas`)
   for (const [name, { properties }] of merges as [string, Document][])
     assert.notEqual(Object.keys(properties ?? {}).length, 0, name)
+})
+
+test('the operations that create and change items say what the limits of their collection refuse', () => {
+  const checked = checkModel(
+    model({
+      rooms: collection({ fields: { seats: integer() }, access: { read: anyone } }),
+      bookings: collection({
+        fields: {
+          room_id: relation('rooms', { inverse: 'bookings' }),
+          state: choice(['open', 'done']),
+          starts_at: datetime(),
+          ends_at: datetime({ optional: true }),
+        },
+        limits: [
+          atMost(100, { where: field('state').ne('done') }),
+          atMost(field('room.seats'), { per: 'room_id' }),
+          noOverlap('starts_at', 'ends_at', { per: 'room_id' }),
+        ],
+        access: { read: anyone, create: anyone, update: anyone, delete: anyone },
+      }),
+    }),
+  )
+  const sentence =
+    'Refused with 409: more items than 100, where `state` is not "done"; more items than `room.seats` with the same `room_id`; overlaps of `starts_at` to `ends_at` with the same `room_id`.'
+  const { paths } = openapi(checked, 'https://api.example.com') as Document
+  const describedBy = (path: string, method: string) =>
+    String(Object(paths[path])[method].description).includes(sentence)
+  for (const [path, method, isLimited] of [
+    ['/api/v1/bookings', 'post', true],
+    ['/api/v1/bookings/{id}', 'put', true],
+    ['/api/v1/bookings/{id}', 'patch', true],
+    ['/api/v1/bookings/{id}', 'delete', false],
+    ['/api/v1/bookings', 'get', false],
+  ] as const)
+    assert.equal(describedBy(path, method), isLimited, `${method} ${path}`)
+  const mutation = createSchema(checked, 100).schema.getMutationType()?.getFields()
+  assert.equal(mutation?.createBooking?.description, sentence)
+  assert.ok(mutation?.updateBooking?.description?.endsWith(` ${sentence}`))
+  assert.equal(mutation?.deleteBooking?.description?.includes(sentence), false)
 })

@@ -12,6 +12,7 @@ import {
 } from 'graphql'
 import { exists } from '../../../model/crud.ts'
 import type { Collection, Field, Model, Operation } from '../../../model/model.ts'
+import { limitsInWords } from '../../../model/rule/rule-text.ts'
 import { isOffered } from '../../../model/schemas.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
 import { atomicDirective } from './directives.ts'
@@ -194,11 +195,18 @@ class Operations {
         this.#mutations.set(kind + name, { kind, collection })
         fields[kind + name] = { ...config, deprecationReason }
       }
-      add('create', { type: nonNull(type), args: this.#valueArguments(collection, 'create') })
+      const limits = limitsInWords(collection.limits)
+      add('create', {
+        type: nonNull(type),
+        args: this.#valueArguments(collection, 'create'),
+        description: limits,
+      })
       add('update', {
         type,
         args: { ...id, ...this.#valueArguments(collection, 'merge') },
-        description: 'Sets the values that are given, and leaves all others as they are.',
+        description: ['Sets the values that are given, and leaves all others as they are.', limits]
+          .filter(text => text !== undefined)
+          .join(' '),
       })
       add('delete', { type: GraphQLID, args: id, description: 'Returns the id of the deleted item.' })
     }

@@ -5,7 +5,7 @@
  */
 import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { Call, Reply, StreamedBody } from '../../../base/call.ts'
-import { ApiError } from '../../../base/errors.ts'
+import { ApiError, stoppingRefusal } from '../../../base/errors.ts'
 import { mebibytesOf } from '../../../base/mebibytes.ts'
 import type { Principal } from '../../../base/principal.ts'
 import type { ConnectedClient } from '../../events/credential-monitor.ts'
@@ -42,6 +42,8 @@ export interface ExportRequest {
 export interface ExportParts extends Pick<WriteServices, 'draw'> {
   /** Credentials are rechecked by these. Omitted: they are not. */
   readonly events?: Pick<EventRouteParts, 'events' | 'clientOf'> | undefined
+  /** Aborted when the service stops: an export that waits for its budget then ends. */
+  readonly closing?: AbortSignal | undefined
   readonly maxMs?: number
 }
 
@@ -230,8 +232,19 @@ class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string>
       if (!Number.isFinite(seconds)) throw error
       if (requests > 1) return this.#draw(Math.ceil(requests / 2), mayWait)
       if (performance.now() + seconds * 1000 > this.#endsAt) throw error
-      await setTimeout(seconds * 1000, undefined, { signal: this.#ended.signal, ref: false })
+      await this.#wait(seconds)
       return 0
+    }
+  }
+
+  /** Rejects if the client goes, or the service stops. */
+  async #wait(seconds: number): Promise<void> {
+    const { closing } = this.#parts
+    const signal = closing ? AbortSignal.any([closing, this.#ended.signal]) : this.#ended.signal
+    try {
+      await setTimeout(seconds * 1000, undefined, { signal, ref: false })
+    } catch (error) {
+      throw closing?.aborted ? stoppingRefusal() : error
     }
   }
 

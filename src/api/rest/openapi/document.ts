@@ -3,6 +3,7 @@
 import { exists } from '../../../model/crud.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, ManyToMany, Model, ToMany } from '../../../model/model.ts'
+import { limitsInWords } from '../../../model/rule/rule-text.ts'
 import type { BodyMode } from '../../../model/schemas.ts'
 import { canFollow, collectionsAlong } from '../operations.ts'
 import { prefix } from '../routes.ts'
@@ -64,8 +65,9 @@ function readOperation(document: Document, collection: Collection, described: De
   }
 }
 
-function withNote({ description, ...members }: JsonSchema, note: string): JsonSchema {
-  return { ...members, description: `${note} ${String(description)}` }
+function withNotes(members: JsonSchema, ...notes: readonly (string | undefined)[]): JsonSchema {
+  const sentences = [...notes, String(members['description'])].filter(note => note !== undefined)
+  return { ...members, description: sentences.join(' ') }
 }
 
 function createOperation(document: Document, collection: Collection): JsonSchema {
@@ -76,7 +78,7 @@ function createOperation(document: Document, collection: Collection): JsonSchema
   }
   const kind = isRevealing(collection) ? 'created' : 'item'
   return {
-    ...base(document, described),
+    ...withNotes(base(document, described), limitsInWords(collection.limits)),
     parameters: itemParameters(document, collection, 'Idempotency-Key'),
     requestBody: requestBody(document, collection, 'create'),
     responses: { 201: createdResponse(document, collection, kind), ...errors('Create') },
@@ -91,7 +93,7 @@ function updateOperation(document: Document, collection: Collection, mode: 'repl
     accesses: [{ collection, operation: 'update' }],
   })
   return {
-    ...(isReplace ? members : withNote(members, merge)),
+    ...withNotes(members, isReplace ? undefined : merge, limitsInWords(collection.limits)),
     parameters: itemParameters(document, collection, 'If-Match', 'Idempotency-Key'),
     requestBody: requestBody(document, collection, mode),
     responses: { 200: itemResponse(document, collection), ...errors('Update') },

@@ -46,7 +46,7 @@ export function createProcessEvents(parts: ProcessEventsParts): ProcessEvents {
 }
 
 /** Limits one caller to half of all connections. */
-function atMostHalf(max: number, { maxConnections }: Settings): number {
+export function atMostHalf(max: number, { maxConnections }: Settings): number {
   return Math.min(max, Math.max(1, Math.floor(maxConnections / 2)))
 }
 

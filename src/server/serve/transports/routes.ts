@@ -6,6 +6,7 @@ import type { RateLimits } from '../../../engine/cluster/rate-limits.ts'
 import { SettingsError } from '../../config/config.ts'
 import type { Exchange } from '../../http/http.ts'
 import { logWith, openCode, type ServiceCodeParts } from '../background/code.ts'
+import { atMostHalf } from './events.ts'
 
 interface RoutesParts extends ServiceCodeParts {
   readonly rateLimits: RateLimits
@@ -17,6 +18,12 @@ export interface OpenRoutes {
   readonly routes: Routes | undefined
   close(): Promise<void>
 }
+
+/**
+ * Of one caller and one route. A provider may send a burst, and most of its addresses are one: their limit is far above what providers
+ * keep open at once, and a tenth of the connections that a service has by default.
+ */
+const maxRunning = 1000
 
 export function openRoutes(parts: RoutesParts): OpenRoutes {
   const { settings, logger, rateLimits, isDevelopment } = parts
@@ -40,6 +47,7 @@ export function openRoutes(parts: RoutesParts): OpenRoutes {
     draw: (principal, call) => rateLimits.draw(principal, call as Exchange),
     drawRoute: route => rateLimits.drawRoute(route),
     giveRoute: route => rateLimits.giveRoute(route),
+    maxRunning: atMostHalf(maxRunning, settings),
     timeoutMs: settings['logic.limits'].route,
     maxAnswerBytes: settings.maxAnswer,
     isDevelopment,
