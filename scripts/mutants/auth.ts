@@ -572,4 +572,41 @@ const accounts: readonly Mutant[] = [
   ),
 ]
 
-export const auth: readonly Mutant[] = [...credentials, ...encryption, ...accounts]
+const personalDataTests = ['identity/accounts/self-service/personal-data#SQLite']
+const deletionTests = ['delivery/deletions/accounts#SQLite: a deletion', ...personalDataTests]
+
+const personalData: readonly Mutant[] = [
+  ...mutantsOf('identity/accounts/self-service/own-data', personalDataTests, [
+    ['what is not personal is exported', 'reference.personal === false) return []', 'false) return []'],
+    ['items along marked relations are missing', 'filter ? [{ kind', 'false ? [{ kind'],
+    ['items that are deleted too block a deletion', "{ kind: 'not', part: deleted }", 'refers'],
+  ]),
+  ...mutantsOf('identity/accounts/self-service/data-export', personalDataTests, [
+    [
+      'a copy has what its person may not read',
+      'ids.slice(0, limit)] },\n    principal,',
+      'ids.slice(0, limit)] },\n    system,',
+    ],
+    ['a copy has more than the scopes of the credential', 'if (!hasScope(', 'if (false && !hasScope('],
+  ]),
+  ...mutantsOf('identity/accounts/self-service/deletion', deletionTests, [
+    ['a deletion begins that items block', 'blocker !== undefined', 'false'],
+    [
+      'an account is used while it is deleted',
+      'yield { shape: setDisabled, args: [id, true] }',
+      'yield { shape: setDisabled, args: [id, false] }',
+    ],
+  ]),
+  ...mutantsOf('delivery/deletions/accounts', deletionTests, [
+    ['an account that is being deleted stays enabled', 'user?.disabled === false', 'false'],
+  ]),
+  ...mutantsOf('identity/own-collections', personalDataTests, [
+    ['an account that is being deleted can be enabled', 'enabled !== undefined', 'false'],
+  ]),
+  ...mutantsOf('server/serve/transports/personal-data', personalDataTests, [
+    ['others get what they may read themselves', 'isOwn ? reader : sessionPrincipal(user)', 'reader'],
+    ['an account that is being deleted is exported', '      await requireNoDeletion(records, userId)\n', ''],
+  ]),
+]
+
+export const auth: readonly Mutant[] = [...credentials, ...encryption, ...accounts, ...personalData]

@@ -22,6 +22,19 @@ const reads: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'api/rest/personal-data',
+    ['api/rest/personal-data', 'identity/accounts/self-service/personal-data#SQLite'],
+    [
+      ['an old sign-in is enough', '  requireRecentSignIn(principal)\n', ''],
+      ['a right that has ended goes on', '      requireMayExport(caller, id)\n', ''],
+      ['third-party apps export the data of a person', 'if (access.thirdParty)', 'if (false)'],
+      ['everybody exports the data of everybody', 'if (principal.userId === userId) return', 'return'],
+      ['administrators need no reason', '!isOwn && reason === undefined', 'false'],
+      ['an empty reason is a reason', "reason !== '' && ", ''],
+      ['the type of the answer is not negotiated', '  requireNdjson(call.headers.accept)\n', ''],
+    ],
+  ),
+  ...mutantsOf(
     'api/rest/export/formats',
     ['api/rest/export'],
     [

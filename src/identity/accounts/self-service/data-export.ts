@@ -75,33 +75,57 @@ interface Reading {
   readonly userId: number
 }
 
+/** How many ids are read at once: to find an item of a person can cost as much as to find many. */
+const idsPerRead = 1000
+
+/** Where the next page begins. */
+interface Position {
+  /** Ids that were read and whose items were not. */
+  readonly ids: readonly number[]
+  /** The id after which further ones begin; undefined: there are none. */
+  readonly after: JsonValue | undefined
+}
+
 interface Page {
   /** The items as a JSON array. */
   readonly text: string
-  /** The id after which the next page begins; undefined: it is the last. */
-  readonly next: JsonValue | undefined
+  /** Undefined: it is the last. */
+  readonly next: Position | undefined
 }
 
-/** At most `size` items of a collection, after an id, as the principal may read them. */
-async function readPage(
+async function readIds(
   { run, userId }: Reading,
-  { shapes }: ExportedCollection,
-  principal: Principal,
+  { first, next }: ExportShapes,
   after: JsonValue | undefined,
-  size: number,
-): Promise<Page> {
-  const limit = Math.min(size, maxListedValues)
-  const ids = await run.list(
+): Promise<Position> {
+  const answer = await run.list(
     after === undefined
-      ? { shape: shapes.first, args: [limit, userId] }
-      : { shape: shapes.next, args: [limit, userId, after] },
+      ? { shape: first, args: [idsPerRead, userId] }
+      : { shape: next, args: [idsPerRead, userId, after] },
     system,
   )
-  const found: readonly { readonly id: number }[] = JSON.parse(ids.text ?? '[]')
-  const next = ids.next?.[0]
-  if (found.length === 0) return { text: '[]', next }
-  const args = [0, limit, found.map(({ id }) => id)]
-  const { text } = await run.list({ shape: shapes.items, args }, principal)
+  const found: readonly { readonly id: number }[] = JSON.parse(answer.text ?? '[]')
+  return { ids: found.map(({ id }) => id), after: answer.next?.[0] }
+}
+
+/** At most `size` items of a collection, from a position or the start, as the principal may read them. */
+async function readPage(
+  reading: Reading,
+  { shapes }: ExportedCollection,
+  principal: Principal,
+  position: Position | undefined,
+  size: number,
+): Promise<Page> {
+  const known = position !== undefined && position.ids.length > 0
+  const { ids, after } = known ? position : await readIds(reading, shapes, position?.after)
+  const limit = Math.min(size, maxListedValues)
+  const rest = ids.slice(limit)
+  const next = rest.length > 0 || after !== undefined ? { ids: rest, after } : undefined
+  if (ids.length === 0) return { text: '[]', next }
+  const { text } = await reading.run.list(
+    { shape: shapes.items, args: [0, limit, ids.slice(0, limit)] },
+    principal,
+  )
   return { text: text ?? '[]', next }
 }
 
@@ -124,9 +148,9 @@ export interface ExportParts extends Reading {
 
 /** The items of a collection as JSON arrays without their brackets, one for each page. */
 async function* itemTexts(parts: ExportParts, collection: ExportedCollection): AsyncIterable<string> {
-  let after: JsonValue | undefined
+  let position: Position | undefined
   for (let size = maxListedValues; ; ) {
-    const page = await readPage(parts, collection, await parts.reader(), after, size).catch(error => {
+    const page = await readPage(parts, collection, await parts.reader(), position, size).catch(error => {
       if (!isTooLarge(error) || size === 1) throw error
       return undefined
     })
@@ -137,7 +161,7 @@ async function* itemTexts(parts: ExportParts, collection: ExportedCollection): A
     const texts = page.text.slice(1, -1)
     if (texts !== '') yield texts
     if (page.next === undefined) return
-    after = page.next
+    position = page.next
   }
 }
 
@@ -181,7 +205,7 @@ export class PersonalRows {
   readonly #names: readonly string[]
   /** Of the collection that is read next; -1: the account. Collections may appear and vanish with the person's rights. */
   #position = -1
-  #after: JsonValue | undefined
+  #from: Position | undefined
   /** The last page was empty: its size says nothing of the next one. */
   #isSkipping = false
 
@@ -206,7 +230,7 @@ export class PersonalRows {
       isLast: page?.next === undefined && following < 0,
       advance: () => {
         if (page?.next === undefined) this.#position = following
-        this.#after = page?.next
+        this.#from = page?.next
         this.#isSkipping = rows.length === 0
       },
     }
@@ -214,7 +238,7 @@ export class PersonalRows {
 
   #page(collection: ExportedCollection, reader: Principal, size: number): Promise<Page> {
     const limit = this.#isSkipping ? maxListedValues : size
-    return readPage(this.#parts, collection, reader, this.#after, limit).catch(error => {
+    return readPage(this.#parts, collection, reader, this.#from, limit).catch(error => {
       if (isTooLarge(error)) this.#isSkipping = false
       throw error
     })

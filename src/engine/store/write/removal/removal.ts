@@ -175,8 +175,7 @@ class RemovalWalk<S> {
             cascadeSet.repeated.push({ id, referrer })
         }
       }
-      if (cascadeSet.items.length - 1 > this.#maxItems)
-        throw new CascadeTooLarge(first.collection.name, first.id, this.#maxItems)
+      if (cascadeSet.items.length - 1 > this.#maxItems) throw new CascadeTooLarge(first, this.#maxItems)
     }
     return cascadeSet
   }
@@ -210,8 +209,7 @@ class RemovalWalk<S> {
       for (const [index, { referrer }] of slice.entries())
         for (const id of ids[index] ?? [])
           if (!cascadeSet.has({ collection: referrer.collection, id })) cleared.push({ ...referrer, id })
-      if (cleared.length > remaining)
-        throw new CascadeTooLarge(first.collection.name, first.id, this.#maxItems)
+      if (cleared.length > remaining) throw new CascadeTooLarge(first, this.#maxItems)
     }
     return cleared
   }

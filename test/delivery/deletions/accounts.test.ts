@@ -1,0 +1,200 @@
+/** The deletion of accounts in slices: it survives the end of its process at any slice, and one node at a time does it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { system } from '../../../src/base/principal.ts'
+import { deletionRecord } from '../../../src/base/records.ts'
+import { systemClock } from '../../../src/delivery/consumer/timetable.ts'
+import { AccountDeletions, deleteInSlices } from '../../../src/delivery/deletions/accounts.ts'
+import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
+import type { Run } from '../../../src/engine/plan/run.ts'
+import { updateShape } from '../../../src/engine/plan/system-plans.ts'
+import type { Store } from '../../../src/engine/store/store.ts'
+import { exportedData, PersonalRows } from '../../../src/identity/accounts/self-service/data-export.ts'
+import { deleteAccount } from '../../../src/identity/accounts/self-service/deletion.ts'
+import { createBySystem } from '../../../src/identity/bootstrap.ts'
+import { sessionPrincipal } from '../../../src/identity/session-principal.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { createRun } from '../../../src/server/serve/store.ts'
+import { databaseKinds, type TestDatabase } from '../../engine/store/databases.ts'
+import shop from '../../models/shop.ts'
+
+const model = checkModel(shop)
+const cascades = { maxItems: 20 }
+const orders = 7
+const linesPerOrder = 25
+
+class Killed extends Error {}
+
+interface Shop {
+  readonly database: TestDatabase
+  readonly store: Store
+  readonly run: Run
+  /** With orders and reviews. */
+  readonly person: number
+  readonly other: number
+  readonly count: (table: string) => Promise<number>
+}
+
+const openRun = (store: Store) => createRun(createGuard(model), store)
+
+async function withShop(
+  within: (typeof databaseKinds)[number]['within'],
+  use: (parts: Shop) => Promise<void>,
+): Promise<void> {
+  await within(async database => {
+    const store = await database.open(model, { cascades })
+    try {
+      const run = openRun(store)
+      const add = (collection: string, values: object) => createBySystem(run, collection, values as never, {})
+      await add('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+      const person = await add('users', { name: 'Ann', email: 'ann@example.com', role: 'user' })
+      const other = await add('users', { name: 'Ben', email: 'ben@example.com', role: 'user' })
+      for (const buyer_id of [...Array(orders).fill(person), other]) {
+        const order_id = await add('orders', { number: 'x', buyer_id })
+        for (let line = 0; line < linesPerOrder; line++)
+          await add('lines', { sku: `${line}`, hidden: 0, order_id })
+      }
+      for (let review = 0; review < 30; review++) await add('reviews', { text: 'x', author_id: person })
+      const count = async (table: string) =>
+        Number(Object.values((await database.rows(`SELECT count(*) FROM ${table}`))[0] ?? {})[0])
+      await use({ database, store, run, person, other, count })
+    } finally {
+      await store.close()
+    }
+  })
+}
+
+const disabled = async ({ database, person }: Shop) =>
+  (await database.rows(`SELECT disabled FROM users WHERE id = ${person}`)).map(row =>
+    Boolean(Number(row['disabled'])),
+  )
+
+const records = ({ store, person }: Pick<Shop, 'store' | 'person'>) =>
+  store.records.get(deletionRecord, String(person))
+
+for (const { name, within } of databaseKinds) {
+  test(`${name}: a deletion that ends at any slice is continued, the account stays unusable, and nothing of others is deleted`, () =>
+    withShop(within, async parts => {
+      const { run, store, person, count } = parts
+      const by = { ...system, userId: person }
+      assert.equal(await deleteAccount({ run, model }, person, by), false)
+      assert.deepEqual([await disabled(parts), await count('users')], [[true], 3])
+      let kills = 0
+      for (let isOver = false; !isOver; ) {
+        // Somebody enables it, by a way that no rule of writes sees.
+        await run.write({ shape: updateShape('users', ['disabled']), args: [person, false] }, system)
+        let slices = 0
+        const beforeSlice = async () => {
+          if (slices++ === 2) throw new Killed()
+        }
+        try {
+          await deleteInSlices({ model, run }, person, person, beforeSlice)
+          isOver = true
+        } catch (error) {
+          assert.ok(error instanceof Killed, String(error))
+          kills++
+          assert.deepEqual(await disabled(parts), [true])
+          assert.ok(await records({ store, person }))
+        }
+      }
+      assert.ok(kills > 5, `${kills}`)
+      assert.equal(await records({ store, person }), undefined)
+      assert.deepEqual(await Promise.all(['users', 'orders', 'lines', 'reviews'].map(count)), [
+        2,
+        1,
+        linesPerOrder,
+        30,
+      ])
+      const [{ cleared } = {}] = await parts.database.rows(
+        'SELECT count(*) AS cleared FROM reviews WHERE author_id IS NULL',
+      )
+      assert.equal(Number(cleared), 30)
+      // Who has deleted it already hears of no error.
+      await deleteInSlices({ model, run }, person, person)
+    }))
+
+  test(`${name}: two nodes delete what is recorded, and an item that must stay is reported`, () =>
+    withShop(within, async parts => {
+      const { database, store, run, person, other, count } = parts
+      const second = await database.open(model, { cascades })
+      const blocked: number[] = []
+      const open = (ofStore: Store) =>
+        new AccountDeletions({
+          ...{
+            model,
+            run: openRun(ofStore),
+            records: ofStore.records,
+            log: ofStore.changes,
+            clock: systemClock,
+          },
+          elapsed: () => performance.now(),
+          onFault: error => assert.fail(String(error)),
+          onBlocked: id => blocked.push(id),
+        })
+      const nodes = [store, second].map(open)
+      try {
+        const [order] = await database.rows(`SELECT id FROM orders WHERE buyer_id = ${other}`)
+        await createBySystem(run, 'invoices', { order_id: Number(order?.['id']) }, {})
+        const owner = String(other)
+        await store.records.put({
+          ...{
+            kind: deletionRecord,
+            id: owner,
+            owner,
+            expiresAt: null,
+            payload: JSON.stringify({ by: null }),
+          },
+        })
+        await deleteAccount({ run, model }, person, { ...system, userId: person })
+        for (const node of nodes) node.start()
+        for (let tries = 0; (await count('users')) > 2 || blocked.length === 0; tries++) {
+          assert.ok(tries < 1200)
+          await new Promise(resolve => setTimeout(resolve, 100))
+        }
+        assert.deepEqual([...new Set(blocked)], [other])
+        assert.equal(await count('orders'), 1)
+      } finally {
+        await Promise.all(nodes.map(node => node.close()))
+        await second.close()
+      }
+    }))
+
+  test(`${name}: a copy of 100,000 items reads and holds a page at a time`, () =>
+    withShop(within, async ({ database, run, person }) => {
+      const total = 100_000
+      const [order] = await database.rows(`SELECT id FROM orders WHERE buyer_id = ${person} LIMIT 1`)
+      await database.run(
+        `INSERT INTO lines (sku, hidden, order_id, created_at)
+         SELECT 'x', 0, ${Number(order?.['id'])}, (SELECT created_at FROM orders LIMIT 1)
+         FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${total}) SELECT i FROM n) AS numbers`,
+      )
+      const read: number[] = []
+      const counting: Run = {
+        ...run,
+        async list(plan, principal) {
+          const answer = await run.list(plan, principal)
+          read.push(JSON.parse(answer.text ?? '[]').length)
+          return answer
+        },
+      }
+      const reader = async () => sessionPrincipal({ id: person, role: 'user' })
+      let items = 0
+      let largest = 0
+      for await (const chunk of exportedData({ model, run: counting, userId: person, reader, details: {} })) {
+        items += chunk.split('"sku"').length - 1
+        largest = Math.max(largest, chunk.length)
+      }
+      assert.equal(items, total + orders * linesPerOrder)
+      assert.ok(Math.max(...read) <= 1000)
+      assert.ok(largest < 100 * 200, `${largest}`)
+      // By rows: the size that is asked for bounds a page.
+      const rows = new PersonalRows({ model, run: counting, userId: person }, reader)
+      read.length = 0
+      for (let page = 0; page < 20; page++) {
+        const next = await rows.next(system, 30)
+        assert.ok(next.rows.length <= 30)
+        next.advance()
+      }
+      assert.ok(read.length <= 40)
+    }))
+}
