@@ -7,11 +7,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { isWhole } from '../../cases.ts'
-import { chosen } from '../../chosen.ts'
+import { chosen, inWhole } from '../../chosen.ts'
 import type { Data } from '../../engine/plan/reference.ts'
 import { clientCredentials, type Fixture, post } from '../../identity/conformance/server.ts'
-import { rowSecurityNodes } from '../../setups/postgres.ts'
-import { setups } from '../../setups/setups.ts'
+import { postgresNodes, rowSecurityNodes } from '../../setups/postgres.ts'
 import { sqlite } from '../../setups/sqlite.ts'
 import { type Context, defaultSecrets, people, rowsOf, type Secrets, type Values } from './context.ts'
 import { type Credential, clientTokens, keys, none, scopeSets, tokens } from './credentials.ts'
@@ -163,10 +162,10 @@ const rows: Readonly<Record<string, (fixture: Fixture) => Promise<readonly Crede
  * The test consists mostly of waiting: on PostgreSQL one kind of credential is enough, and one way to enforce the rules, since
  * REST and GraphQL are tested with both.
  */
-const setupsOf = (name: string) => {
-  if (isWhole) return [...setups, rowSecurityNodes]
-  return chosen(name === 'opaque tokens' ? [sqlite, rowSecurityNodes] : [sqlite])
-}
+const setupsOf = (name: string) =>
+  chosen(
+    isWhole || name === 'opaque tokens' ? [sqlite, ...inWhole(postgresNodes), rowSecurityNodes] : [sqlite],
+  )
 
 for (const [name, credentials] of Object.entries(rows)) {
   for (const setup of setupsOf(name)) {
