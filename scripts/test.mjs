@@ -45,6 +45,7 @@ const together = [
   ['api', 'web', 'server/http', 'delivery/webhooks'],
   ['delivery', 'server', 'engine/idempotency'],
   ['engine/store', 'setups'],
+  ['system/matrix'],
   ['base', 'model', 'engine', 'layers', 'bench', 'client', 'tools'],
 ]
 /** More files in one process would run for longer than the rest of the tests. */
