@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, it, test } from 'node:test'
 import type { ApiError } from '../../../src/base/errors.ts'
 import { service as system } from '../../../src/base/principal.ts'
-import { createData, executeBy } from '../../../src/engine/logic/data/create-data.ts'
+import { createData, type Execute, executeBy } from '../../../src/engine/logic/data/create-data.ts'
 import type { CollectionData } from '../../../src/engine/logic/data/data.ts'
 import { defaultOperationLimits } from '../../../src/engine/logic/operations/call.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
@@ -453,6 +453,32 @@ for (const kind of databaseKinds) {
     })
   })
 }
+
+test('an upsert that others overtake again and again ends in a transaction', async () => {
+  const checked = checkModel(declared)
+  const run = createRun(createGuard(checked), openSqlite(checked, { file: ':memory:' }))
+  const direct = executeBy(run, defaultOperationLimits)
+  const dataBy = (execute: Execute) =>
+    createData({ model: checked, hooks: new Map(), execute }, system)['seats'] as CollectionData
+  const others = dataBy(direct)
+  let overtaken = 0
+  // Before each write of its own, another one creates the item that it has not found, or deletes the one that it has found.
+  const seats = dataBy(async (work, principal) => {
+    const kind = typeof work === 'function' ? undefined : work.shape.kind
+    if (kind === 'create') await others.create({ row: 'z', place: 1, holder: 'another' })
+    if (kind === 'update') await others.deleteWhere({ row: 'z' })
+    if (kind === 'create' || kind === 'update') overtaken++
+    return direct(work, principal)
+  })
+  const { created, item } = await seats.upsert(
+    { by: ['row', 'place'] },
+    { row: 'z', place: 1, holder: 'mine' },
+  )
+  assert.equal(overtaken, 5)
+  // The last of them has created it.
+  assert.deepEqual([created, item['holder']], [false, 'mine'])
+  assert.equal(await others.count({ row: 'z' }), 1)
+})
 
 test('on SQLite, writes by a filter that take too long are undone', async () => {
   const checked = checkModel(declared)

@@ -5,8 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   action,
   anyone,
+  atMost,
   check,
   collection,
+  field,
   integer,
   model,
   nobody,
@@ -55,6 +57,19 @@ const declaration = model(
       access: { ...writable, read: anyone },
     }),
     others: collection({ fields: { n: integer() }, access: { ...writable, read: anyone } }),
+    // Goes with its room.
+    doors: collection({
+      fields: { room_id: relation('rooms', { inverse: 'doors', onDelete: 'cascade' }) },
+      access: { ...writable, read: anyone },
+    }),
+    keys: collection({
+      fields: {
+        room_id: relation('rooms', { inverse: 'keys', optional: true, onDelete: 'clear' }),
+        door_id: relation('doors', { inverse: 'keys', optional: true, onDelete: 'cascade' }),
+      },
+      limits: [atMost(1, { where: field('room_id').eq(null) })],
+      access: { ...writable, read: anyone },
+    }),
     secrets: collection({
       fields: { room_id: relation('rooms', { inverse: 'secrets', optional: true, onDelete: 'clear' }) },
       check: ({ next, previous }) =>
@@ -78,6 +93,10 @@ const declaration = model(
           return [{ message: JSON.stringify({ ...seen, now: typeof now }) }]
         }
         if (next.title === 'refuse!' && next.room_id === null) refuse('It keeps its room.')
+        if (previous?.title === 'lonely' && next.room_id === null) {
+          const left = [await data.doors.count(), await data.rooms.count({ id: previous.room_id ?? 0 })]
+          return left.some(count => count > 0) ? [{ message: `There are ${left}.` }] : []
+        }
         if (previous?.title === 'kept' && next.room_id === null)
           return [{ field: 'room_id', message: 'It keeps its room.' }]
         if (next.room_id === null) return
@@ -264,6 +283,33 @@ onEach('a check runs where a deletion clears a reference, without its faults', a
   assert.equal((await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)).status, 204)
   assert.equal((await ann.ask('GET', `${bookings}/${id}`)).json.room_id, null)
 })
+
+onEach(
+  'the check and the limits of an item that loses a reference see the rows as the deletion leaves them',
+  async ann => {
+    const room_id = (await ann.create('rooms', { seats: 3 })).id
+    const other = (await ann.create('rooms', { seats: 3 })).id
+    const { id } = await ann.create('bookings', { title: 'lonely', people: 1, room_id })
+    const door_id = (await ann.create('doors', { room_id })).id
+    const spare = (await ann.create('doors', { room_id: other })).id
+    // The one key without a room goes with the door: another key may lose its room.
+    await ann.create('keys', { door_id })
+    const key = await ann.create('keys', { room_id })
+    const refused = await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)
+    assert.equal(refused.status, 409, refused.text)
+    assert.equal((await ann.ask('GET', `/api/v1/doors/${door_id}`)).status, 200)
+    assert.equal((await ann.ask('GET', `${bookings}/${id}`)).json.room_id, room_id)
+    assert.equal((await ann.ask('DELETE', `/api/v1/doors/${spare}`)).status, 204)
+    const deleted = await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)
+    assert.equal(deleted.status, 204, deleted.text)
+    assert.equal((await ann.ask('GET', `${bookings}/${id}`)).json.room_id, null)
+    assert.equal((await ann.ask('GET', `/api/v1/keys/${key.id}`)).json.room_id, null)
+    // A second key without a room is one too many, and undoes the deletion.
+    await ann.create('keys', { room_id: other })
+    assert.equal((await ann.ask('DELETE', `/api/v1/rooms/${other}`)).status, 409)
+    assert.equal((await ann.ask('GET', `/api/v1/rooms/${other}`)).status, 200)
+  },
+)
 
 onEach('a refusal to lose a reference does not name a collection that the caller may not read', async ann => {
   const room_id = (await ann.create('rooms', { seats: 3 })).id

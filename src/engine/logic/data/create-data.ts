@@ -31,7 +31,7 @@ import type {
 import { separateIncrements } from './increments.ts'
 import { type Changes, DataPlans, maxLimit } from './plans.ts'
 import type { ReadMemory } from './read-memory.ts'
-import { isOvertaken, upsertKeyOf } from './upsert.ts'
+import { isOvertaken, type UpsertKey, upsertKeyOf } from './upsert.ts'
 
 /** Steps of one transaction: all take effect, or none. */
 type SeveralSteps = () => ProgramSteps<unknown>
@@ -161,18 +161,36 @@ class PrincipalData implements CollectionData {
   upsert({ by }: UpsertOptions, values: JsonObject): Promise<Upserted> {
     const call = 'upsert'
     return this.#call(async () => {
-      const { fields, where, others } = upsertKeyOf(by, values, this.#collection, this.#place(call))
-      for (let tries = 1; ; tries++) {
+      const key = upsertKeyOf(by, values, this.#collection, this.#place(call))
+      const { fields, where, others } = key
+      for (let tries = 1; tries <= maxUpsertTries; tries++) {
         const [found] = await this.#list({ where, fields: ['id', ...fields], limit: 1 }, call)
         try {
           if (found === undefined) return { item: await this.#create(values, call), created: true }
           const item = await this.#update(Number(found['id']), others, { ifMatch: found }, call)
           return { item, created: false }
         } catch (error) {
-          if (tries === maxUpsertTries || !isOvertaken(error, found !== undefined)) throw error
+          if (!isOvertaken(error, found !== undefined)) throw error
         }
       }
+      return this.#upsertSerially(key, values, call)
     })
+  }
+
+  /** In one transaction, in which nothing comes between the search and the write. */
+  async #upsertSerially({ where, others }: UpsertKey, values: JsonObject, call: string): Promise<Upserted> {
+    const [place, principal] = [this.#place(call), this.#principal]
+    const search = this.#plans.list({ where, fields: ['id'], limit: 1 }, 'none', place)
+    const writeOf = (id: number | undefined) =>
+      id === undefined
+        ? this.#creation(values, call)
+        : this.#plans.update(id, this.#changes(others, place), {}, place)
+    const { answer, created } = await this.#run<{ answer: WriteAnswer; created: boolean }>(function* () {
+      const [found] = itemsOf(((yield planAs(principal, search)) as ListAnswer).text)
+      const write = writeOf(found && Number(found['id']))
+      return { answer: (yield planAs(principal, write)) as WriteAnswer, created: found === undefined }
+    })
+    return { item: this.#written(answer), created }
   }
 
   updateWhere(where: Where, values: JsonObject, options: BoundOptions = {}): Promise<number> {
@@ -202,9 +220,13 @@ class PrincipalData implements CollectionData {
   }
 
   async #create(values: JsonObject, call: string): Promise<LogicItem> {
+    return this.#write(this.#creation(values, call))
+  }
+
+  #creation(values: JsonObject, call: string): Plan<WriteShape> {
     this.#requirePlain('create', values)
     const { values: set } = bodyValidator(this.#writableCollection).create(plainOf(values))
-    return this.#write(this.#plans.create(set, this.#place(call)))
+    return this.#plans.create(set, this.#place(call))
   }
 
   async #update(id: number, values: JsonObject, options: ChangeOptions, call: string): Promise<LogicItem> {
@@ -293,7 +315,10 @@ class PrincipalData implements CollectionData {
   }
 
   async #write(plan: Plan<WriteShape>): Promise<LogicItem> {
-    const { id, text } = await this.#run<WriteAnswer>(plan)
+    return this.#written(await this.#run<WriteAnswer>(plan))
+  }
+
+  #written({ id, text }: WriteAnswer): LogicItem {
     return this.#remembered(text === null ? Object.freeze({ id }) : itemOf(text))
   }
 
@@ -320,7 +345,7 @@ function tooManyItems(place: string, remedy: string): ApiError {
   return badCall(place, `finds more than ${maxLimit.toLocaleString('en')} items: ${remedy}.`)
 }
 
-/** How often an upsert looks for its item: others may create it, delete it or change its key meanwhile. */
+/** How often an upsert tries without a transaction: others may create the item, delete it or change its key meanwhile. */
 const maxUpsertTries = 5
 
 const onFailure = () => undefined

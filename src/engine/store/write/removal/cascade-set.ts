@@ -80,6 +80,14 @@ export function stillReferencedError(
   return new ApiError('CONFLICT', message)
 }
 
+/** A row that has lost its reference. */
+export interface ClearedRow<S> {
+  /** Without its facts; undefined if it is not logged. */
+  readonly change: ItemChange | undefined
+  /** Runs the limits and the check that reads, which see other rows: once the deletion has deleted its own. Undefined: there are none. */
+  readonly verify: (() => QuerySteps<S, void>) | undefined
+}
+
 export interface Referrer<S> extends ReferringField {
   /** The ids of the rows that refer to an id. The second slot is the limit. */
   readonly rows: S
@@ -87,12 +95,9 @@ export interface Referrer<S> extends ReferringField {
   readonly text: S
   /** Clears the reference of an id, at the time of the second slot; returns the event's text. */
   readonly clear: S
-  /**
-   * Clears the reference of the row with an id, and runs the collection's own code and limits. Undefined: it has none. Returns
-   * the change, without its facts, if it is logged.
-   */
+  /** Clears the reference of the row with an id, and runs the collection's own code. Undefined: it has none, and no limits. */
   readonly checkedClear:
-    | ((id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, ItemChange | undefined>)
+    | ((id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, ClearedRow<S>>)
     | undefined
 }
 

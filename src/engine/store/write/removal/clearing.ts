@@ -19,9 +19,9 @@ import { limitsOn } from '../limits.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
 import { readingCheckOf } from '../reading-check.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
-import type { CascadeItem, ReferringField } from './cascade-set.ts'
+import type { CascadeItem, ClearedRow, ReferringField } from './cascade-set.ts'
 
-type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, ItemChange | undefined>
+type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, ClearedRow<S>>
 
 /** Positions among the outputs of the stored row. */
 const ITEM = 0
@@ -55,19 +55,22 @@ export function checkedClearing<S>(
     const stored = rows?.[0] ?? []
     const values = clearedValues(reference, logic, String(stored[ITEM]), by, scope.at)
     const data = yield* change(id, values, scope)
-    if (limits !== undefined) yield* limits.require(id, noInputs, [...values.keys()], stored.slice(GROUPS))
-    if (check !== undefined) {
+    const changedNames = [...values.keys()]
+      .filter(field => !field.internal && !field.writeOnly)
+      .map(({ name }) => name)
+    const texts = { before: stored[EVENT] ?? null, data }
+    function* verify() {
+      if (limits !== undefined) yield* limits.require(id, noInputs, [...values.keys()], stored.slice(GROUPS))
       try {
-        yield* check.require(id, stored[ITEM], by, scope)
+        if (check !== undefined) yield* check.require(id, stored[ITEM], by, scope)
       } catch (cause) {
         throw withoutFaults(reference, cause)
       }
     }
-    if (collection.unlogged) return undefined
-    const changedNames = [...values.keys()]
-      .filter(field => !field.internal && !field.writeOnly)
-      .map(({ name }) => name)
-    return clearedChange({ collection, id }, changedNames, { before: stored[EVENT] ?? null, data }, by)
+    return {
+      change: collection.unlogged ? undefined : clearedChange({ collection, id }, changedNames, texts, by),
+      verify: limits || check ? verify : undefined,
+    }
   }
 }
 

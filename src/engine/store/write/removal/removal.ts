@@ -58,12 +58,13 @@ export class Removal<S> {
     const startedAt = performance.now()
     const { effects, changes } = yield* this.#walk.walk(item, state, by, scope, isKnown)
     yield* this.#database.remove(effects, this.#walk.removalOf, scope)
-    for (const change of yield* changes.facts.complete(changes.cleared, scope))
-      scope.log({ ...change, deletion: effects })
-    for (const change of changes.deleted) scope.log({ ...change, deletion: effects })
     const { cascadeSet } = effects
     for (const collection of cascadeSet.collections)
       scope.count(collection.name, -cascadeSet.countOf(collection))
+    for (const verify of changes.verifications) yield* verify()
+    for (const change of yield* changes.facts.complete(changes.cleared, scope))
+      scope.log({ ...change, deletion: effects })
+    for (const change of changes.deleted) scope.log({ ...change, deletion: effects })
     return { ...effects, cascaded: this.#cascades.record(item, effects, startedAt) }
   }
 }
@@ -83,6 +84,8 @@ const sliceItems = 100
 /** The changes of a deletion, to be logged once its rows are deleted. */
 interface RemovalChanges<S> {
   readonly cleared: readonly ItemChange[]
+  /** Whether items may have lost their references, seen without the rows that are deleted. */
+  readonly verifications: readonly (() => QuerySteps<S, void>)[]
   readonly facts: ClearedFacts<S>
   readonly deleted: readonly ItemChange[]
 }
@@ -151,7 +154,7 @@ class RemovalWalk<S> {
     const facts = new ClearedFacts(this.#states, clearedItems)
     yield* facts.readBefore(scope)
     const deleted = yield* this.#deletions(cascadeSet.items, state, by, scope)
-    const changes = { cleared: yield* this.#clear(clearedItems, by, scope, isKnown), facts, deleted }
+    const changes = { ...(yield* this.#clear(clearedItems, by, scope, isKnown)), facts, deleted }
     const removed = new Set(cascadeSet.collections.map(({ name }) => name))
     const cleared = countsOf(clearedItems)
     const versions = yield* this.#deleteRecords(cascadeSet.items)
@@ -214,28 +217,33 @@ class RemovalWalk<S> {
     return cleared
   }
 
-  /** Returns the changes, without their facts. */
+  /** Returns the changes, without their facts, and what is checked once the rows are deleted. */
   *#clear(
     cleared: readonly ClearedItem<S>[],
     by: Principal,
     scope: WriteScope<S>,
     isKnown: KnownReference<S>,
-  ): QuerySteps<S, readonly ItemChange[]> {
+  ): QuerySteps<S, Pick<RemovalChanges<S>, 'cleared' | 'verifications'>> {
     const isChecked = ({ checkedClear }: Referrer<S>) => checkedClear !== undefined
     const unchecked = cleared.filter(item => !isChecked(item))
     const changes = [...(yield* this.#clearUnchecked(unchecked, by, scope))]
+    const verifications: (() => QuerySteps<S, void>)[] = []
     for (const item of cleared) {
+      if (item.checkedClear === undefined) continue
       try {
-        const change = item.checkedClear && (yield* item.checkedClear(item.id, by, scope))
+        const { change, verify } = yield* item.checkedClear(item.id, by, scope)
         if (change !== undefined) changes.push(change)
+        if (verify === undefined) continue
+        // Before the rows are deleted: the caller must come to know no more by that.
+        const isItemKnown = yield* knows(item, isKnown)
+        verifications.push(() => hiddenUnless(isItemKnown, verify()))
       } catch (cause) {
-        if (!(cause instanceof ClearingRefused)) throw cause
-        const query = isKnown(item, item.id)
-        const [rows] = query === undefined ? [] : yield [query]
-        throw rows?.[0]?.[0] === 1 ? cause : unknownReferenceError(cause)
+        throw cause instanceof ClearingRefused && !(yield* knows(item, isKnown))
+          ? unknownReferenceError(cause)
+          : cause
       }
     }
-    return changes
+    return { cleared: changes, verifications }
   }
 
   /** One after the other: a row that loses two references has an event after each. */
@@ -304,6 +312,20 @@ class RemovalWalk<S> {
         .filter(referrer => referrer.onDelete === onDelete)
         .map(referrer => ({ item, referrer })),
     )
+  }
+}
+
+function* knows<S>(item: ClearedItem<S>, isKnown: KnownReference<S>): QuerySteps<S, boolean> {
+  const query = isKnown(item, item.id)
+  const [rows] = query === undefined ? [] : yield [query]
+  return rows?.[0]?.[0] === 1
+}
+
+function* hiddenUnless<S>(isItemKnown: boolean, steps: QuerySteps<S, void>): QuerySteps<S, void> {
+  try {
+    yield* steps
+  } catch (cause) {
+    throw cause instanceof ClearingRefused && !isItemKnown ? unknownReferenceError(cause) : cause
   }
 }
 
