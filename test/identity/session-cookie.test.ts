@@ -345,6 +345,11 @@ test('a session sets roles, passwords and addresses of others only soon after it
     advance(15 * 60_000)
     for (const text of await all(`late.${ann.email}`))
       assert.match(text, /FORBIDDEN.*sign in again|sign in again.*FORBIDDEN/)
+    for (const { text } of [
+      await call(`${path}/erase`, { method: 'POST', headers, body: { reason: 'asked' } }),
+      await call(`${path}/personal_data?reason=asked`, { headers }),
+    ])
+      assert.match(text, /FORBIDDEN.*sign in again/)
     const { json } = await call(path, { key: admin.key })
     assert.deepEqual([json.role, json.email], ['user', ann.email])
     // Disabling an account needs no recent sign-in.

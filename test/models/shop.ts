@@ -44,6 +44,13 @@ export default model({
     fields: { order_id: relation('orders', { personal: true, onDelete: 'restrict' }) },
     access: { read: ownOrder.or(role('admin')), create: anyone, delete: role('admin') },
   }),
+  receipts: collection({
+    fields: {
+      order_id: relation('orders', { personal: false }),
+      buyer_id: relation('users', { personal: true }),
+    },
+    access: { read: owner('buyer_id'), create: anyone },
+  }),
   secrets: collection({
     fields: { about_id: relation('users', { personal: true }), note: string() },
     access: { read: role('admin'), create: anyone },

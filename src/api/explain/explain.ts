@@ -168,7 +168,10 @@ class RequestExplainer implements Explainer {
         const graphql = await transports.graphql(call, body, principal)
         return { status: graphql.status, error: undefined, graphql }
       }
-      const { status } = await transports.rest(withoutWaiting(call), principal)
+      const { status, body: replyBody } = await transports.rest(withoutWaiting(call), principal)
+      // A stream that nobody reads would stay open.
+      if (replyBody !== null && typeof replyBody === 'object' && Symbol.asyncIterator in replyBody)
+        await replyBody[Symbol.asyncIterator]().return?.()
       return { status, error: undefined }
     } catch (cause) {
       const error = toApiError(cause)

@@ -105,10 +105,11 @@ class DeletionSession implements LeasedSession {
   }
 
   async work(): Promise<boolean> {
-    const { records, elapsed } = this.#parts
+    const { run, records, elapsed } = this.#parts
     this.isOver = true
     for await (const { id, payload } of recordsOf(records, deletionRecord)) {
       this.isOver = false
+      await keepDisabled(run, Number(id))
       if (elapsed() < (this.#blockedUntil.get(id) ?? 0)) continue
       await this.#delete(id, JSON.parse(payload).by)
     }

@@ -64,8 +64,9 @@ export class SlicedDeletion {
       await this.#removeAtOnce(collection, id)
     } catch (error) {
       if (!(error instanceof CascadeTooLarge)) throw error
-      this.#begun.add(`${collection} ${id}`)
-      await this.#detachAll(collection, id)
+      const key = `${collection} ${id}`
+      this.#begun.add(key)
+      await this.#detachAll(collection, id).finally(() => this.#begun.delete(key))
       await this.#removeAtOnce(collection, id)
     }
   }

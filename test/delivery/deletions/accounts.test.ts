@@ -51,6 +51,8 @@ async function withShop(
       const other = await add('users', { name: 'Ben', email: 'ben@example.com', role: 'user' })
       for (const buyer_id of [...Array(orders).fill(person), other]) {
         const order_id = await add('orders', { number: 'x', buyer_id })
+        // Its order cannot be deleted before it.
+        await add('receipts', { order_id, buyer_id })
         for (let line = 0; line < linesPerOrder; line++)
           await add('lines', { sku: `${line}`, hidden: 0, order_id })
       }

@@ -151,6 +151,17 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
           assert.equal(answer.status, status, `${name}: ${answer.text}`)
           assert.ok(!answer.text.includes('"item"'), name)
         }
+        // An explanation of the request says the same, and has no data.
+        for (const [as, url, status] of [
+          [ann.id, path(ann), 200],
+          [ben.id, path(ann), 403],
+          [admin.id, path(ann, because), 200],
+        ] as const) {
+          const body = { as, method: 'GET', path: url }
+          const explained = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
+          assert.equal(explained.json['status'], status, explained.text)
+          assert.ok(!explained.text.includes('"item"'))
+        }
         const headers = { Accept: 'application/json' }
         assert.equal((await call(path(ann), { key: ann.key, headers })).status, 406)
         // What its scopes cover, and no more.
