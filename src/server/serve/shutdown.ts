@@ -7,6 +7,7 @@ import type { Log } from '../observability/log.ts'
 import type { Traces } from '../observability/traces.ts'
 import type { RunningReactions } from './background/reactions.ts'
 import type { RunningSender } from './background/webhook-sender.ts'
+import type { RunningFiles } from './files.ts'
 import type { LazyOauth } from './oauth/oauth.ts'
 import type { OpenRoutes } from './transports/routes.ts'
 
@@ -23,6 +24,7 @@ export interface RunningParts {
   readonly webhooks: Pick<RunningSender, 'close'>
   readonly reactions: Pick<RunningReactions, 'close'>
   readonly routes: Pick<OpenRoutes, 'close'>
+  readonly files: Pick<RunningFiles, 'close'> | undefined
   /** Resolves once the last uses of keys, sessions and apps are stored. */
   readonly lastUses: { settled(): Promise<void> }
   readonly store: Store
@@ -69,6 +71,7 @@ export function shutdown({
   webhooks,
   reactions,
   routes,
+  files,
   lastUses,
   store,
   cluster,
@@ -89,6 +92,7 @@ export function shutdown({
     await closeAll([
       () => waitForAll([http.close(), webhooks.close(), reactions.close()]),
       () => routes.close(),
+      () => files?.close(),
       () => oauth.idle(),
       () => slowLists?.close(),
       () => lastUses.settled(),
