@@ -7,6 +7,7 @@ import {
   action,
   anyone,
   atMost,
+  type CreateInput,
   caller as callersOwn,
   check,
   checkModel,
@@ -36,6 +37,7 @@ import {
   type SystemData,
   scope,
   signedIn,
+  sum,
   text,
   type UpdateInput,
   users,
@@ -231,6 +233,39 @@ test('an item type has the selected computed fields, and fields with read rules 
     readonly created_at: string
   }
   assert.ok(same<Equal<Item<Model, 'users'>, User>>(true))
+})
+
+test('stored aggregates are numbers of their items, in conditions too, and their options are typed', () => {
+  const access = { read: anyone }
+  const counted = model({
+    rooms: collection({
+      fields: { name: text() },
+      computed: {
+        taken: count('bookings', { where: field('state').ne('off'), asSystem: true, stored: true }),
+        people: sum('bookings', 'people', { asSystem: true, stored: true }),
+      },
+      access,
+    }),
+    bookings: collection({
+      fields: {
+        state: choice(['on', 'off']),
+        people: integer(),
+        room_id: relation('rooms', { inverse: 'bookings' }),
+      },
+      access,
+    }),
+  })
+  type Counted = typeof counted
+  assert.ok(same<Equal<Item<Counted, 'rooms'>['taken'], number | undefined>>(true))
+  assert.ok(same<Equal<Item<Counted, 'rooms'>['people'], number | undefined>>(true))
+  const where: Where<Counted, 'rooms'> = { taken: { gt: 1 }, people: 3 }
+  // @ts-expect-error: it is a number.
+  const wrong: Where<Counted, 'rooms'> = { taken: 'many' }
+  // @ts-expect-error: it is computed.
+  const created: CreateInput<Counted, 'rooms'> = { name: 'x', taken: 1 }
+  // @ts-expect-error: it is true or false.
+  count('bookings', { asSystem: true, stored: 'yes' })
+  assert.ok(where && wrong && created)
 })
 
 test('the input of an update excludes read-only and immutable fields, that of the service does not', () => {

@@ -89,13 +89,14 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
       parts: list(schemaReference('RulePart'), 1000),
     },
   },
+  LimitName: { type: 'string', enum: ['user', 'app', 'address', 'route'] },
   ExplainedLimit: {
     type: 'object',
     required: ['name', 'requests', 'seconds'],
     properties: {
-      name: { type: 'string', enum: ['user', 'app', 'address', 'route'] },
-      requests: { type: 'integer', format: 'int64', minimum: 1 },
-      seconds: { type: 'integer', format: 'int32', minimum: 1 },
+      name: schemaReference('LimitName'),
+      requests: { type: 'integer', format: 'int32', minimum: 1, maximum: 1_000_000_000 },
+      seconds: { type: 'integer', format: 'int32', minimum: 1, maximum: 1_000_000_000 },
     },
   },
   Explanation: {

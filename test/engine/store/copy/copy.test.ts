@@ -5,16 +5,29 @@ import { randomBytes } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
+import { createGuard } from '../../../../src/engine/plan/guard/guard.ts'
+import { itemShape, readItem } from '../../../../src/engine/plan/system-plans.ts'
 import { copyDatabase, type DatabaseLocation } from '../../../../src/engine/store/copy/copy.ts'
 import { openPostgres } from '../../../../src/engine/store/postgres/postgres.ts'
 import { connect } from '../../../../src/engine/store/schema/postgres/session.ts'
 import { openSqlite } from '../../../../src/engine/store/sqlite/sqlite.ts'
 import type { Store } from '../../../../src/engine/store/store.ts'
 import { generateKey } from '../../../../src/identity/keys/key.ts'
-import { anyone, collection, index, model, text } from '../../../../src/index.ts'
+import {
+  anyone,
+  collection,
+  count,
+  index,
+  integer,
+  model,
+  noOverlap,
+  relation,
+  text,
+} from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
 import { serve } from '../../../../src/server/serve/serve.ts'
 import type { Service } from '../../../../src/server/serve/service.ts'
+import { createRun } from '../../../../src/server/serve/store.ts'
 import { testOfOthers } from '../../../chosen.ts'
 import rich from '../../../models/rich.ts'
 import { call } from '../../../server/serve/service.ts'
@@ -286,6 +299,53 @@ testOfOthers(
 )
 
 for (const [name, within] of directions) {
+  testOfOthers(`${name}: a copy keeps intervals apart, and the stored counts of items`, () =>
+    within(async (from, to) => {
+      const access = { read: anyone, create: anyone, update: anyone, delete: anyone }
+      const rooms = checkModel(
+        model({
+          rooms: collection({
+            fields: { name: text() },
+            computed: { taken: count('bookings', { asSystem: true, stored: true }) },
+            access,
+          }),
+          bookings: collection({
+            fields: {
+              room_id: relation('rooms', { inverse: 'bookings' }),
+              starts_at: integer(),
+              ends_at: integer({ optional: true }),
+            },
+            limits: [noOverlap('starts_at', 'ends_at', { per: 'room_id' })],
+            access,
+          }),
+        }),
+      )
+      const booking = (starts_at: number, ends_at: number | null, room_id = 1) => ({
+        room_id,
+        starts_at,
+        ends_at,
+      })
+      await withStore(rooms, from, async store => {
+        const client = new Client(store, rooms)
+        for (const each of ['one', 'two']) await client.create('rooms', { name: each })
+        for (const values of [booking(1, 3), booking(3, 5), booking(8, null)])
+          await client.create('bookings', values)
+      })
+      await copyOf(rooms, from, to)
+      await withStore(rooms, to, async store => {
+        const client = new Client(store, rooms)
+        for (const values of [booking(2, 3), booking(4, 6), booking(9, 10), booking(0, 20)])
+          await assert.rejects(client.create('bookings', values), { code: 'CONFLICT' })
+        for (const values of [booking(5, 8), booking(0, 1), booking(2, 9, 2)])
+          await client.create('bookings', values)
+        const run = createRun(createGuard(rooms), store)
+        const takenIn = async (id: number) =>
+          (await readItem<{ readonly taken: number }>(run, itemShape('rooms', ['taken']), id))?.taken
+        assert.deepEqual([await takenIn(1), await takenIn(2)], [5, 1])
+      })
+    }),
+  )
+
   testOfOthers(
     `${name}: a write during the copy makes it fail, and the next copy brings over the difference`,
     () =>
