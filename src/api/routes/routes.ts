@@ -205,7 +205,7 @@ class RouteCall {
     return Object.freeze({
       ...tools,
       request: requestOf(this.#call, params),
-      input: inputOf(this.#route, this.#call, tools.now, this.#principal),
+      input: inputOf(this.#route, this.#call, tools.now, this.#principal.userId),
       caller: callerOf(this.#principal),
       get verify() {
         useVerify()

@@ -81,11 +81,7 @@ const declared = model(
   {
     actions: {
       book: action({
-        input: {
-          title: string(),
-          partner_id: relation('oauth_apps', { optional: true, default: currentApp }),
-        },
-        output: { partner_id: integer({ optional: true }) },
+        input: { title: string() },
         access: anyone,
         async run({ input, caller, data, actions }) {
           seen.push(['book', caller])
@@ -96,23 +92,22 @@ const declared = model(
             await effects.actions.asSystem.settle({ title: `settled as system ${input.title}` })
           })
           await actions.settle({ title: `settled ${input.title}` })
-          return { partner_id: input.partner_id }
         },
       }),
     },
     queries: {
       who: query({
-        output: { id: integer({ optional: true }), app: text({ optional: true }) },
+        output: { user: integer({ optional: true }), app: text({ optional: true }) },
         access: anyone,
         run: ({ caller }) => ({
-          id: caller?.id ?? null,
+          user: caller?.id ?? null,
           app: caller?.app ? JSON.stringify(caller.app) : null,
         }),
       }),
       mine: query({
-        output: { id: integer() },
+        output: { user: integer() },
         access: signedIn,
-        run: ({ caller }) => ({ id: caller.id }),
+        run: ({ caller }) => ({ user: caller.id }),
       }),
     },
     routes: {
@@ -120,7 +115,7 @@ const declared = model(
         method: 'GET',
         path: '/hooks/whoever',
         access: anyone,
-        run: ({ caller }) => ({ status: 200, body: JSON.stringify(caller) }),
+        run: ({ caller }) => ({ status: 200, body: JSON.stringify({ caller }) }),
       }),
     },
     reactions: {
@@ -180,8 +175,8 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
           const { headers, id } = caller
           const app = appOf(caller, name)
           const { json, text } = await call('/api/v1/queries/who', { headers })
-          assert.deepEqual(json, { id, app: app && JSON.stringify(app) }, `${title}: ${text}`)
-          const hook = JSON.parse((await call('/hooks/whoever', { headers })).text)
+          assert.deepEqual(json, { user: id, app: app && JSON.stringify(app) }, `${title}: ${text}`)
+          const hook = JSON.parse((await call('/hooks/whoever', { headers })).text).caller
           assert.deepEqual([hook?.id ?? null, hook?.app ?? null], [id, app], title)
           seen = []
           const created = await call('/api/v1/courses', { method: 'POST', headers, body: { title: 'A' } })
@@ -225,7 +220,7 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
         const { next_after: after } = start.json['meta'] as { readonly next_after: string }
         actors = []
         const booked = await call('/api/v1/actions/book', { method: 'POST', headers, body: { title } })
-        assert.deepEqual(booked.json, { partner_id: app?.id ?? null }, booked.text)
+        assert.equal(booked.status, 204, booked.text)
         const by = id === null && app === null ? undefined : { user_id: id, app_id: app?.id ?? null }
         const expected = [
           [`own ${title}`, by],
