@@ -107,7 +107,7 @@ export function admittedRoute(
   const route = routeFor(routes, call.method)
   if (route === undefined) refuseMethod(methodsOf(routes))
   admitRoute(model, route, principal)
-  inputOf(route, call, new Date(now()).toISOString(), principal)
+  inputOf(route, call, new Date(now()).toISOString(), principal.userId)
   return route
 }
 

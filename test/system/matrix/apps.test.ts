@@ -290,11 +290,28 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
             }),
           )
         }
+        await assertExplained(fixture, courses)
         await assertWrites(fixture, credentials, courses)
       },
       declared,
       setup,
     ))
+}
+
+/** An explanation says which app a rule was asked about. */
+async function assertExplained({ call, ann, admin }: Fixture, courses: readonly Course[]): Promise<void> {
+  const listed = await call('/api/v1/api_keys?sort=id', { key: ann.key })
+  const keys = listed.json['data'] as readonly { readonly id: number; readonly name: string }[]
+  const made = keys.find(({ name }) => name === 'made')
+  const [first] = courses
+  const explain = async (subject: object) => {
+    const body = { ...subject, path: `/courses/${first?.id}` }
+    const { json, text } = await call('/api/v1/explain', { method: 'POST', key: admin.key, body })
+    assert.equal(json['allowed'], false, text)
+    return text
+  }
+  assert.match(await explain({ api_key: made?.id }), /the caller's app is 1/)
+  assert.match(await explain({ as: ann.id }), /there is no app/)
 }
 
 /** Changes of another app's items are refused as if these did not exist, and one cannot be given to another app. */
