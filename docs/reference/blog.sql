@@ -16,7 +16,8 @@ CREATE TABLE IF NOT EXISTS "_events" (
   "type" TEXT,
   "depth" INTEGER,
   "facts" TEXT,
-  "facts_before" TEXT
+  "facts_before" TEXT,
+  "via" TEXT
 ) STRICT;
 
 CREATE TABLE IF NOT EXISTS "_records" (

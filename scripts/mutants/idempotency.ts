@@ -27,7 +27,8 @@ export const idempotency: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf('engine/idempotency/transaction', retries, [
-    ['a caller with other claims gets the body', '`${access.key} ${claims.key}`', 'access.key'],
+    ['a caller with other claims gets the body', '[access.key, claims?.key, app', '[access.key, app'],
+    ['another app with the same rights gets the body', 'claims?.key, app && `app ${app.id}`', 'claims?.key'],
     [
       'a caller over the limit stores long payloads',
       'if (mayStoreLong || withBody.length <= smallPayloadCharacters) return',

@@ -1,4 +1,4 @@
-/** Rules that compare with the time, other fields, fields of the caller, and claims. */
+/** Rules that compare with the time, other fields, fields of the caller, the caller's app, and claims. */
 import { type Mutant, mutantsOf } from './mutant.ts'
 
 const random = ['engine/plan/guard.property', 'engine/plan/store.property#SQLite']
@@ -8,8 +8,13 @@ export const rules: readonly Mutant[] = [
   ...mutantsOf('engine/plan/condition', random, [
     [
       'an answer that depends on the time is cached',
-      "if (isNow || operand.kind === 'claim') dependencies.volatile = true",
-      "if (operand.kind === 'claim') dependencies.volatile = true",
+      "if (isNow || operand.kind === 'claim' ||",
+      "if (operand.kind === 'claim' ||",
+    ],
+    [
+      "an answer that depends on the caller's app is cached",
+      " || operand.kind === 'appId') dependencies",
+      ') dependencies',
     ],
     [
       "an answer that depends on the caller's row does not depend on `users`",
@@ -23,6 +28,11 @@ export const rules: readonly Mutant[] = [
       'a comparison with a claim is undecided for anonymous callers',
       '  if (!view.access.signedIn) return undefined\n',
       '',
+    ],
+    [
+      'an app without a user is none',
+      "if (operand.kind === 'appId') return isAnonymous(view.access) ? undefined : operand",
+      "if (operand.kind === 'appId') return view.access.signedIn ? operand : undefined",
     ],
   ]),
   ...mutantsOf(
@@ -61,6 +71,36 @@ export const rules: readonly Mutant[] = [
       '${fieldSql(right, row)}`\n  return test',
     ],
   ]),
+  ...mutantsOf(
+    'engine/plan/guard/caller-dependence',
+    ['system/matrix/apps#SQLite'],
+    [["a rule about the caller's app is a fact of the log", "'userId', 'appId', ", "'userId', "]],
+  ),
+  ...mutantsOf(
+    'engine/plan/guard/facts',
+    ['system/matrix/apps#SQLite'],
+    [['the log lacks what only an app without a user asks', ', userlessApp]', ']']],
+  ),
+  ...mutantsOf(
+    'api/events/groups',
+    ['api/events/hub'],
+    [['listeners of different apps share a group', "${app?.id ?? ''} ", '']],
+  ),
+  ...mutantsOf(
+    'engine/store/postgres/row-security/security',
+    ['system/matrix/apps'],
+    [['row security knows no app', 'idText(app?.id)]', "'']"]],
+  ),
+  ...mutantsOf(
+    'identity/keys/api-key',
+    ['system/matrix/apps#SQLite', 'identity/keys/api-key'],
+    [['a key forgets the app that made it', 'const { app = null, budget', 'const app = null, { budget']],
+  ),
+  ...mutantsOf(
+    'base/principal',
+    ['delivery/logic/calling-apps#SQLite'],
+    [['what an action writes as the service has no actor', '...(isActor && {', '...(!isActor && {']],
+  ),
   ...mutantsOf(
     'engine/store/postgres/row-security/rule-sql',
     ['engine/store/postgres/row-security/row-security'],

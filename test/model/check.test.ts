@@ -11,6 +11,7 @@ import {
   collection,
   computed,
   count,
+  currentApp,
   currentUser,
   date,
   datetime,
@@ -744,6 +745,24 @@ const wrong: readonly (readonly [name: string, check: () => readonly string[], f
       'onDelete clear for a required relation',
       () => fieldFaults({ a_id: relation('users', { onDelete: 'clear' }) }),
       [/a_id.onDelete: .*`optional: true`/],
+    ],
+    [
+      'a relation to apps that blocks their deletion',
+      () => fieldFaults({ a_id: relation('oauth_apps', { optional: true, onDelete: 'restrict' }) }),
+      [/a_id.onDelete: Deleting an app would be refused\. Leave `onDelete` out/],
+    ],
+    [
+      'a required relation to apps that goes with them',
+      () => fieldFaults({ a_id: relation('oauth_apps', { default: currentApp, onDelete: 'cascade' }) }),
+      [
+        /a_id.onDelete: Deleting an app would delete items\./,
+        /a_id: .* a caller may have no app\. Write `optional: true`/,
+      ],
+    ],
+    [
+      'the app of the caller as a user',
+      () => fieldFaults({ a_id: relation('users', untyped({ optional: true, default: currentApp })) }),
+      [/a_id.default: /],
     ],
     [
       'an invalid onDelete',

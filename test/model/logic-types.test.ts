@@ -440,7 +440,15 @@ test('an action rejects a wrong collection, rule, input or output', () => {
 test('the caller of an action or a query is a user, unless the rule admits those who are not signed in', () => {
   const known = owner('owner_id')
   const declared = model(
-    { projects: collection({ fields: { name: text(), owner_id: relation('users') } }) },
+    {
+      projects: collection({
+        fields: {
+          name: text(),
+          owner_id: relation('users'),
+          partner_id: relation('oauth_apps', { optional: true }),
+        },
+      }),
+    },
     {
       actions: {
         omitted: action({ run: ({ caller }) => is<LogicUser>()(caller) }),
@@ -467,6 +475,11 @@ test('the caller of an action or a query is a user, unless the rule admits those
           run: ({ caller }) => is<LogicUser>()(caller),
         }),
         open: action({ access: anyone, run: ({ caller }) => is<LogicCaller | null>()(caller) }),
+        of_app: action({
+          on: 'projects',
+          access: field('partner_id').eq(callersOwn('app.id')),
+          run: ({ caller }) => is<LogicCaller | null>()(caller),
+        }),
         scoped: action({
           access: scope('x').and(firstParty),
           run: ({ caller }) => is<LogicCaller | null>()(caller),

@@ -224,6 +224,10 @@ test('a rule with an unknown name along relations does not compile', () => {
     longPath: collection({ fields, access: { read: field('list.owner.nope').eq('x') } }),
     inverse: collection({ fields, access: { read: related('list', related('todos', anyone)) } }),
     caller: collection({ fields, access: { read: field('title').eq(caller('nope')) } }),
+    app: collection({
+      fields,
+      access: { read: related('list', field('owner_id').eq(caller('app.id'))) },
+    }),
     ofField: collection({ fields: { name: text({ access: { read: owner('nope') } }) } }),
     ofLimit: collection({ fields, limits: [atMost(3, { where: field('list.nope').eq('x') })] }),
     ofCount: collection({ fields, computed: { open: count('nope') } }),
@@ -243,6 +247,8 @@ test('a rule with an unknown name along relations does not compile', () => {
     model({ lists, tasks: read.inverse }),
     // @ts-expect-error A user has no such field.
     model({ lists, tasks: read.caller }),
+    // @ts-expect-error The owner of a list is no app.
+    model({ lists, tasks: read.app }),
     // @ts-expect-error The rule of a field has an unknown field.
     model({ tasks: read.ofField }),
     // @ts-expect-error The condition of a limit has an unknown field.

@@ -15,7 +15,7 @@ import {
 } from '../../base/principal.ts'
 import type { ItemShape } from '../../engine/plan/plan.ts'
 import type { Run } from '../../engine/plan/run.ts'
-import { itemShape, listShape, readItem, selected, where } from '../../engine/plan/system-plans.ts'
+import { itemShape, listShape, readItem, where } from '../../engine/plan/system-plans.ts'
 import { canonicalEmail } from '../../model/fields/email.ts'
 import type { Model } from '../../model/model.ts'
 import type { ExplainRequest } from './request.ts'
@@ -34,11 +34,11 @@ interface SubjectKey {
   readonly third_party: boolean | null
   /** The OAuth grant from which it descends. */
   readonly grant: string | null
-  readonly app: CallerApp | null
 }
 
 /** The present rights of the app from whose grant an API key descends. */
 interface AppOfKey {
+  readonly app: CallerApp | null
   readonly scopes: Scopes
   readonly firstParty: boolean
   readonly budget: AppBudget | undefined
@@ -92,7 +92,7 @@ export async function subjectOf(
   const app = grant === undefined ? undefined : await rightsOfGrant(row.id, grant.slice('grant:'.length))
   // As in `identity/keys/api-key.ts`: credentials that a key creates end with it.
   const delegate = apiKey && {
-    app: apiKey.app,
+    app: app?.app ?? null,
     grant: `key:${apiKey.id}`,
     thirdParty: apiKey.third_party === true || app?.firstParty === false,
     appBudget: app?.budget,
@@ -117,10 +117,7 @@ function faultOf(
   return { fault: `The API key ${key.id} has expired: ${key.expires_at}.` }
 }
 
-const keyById = itemShape('api_keys', [
-  ...['id', 'user_id', 'scopes', 'expires_at', 'third_party', 'grant'],
-  { kind: 'relation', key: 'app', relation: 'app', select: selected(['id', 'name']), list: undefined },
-])
+const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at', 'third_party', 'grant'])
 const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))

@@ -2,7 +2,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Call } from '../../base/call.ts'
 import { ApiError } from '../../base/errors.ts'
-import type { Principal } from '../../base/principal.ts'
 import { isOptional, routeInputShape, withDefaults } from '../../engine/logic/operations/input.ts'
 import type { Collection, Route } from '../../model/model.ts'
 import type { RouteRequest } from '../../model/types/route.ts'
@@ -35,11 +34,11 @@ export function requestOf(
  * The checked input with its defaults; without declared fields, empty. Throws BAD_REQUEST, UNSUPPORTED_MEDIA_TYPE, or
  * VALIDATION_FAILED with all faults.
  */
-export function inputOf(route: Route, call: Call, at: string, caller: Principal): object {
+export function inputOf(route: Route, call: Call, at: string, userId: number | null): object {
   if (route.input === undefined) return Object.freeze({})
   const shape = routeInputShape(route)
   const { values } = bodyValidator(shape).create(bodyOf(shape, call))
-  return Object.freeze(withDefaults(shape, values, at, caller))
+  return Object.freeze(withDefaults(shape, values, at, userId))
 }
 
 function bodyOf(shape: Collection, call: Call): unknown {

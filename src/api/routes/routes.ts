@@ -107,7 +107,7 @@ export function admittedRoute(
   const route = routeFor(routes, call.method)
   if (route === undefined) refuseMethod(methodsOf(routes))
   admitRoute(model, route, principal)
-  inputOf(route, call, new Date(now()).toISOString(), principal)
+  inputOf(route, call, new Date(now()).toISOString(), principal.userId)
   return route
 }
 
@@ -205,7 +205,7 @@ class RouteCall {
     return Object.freeze({
       ...tools,
       request: requestOf(this.#call, params),
-      input: inputOf(this.#route, this.#call, tools.now, this.#principal),
+      input: inputOf(this.#route, this.#call, tools.now, this.#principal.userId),
       caller: callerOf(this.#principal),
       get verify() {
         useVerify()

@@ -85,7 +85,7 @@ function checkAppReference(
   faults: Faults,
 ): void {
   faults.addUnless(
-    onDelete === 'clear',
+    onDelete !== 'cascade' && onDelete !== 'restrict',
     `${place}.onDelete`,
     `Deleting an app would ${onDelete === 'cascade' ? 'delete items' : 'be refused'}. Leave \`onDelete\` out: the field becomes null.`,
   )

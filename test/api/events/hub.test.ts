@@ -216,3 +216,33 @@ test('listeners of one user whose tokens have different claims get what their ow
   assert.deepEqual(all(), [['red', 'red'], ['blue']])
   for (const { close } of listeners) close()
 })
+
+test('listeners of one user through different apps get what their own app allows', async () => {
+  const stub = stubFeed()
+  const hub = hubOn(stub)
+  const request: SubscriptionRequest = {
+    key: 'posts of the own app',
+    rendererFor: ({ app }) => ({
+      topics: [{ collection: 'posts', kind: 'created' }],
+      render: ({ row }) => (JSON.parse(row).org === app?.name ? row : null),
+    }),
+  }
+  const listeners = await Promise.all(
+    ['red', 'blue'].map(async org => {
+      const received: string[] = []
+      const app = { id: org.length, name: org }
+      const principal = user(1, 'user', 'all', undefined, undefined, { app, grant: null })
+      const sink = {
+        next: ({ text }: { readonly text: string }) => received.push(JSON.parse(text).org),
+        end: (error: unknown) => assert.fail(`ended: ${error}`),
+      }
+      const { close } = await hub.subscribe(request, principal, sink)
+      return { received, close }
+    }),
+  )
+  stub.commit({ row: { org: 'red' } }, { row: { org: 'blue' } }, { row: { org: 'red' } })
+  const all = () => listeners.map(({ received }) => received)
+  await until(() => all().flat().length === 3)
+  assert.deepEqual(all(), [['red', 'red'], ['blue']])
+  for (const { close } of listeners) close()
+})

@@ -213,6 +213,21 @@ for (const kind of databaseKinds) {
       })
     })
 
+    test('a caller through another app than the first one gets the id', async () => {
+      await withNodes(kind, async (open, _url, ann) => {
+        const node = await open()
+        const through = (id: number) => ({ ...ann, app: { id, name: 'An app' } })
+        const body = { title: 'One' }
+        const created = await node.post('a', body, through(1))
+        const { id } = JSON.parse(String(created.body))
+        for (const other of [through(2), ann]) {
+          const { status, body: shown } = await node.post('a', body, other)
+          assert.deepEqual([status, shown], [201, `{"id":${id}}`])
+        }
+        assert.equal((await node.post('a', body, through(1))).body, created.body)
+      })
+    })
+
     test('a caller over the storage limit gets ids instead of long responses', async () => {
       await withNodes(kind, async (open, _url, { budgetKey }) => {
         const counters = memoryCounters()

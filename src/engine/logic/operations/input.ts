@@ -1,7 +1,6 @@
 /** The inputs and outputs of actions, queries, jobs and emitted events, checked as request bodies are. */
 import { randomUUID } from 'node:crypto'
 import { ApiError } from '../../../base/errors.ts'
-import type { Principal } from '../../../base/principal.ts'
 import { idField } from '../../../model/builtin/builtin.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type {
@@ -89,28 +88,21 @@ export function checkedInput(operation: Operation, body: unknown): InputValues {
   return bodyValidator(inputShape(operation)).create(body).values
 }
 
-/** The caller whose id, or whose app's, is a default. */
-type DefaultCaller = Pick<Principal, 'userId' | 'app'>
-
 /** All declared values. A missing one gets its default, or null. `at`: the time, ISO 8601 UTC. */
 export function withDefaults(
   { fields }: Collection,
   values: InputValues,
   at: string,
-  caller: DefaultCaller,
+  userId: number | null,
 ): Record<string, JsonValue> {
   const complete: Record<string, JsonValue> = {}
   for (const [name, field] of fields) {
-    complete[name] = values[name] !== undefined ? values[name] : defaultValue(field, at, caller)
+    complete[name] = values[name] !== undefined ? values[name] : defaultValue(field, at, userId)
   }
   return complete
 }
 
-function defaultValue(
-  { default: declared, type }: Field,
-  at: string,
-  { userId, app }: DefaultCaller,
-): JsonValue {
+function defaultValue({ default: declared, type }: Field, at: string, userId: number | null): JsonValue {
   switch (declared?.kind) {
     case undefined:
       return null
@@ -121,7 +113,8 @@ function defaultValue(
     case 'currentUser':
       return userId
     case 'currentApp':
-      return app?.id ?? null
+      // The default of a relation, which no input is.
+      return null
     case 'uuid':
       return randomUUID()
   }

@@ -1,7 +1,6 @@
 /** `later`: a run of a job, stored in the transaction of the action, reaction or job that starts it. */
 import type { EpochMs } from '../../../base/epoch-ms.ts'
 import { ApiError } from '../../../base/errors.ts'
-import { service } from '../../../base/principal.ts'
 import type { JsonObject } from '../../../model/fields/type.ts'
 import type { Collection, Job, Model } from '../../../model/model.ts'
 import { didYouMean } from '../../../model/suggest.ts'
@@ -68,7 +67,7 @@ function inputShape(job: Job): Collection {
 export function jobInputOf(job: Job, input: unknown, now: EpochMs): JsonObject {
   const shape = inputShape(job)
   const { values } = bodyValidator(shape).create(input)
-  const completeInput = withDefaults(shape, values, new Date(now).toISOString(), service)
+  const completeInput = withDefaults(shape, values, new Date(now).toISOString(), null)
   if (Buffer.byteLength(JSON.stringify(completeInput)) > maxInputBytes) {
     throw badCall(`The input of a job has at most ${maxInputBytes} bytes.`)
   }

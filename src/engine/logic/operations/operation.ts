@@ -125,7 +125,7 @@ function* inputOf(
   at: string,
 ): ProgramSteps<Readonly<Record<string, unknown>>> {
   const shape = inputShape(operation)
-  const values: Record<string, unknown> = withDefaults(shape, input, at, principal)
+  const values: Record<string, unknown> = withDefaults(shape, input, at, principal.userId)
   const faults: FieldFault[] = []
   for (const [name, value] of operation.input) {
     if (value.kind !== 'item' || values[name] === null) continue
@@ -162,7 +162,7 @@ function resultOf({ operation, principal }: OperationCall, returned: unknown, at
   }
   const values = checkedOutput(operation, returned)
   if (values instanceof Error) throw invalidOutput(operation, values.message)
-  return { kind: 'values', values: withDefaults(outputShape(operation), values, at, principal) }
+  return { kind: 'values', values: withDefaults(outputShape(operation), values, at, principal.userId) }
 }
 
 /** An internal error with a message for the operator, which clients do not see. */

@@ -145,7 +145,7 @@ export class TransactionTools {
     if (collection === undefined || !Number.isSafeInteger(id)) {
       throw new Error(`\`emit\` takes an item of ${event.collection}, not ${inspect(item, { depth: 0 })}.`)
     }
-    const eventValues = checkedValues(event, values, nowIso, principal)
+    const eventValues = checkedValues(event, values, nowIso, principal.userId)
     const { text } = (await run(this.#row(collection, Number(id)))) as ReadAnswer
     if (text === null)
       throw new ApiError('NOT_FOUND', `The event ${type} is about an item that does not exist.`)
@@ -178,7 +178,7 @@ async function runSteps<T>(steps: ProgramSteps<T>, run: RunStep<OperationStep>):
   return step.value
 }
 
-function checkedValues(event: EmittedEvent, values: unknown, at: string, caller: Principal): InputValues {
+function checkedValues(event: EmittedEvent, values: unknown, at: string, userId: number | null): InputValues {
   const shape = emittedShape(event)
-  return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, caller)
+  return withDefaults(shape, bodyValidator(shape).create(values ?? {}).values, at, userId)
 }

@@ -186,14 +186,14 @@ for (const kind of chosen([...databaseKinds, rowSecurityPostgres])) {
       assert.equal(paths['/api/v1/projects/{id}/archive'].post.requestBody.required, true)
     })
 
-    test('an action as the service can write fields that clients cannot, and its changes have no actor', async () => {
+    test('an action as the service can write fields that clients cannot, and the caller is the actor of its changes', async () => {
       const id = await project()
       const start = (await get('/events', ann)).body.meta.next_after
       assert.equal((await post(`/projects/${id}/stamp`, {}, ann)).status, 204)
       assert.match((await get(`/projects/${id}`, ann)).body.stamped_by, /^2 2\d{3}-/)
       const { body } = await get(`/events?after=${start}`, ann)
       assert.equal(body.data.length, 1)
-      assert.equal(body.data[0].actor, undefined)
+      assert.deepEqual(body.data[0].actor, { user_id: 2, app_id: null, via: 'stamp' })
     })
 
     test('an action that awaits anything but `data` fails and is undone', async () => {

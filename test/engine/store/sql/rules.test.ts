@@ -135,7 +135,6 @@ const cases: readonly (readonly [string, { readonly rule: Rule }, string, string
     field('partner_id').eq(caller('app.id')),
     `"t0"."partner_id" = ?1`,
     `"t0"."partner_id" = $1`,
-    'tasks__partner_id__created_at__index',
   ],
   [
     'the operand of NOT is never unknown',
