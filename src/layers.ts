@@ -35,6 +35,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   'engine/plan': { imports: ['model'] },
   'engine/store': { imports: ['engine/plan', 'model'], packages: ['node:sqlite', 'pg'] },
+  'engine/files': { imports: ['engine/plan', 'model'], packages: ['file-type'] },
   'engine/log': { imports: ['engine/plan', 'model'] },
   'engine/logic': { imports: ['engine/plan', 'model'] },
   'engine/cluster': { imports: [], packages: ['ioredis'] },
@@ -59,8 +60,10 @@ export const rooms: Readonly<Record<string, Room>> = {
       'engine/log',
       'engine/logic',
       'engine/idempotency',
+      'engine/files',
       'model',
     ],
+    packages: ['@fastify/busboy'],
   },
   'api/graphql': {
     imports: ['api/events', 'engine/plan', 'engine/log', 'engine/logic', 'engine/idempotency', 'model'],

@@ -1,5 +1,8 @@
 /** `portico/test`: a service in memory, for tests of a model's rules and logic. */
 
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Client } from './client/types/client.ts'
 import { createClient } from './client.ts'
 import type { Mail, MailMessage } from './identity/mail/mail.ts'
@@ -88,8 +91,10 @@ export async function testService<const M extends Declaration>(
 ): Promise<TestService<M>> {
   const clock = new SteppedClock(options.now ?? new Date())
   const mails: MailMessage[] = []
-  const settings = testSettings(options.settings)
-  const opened = await open(checkModel(declaration), settings, createLog(settings), {
+  const model = checkModel(declaration)
+  const folder = model.collections.has('uploads') ? mkdtempSync(join(tmpdir(), 'portico-files-')) : undefined
+  const settings = testSettings({ ...(folder !== undefined && { 'files.url': folder }), ...options.settings })
+  const opened = await open(model, settings, createLog(settings), {
     listen: false,
     background: false,
     // The answers to `request` are those of a service in production.
@@ -124,7 +129,10 @@ export async function testService<const M extends Declaration>(
     asSystem: service.data as unknown as SystemProgramData<M>,
     settled: () => reactions.runner.settled(),
     request: (line, options) => request(opened, users, line, options),
-    close: () => service.close(),
+    async close() {
+      await service.close()
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true })
+    },
   }
 }
 

@@ -17,6 +17,8 @@ export interface Call {
   readonly requestId: string
   /** The whole body, within the limit; empty without one. */
   readonly body: Buffer
+  /** The body as it arrives, for a call whose body is not read as a whole: `body` is then empty. Called once. */
+  readonly stream?: (() => AsyncIterable<Buffer>) | undefined
   /** The parsed body of a call that is part of a batch; `body` is then empty. */
   readonly parsed?: { readonly body: unknown }
 }

@@ -101,6 +101,9 @@ function mergeSchema(field: Field, schema: JsonSchema): JsonSchema {
 
 const schemaOfType: SchemaOf = ({ type }) => type.schema
 
+/** The schema of a field's value in an answer. */
+export const answerSchemaOf: SchemaOf = ({ type }) => type.answerSchema ?? type.schema
+
 /** The schema of a body of this mode. Other fields are refused. */
 export function bodySchema(collection: Collection, mode: BodyMode): JsonSchema {
   return schemaOfBody(collection, mode, isWritable, schemaOfType)
@@ -135,7 +138,7 @@ export function propertySchema(field: Field, schema: JsonSchema): JsonSchema {
 }
 
 /** The schema of an item in a response. Fields that not everyone may read are not required. */
-export function itemSchema(collection: Collection, schemaOf: SchemaOf = schemaOfType): JsonSchema {
+export function itemSchema(collection: Collection, schemaOf: SchemaOf = answerSchemaOf): JsonSchema {
   const fields = [...collection.fields.values()].filter(field => !field.writeOnly && !field.internal)
   return {
     type: 'object',

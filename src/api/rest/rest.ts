@@ -6,6 +6,7 @@ import { ApiError } from '../../base/errors.ts'
 import type { Principal } from '../../base/principal.ts'
 import { type StaticAsset, serveStatic } from '../../base/static-assets.ts'
 import type { RunView } from '../../delivery/runs/view.ts'
+import type { Files } from '../../engine/files/files.ts'
 import { type Idempotency, keyHeader } from '../../engine/idempotency/idempotency.ts'
 import { type OperationParts, operationParts } from '../../engine/logic/operations/call.ts'
 import type { CrudOperation, Model } from '../../model/model.ts'
@@ -18,6 +19,9 @@ import { createEventsHandler } from './events/events.ts'
 import type { EventRouteParts } from './events/parts.ts'
 import type { Explain } from './explain.ts'
 import { Exports } from './export/export.ts'
+import { receiveForm } from './files/form.ts'
+import { withUploads } from './files/receive.ts'
+import { isForm, takesForms } from './files/routes.ts'
 import { type Methods, operationOf, refuseMethod } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import { type CollectionView, type CollectionViews, createViews } from './query/collection-view.ts'
@@ -47,6 +51,8 @@ export interface RestOptions extends WriteServices {
   readonly runs?: RunView
   /** Undefined: no data of a person can be exported. */
   readonly personalData?: OpenPersonalData
+  /** The file store. Undefined: no file is received or sent. */
+  readonly files?: Files | undefined
   /** Answers paths outside the API. */
   readonly pages?: ((call: Call) => Awaitable<Reply>) | undefined
 }
@@ -86,7 +92,7 @@ class RestHandler {
 
   constructor(options: RestOptions) {
     const { model, run, hooks, baseUrl, draw, idempotency, pages } = options
-    const { logic = operationParts(model, hooks), explain, runs, personalData } = options
+    const { logic = operationParts(model, hooks), explain, runs, personalData, files } = options
     const { actions = new Map(), subresources = new Map() } = options
     const viewsOf = createViews(model, hooks)
     const viewOf = (name: string, { access }: Principal) => requireView(viewsOf(access), name)
@@ -108,6 +114,8 @@ class RestHandler {
       explain,
       runs,
       personalData,
+      files,
+      idempotency,
       batch: (call, principal, attempt) => answerBatch(services, call, principal, attempt),
     }
     this.#model = model
@@ -133,9 +141,20 @@ class RestHandler {
       return read(this.#services, route, call, principal)
     }
     const write = kind.write ?? refuseMethod(methods)
+    if (kind.isKeyed && isForm(call) && 'collection' in route && takesForms(route.collection))
+      return this.#receiveForm(kind.admit, route, call, principal)
     if (!kind.isKeyed || call.headers[keyHeader] === undefined)
       return write(this.#services, route, call, principal, undefined)
     return this.#writeOnce(kind.admit, write, route, call, principal)
+  }
+
+  /** A form with its files in place, as a call whose body is parsed. */
+  async #receiveForm(admit: Admit<Route>, route: Route, call: Call, principal: Principal): Promise<Reply> {
+    const { files } = this.#services
+    if (files === undefined || !('collection' in route)) throw new ApiError('NOT_FOUND')
+    admit(this.#model, route, principal, operationOf[call.method] ?? 'update')
+    const form = await receiveForm(call, route.collection, files, principal)
+    return withUploads(files, form.uploads, () => this.answer(form.call, principal))
   }
 
   /** A method of its own, so that requests without a key allocate no closure. */

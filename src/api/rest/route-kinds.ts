@@ -40,6 +40,9 @@ import {
 import { answerCreate } from './create.ts'
 import { answerEvents } from './events/events.ts'
 import { answerExplain } from './explain.ts'
+import { readFile } from './files/read.ts'
+import { fileMethods } from './files/routes.ts'
+import { admitUpload, writeFile, writeUpload } from './files/write.ts'
 import {
   collectionMethods,
   itemMethods,
@@ -303,6 +306,30 @@ const routeKinds: { readonly [Kind in Route['kind']]: RouteKind<RouteOf<Kind>> }
     write: answerExplain,
     isKeyed: false,
     batch: notFound,
+    item: nothing,
+  },
+
+  file: {
+    methods: fileMethods,
+    admit: (model, route, principal, operation) =>
+      admitToCollection(model, route, principal, operation === 'read' ? 'read' : 'update'),
+    checksAccept: true,
+    read: readFile,
+    write: writeFile,
+    // It stores the reply itself, once it knows the body.
+    isKeyed: false,
+    batch: ({ collection, field }) => onlySeparate(collection, field.name),
+    item: itself,
+  },
+
+  upload: {
+    methods: postMethods,
+    admit: admitUpload,
+    checksAccept: false,
+    read: undefined,
+    write: writeUpload,
+    isKeyed: false,
+    batch: () => refusedInBatch('A batch cannot receive files: upload them first.'),
     item: nothing,
   },
 

@@ -13,6 +13,7 @@ import {
   routeBelow,
   type SubresourceRoute,
 } from './actions/routes.ts'
+import { type FileRoute, fileRoute } from './files/routes.ts'
 import { canFollow } from './operations.ts'
 import { parseId } from './path-id.ts'
 import { type RunsRoute, runsRoute } from './runs-route.ts'
@@ -45,6 +46,9 @@ export type Route =
   | { readonly kind: 'events' }
   | { readonly kind: 'batch' }
   | { readonly kind: 'explain' }
+  | FileRoute
+  /** Creates an upload, which the write of an item makes a file. */
+  | { readonly kind: 'upload' }
   | RunsRoute
 
 /** The routes of one kind. */
@@ -63,6 +67,7 @@ function rootRoute(model: Model, name: string): Route | undefined {
   if (name === 'events') return { kind: 'events' }
   if (name === 'batch') return { kind: 'batch' }
   if (name === 'explain') return { kind: 'explain' }
+  if (name === 'uploads') return model.collections.has('uploads') ? { kind: 'upload' } : undefined
   const collection = model.collections.get(name)
   return collection && { kind: 'collection', collection }
 }
@@ -86,7 +91,8 @@ export function findRoute(model: Model, path: string): Route | undefined {
   if (idEnd === -1) return { kind: 'item', collection, id }
   const below = path.slice(idEnd + 1)
   if (name === 'users' && below === personalDataPath) return { kind: 'personalData', collection, id }
-  if (!collection.relations.has(below)) return routeBelow(model, collection, id, below)
+  if (!collection.relations.has(below))
+    return fileRoute(collection, id, below) ?? routeBelow(model, collection, id, below)
   const relation = listedRelation(model, collection, below)
   return relation && { kind: 'within', collection, id, relation }
 }

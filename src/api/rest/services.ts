@@ -3,7 +3,8 @@ import type { Awaitable } from '../../base/awaitable.ts'
 import type { Call, Reply } from '../../base/call.ts'
 import type { Principal } from '../../base/principal.ts'
 import type { RunView } from '../../delivery/runs/view.ts'
-import type { KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
+import type { Files } from '../../engine/files/files.ts'
+import type { Idempotency, KeyedAttempt } from '../../engine/idempotency/idempotency.ts'
 import type { OpenPersonalData } from './actions/action.ts'
 import type { ActionServices } from './actions/answer.ts'
 import type { EventsHandler } from './events/events.ts'
@@ -32,4 +33,7 @@ export interface RestServices extends WriteServices, ActionServices {
   readonly explain: Explain | undefined
   readonly runs: RunView | undefined
   readonly personalData: OpenPersonalData | undefined
+  /** Undefined for a model without files. */
+  readonly files: Files | undefined
+  readonly idempotency: Idempotency
 }

@@ -5,4 +5,5 @@ export const managedCollections: ReadonlySet<string> = new Set([
   'oauth_app_secrets',
   'webhooks',
   'webhook_deliveries',
+  'uploads',
 ])

@@ -369,7 +369,7 @@ class Checker {
         `\`${outline.name}.${name}\` is never returned by the API, but a computed field would reveal it. Remove it.`,
       )
     }
-    if (declared.type.isDocument) {
+    if (declared.type.isDocument || declared.type.file) {
       return this.fault(
         `\`${outline.name}.${name}\` is a ${declared.type.name} field, which computed fields cannot use.`,
       )

@@ -59,9 +59,11 @@ export class OperationNames {
     }
     if (target !== 'item') return
     const isAction = isBuiltinPath(collection, name)
-    const isRelation = outlines.get(collection)?.relations.has(name)
-    if (!isAction && !isRelation) return
-    const owner = isAction ? 'a built-in path' : `the path of the relation \`${collection}.${name}\``
+    const outline = outlines.get(collection)
+    const isFile = outline?.fields.get(name)?.type.file !== undefined
+    if (!isAction && !isFile && !outline?.relations.has(name)) return
+    const kind = isFile ? 'file' : 'relation'
+    const owner = isAction ? 'a built-in path' : `the path of the ${kind} \`${collection}.${name}\``
     faults.add(place, `/${collection}/{id}/${name} is ${owner}. Choose another name.`)
   }
 }

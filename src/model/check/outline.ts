@@ -10,6 +10,7 @@ import {
   userFields,
   usersWith,
 } from '../builtin/builtin.ts'
+import { uploads } from '../builtin/uploads.ts'
 import { webhookDeliveries, webhooks } from '../builtin/webhooks.ts'
 import type { CollectionDeclaration, CollectionOptions, Declaration } from '../declaration.ts'
 import type { FieldDeclaration } from '../fields/declared.ts'
@@ -198,7 +199,12 @@ function builtinCollections(
     ['oauth_app_secrets', oauthAppSecrets()],
     ['webhooks', webhooks()],
     ['webhook_deliveries', webhookDeliveries()],
+    ...(declared.some(hasFiles) ? [['uploads', uploads()] as const] : []),
   ]
+}
+
+function hasFiles({ fields }: Outline): boolean {
+  return [...fields.values()].some(({ type }) => type.file !== undefined)
 }
 
 /** Both plurals and singulars address things by name, so all of them must differ. */

@@ -3,6 +3,7 @@ import { booleanEncoding } from './boolean.ts'
 import { dateEncoding } from './date.ts'
 import { datetimeEncoding } from './datetime.ts'
 import type { Encoding } from './encoding.ts'
+import { fileEncoding } from './file.ts'
 import { wholeEncoding } from './integer.ts'
 import { documentEncoding } from './json.ts'
 import { realEncoding } from './number.ts'
@@ -15,6 +16,7 @@ const encodings: readonly Encoding[] = [
   realEncoding,
   booleanEncoding,
   documentEncoding,
+  fileEncoding,
   datetimeEncoding,
   dateEncoding,
 ]

@@ -24,12 +24,30 @@ export interface GraphqlLeaf {
   readonly form?: 'string' | 'name'
   /** An input value as the JSON value that REST takes. Omitted: they are the same. */
   fromInput?(value: unknown): JsonValue
+  /** The object type of values in answers; `type` is then that of inputs. */
+  readonly object?: GraphqlObject
+}
+
+/** The members of a JSON object, none of which is null. */
+export interface GraphqlObject {
+  readonly name: string
+  readonly description: string
+  readonly fields: Readonly<Record<string, 'String' | 'Float'>>
 }
 
 /** Each field gets an enum type of its own. */
 export interface GraphqlEnum {
   /** The name of each value within the schema (GraphQL 3.9), and the value. */
   readonly values: readonly (readonly [name: string, value: string])[]
+}
+
+/** Which files a field accepts, and how they are served. */
+export interface FileBounds {
+  readonly maxBytes: number
+  /** Media types; one may end in `/*`. Undefined: all. */
+  readonly types: readonly string[] | undefined
+  /** Whether caches may keep the content for ever: what was once read by this address cannot be revoked. */
+  readonly isPublic: boolean
 }
 
 /** The JSON types of values that a form can ask for. */
@@ -51,8 +69,12 @@ export interface FieldType {
   readonly distinctValues?: number
   /** Whether values are JSON documents, which may be very large. A PATCH merges objects (RFC 7396). */
   readonly isDocument?: true
+  /** Its values are files: which it accepts. */
+  readonly file?: FileBounds
   /** The schema of a value that is not null. Bodies are validated by it. */
   readonly schema: JsonSchema
+  /** The schema of a value in an answer, if it differs. */
+  readonly answerSchema?: JsonSchema
   /**
    * The canonical form of a valid value, e.g. a datetime in UTC.
    * Throws a `RangeError` with a message for the client if the value has none.

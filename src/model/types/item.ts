@@ -1,5 +1,6 @@
 /** The types of items and bodies, inferred from the declared fields. */
 import type { FieldDeclaration } from '../fields/declared.ts'
+import type { FileUpload, StoredFile } from '../fields/file.ts'
 
 /** Makes editors show an intersection as one object type. */
 export type Flat<T> = { [K in keyof T]: T[K] }
@@ -10,6 +11,8 @@ export type ValueOf<F> = F extends FieldDeclaration<infer V, object> ? V : never
 type Is<F, Option extends string> = OptionsOf<F> extends { readonly [K in Option]: true } ? true : false
 type Has<F, Option extends string> = OptionsOf<F> extends { readonly [K in Option]: unknown } ? true : false
 export type OrNull<F> = Is<F, 'optional'> extends true ? ValueOf<F> | null : ValueOf<F>
+/** A value that is written: a file is an upload, or the one that the item has. */
+type Written<V> = [V] extends [StoredFile | null] ? ([V] extends [null] ? V : V | FileUpload) : V
 type IsGuarded<F> = OptionsOf<F> extends { readonly access: { readonly read: unknown } } ? true : false
 
 type IsReturned<F> = true extends Is<F, 'writeOnly'> | Is<F, 'internal'> ? false : true
@@ -43,12 +46,12 @@ export type ItemOf<F> = { readonly [K in OpenNames<F>]: OrNull<F[K]> } & {
 /** An item as the service reads it: no rule hides a field. */
 export type WholeItemOf<F> = { readonly [K in OpenNames<F> | GuardedNames<F>]: OrNull<F[K]> }
 
-export type InputOf<F> = { readonly [K in RequiredNames<F>]: OrNull<F[K]> } & {
-  readonly [K in OmittableNames<F>]?: OrNull<F[K]>
+export type InputOf<F> = { readonly [K in RequiredNames<F>]: Written<OrNull<F[K]>> } & {
+  readonly [K in OmittableNames<F>]?: Written<OrNull<F[K]>>
 }
 
 /** The fields that an update may change. */
-export type ChangesOf<F> = { readonly [K in ChangeableNames<F>]?: OrNull<F[K]> }
+export type ChangesOf<F> = { readonly [K in ChangeableNames<F>]?: Written<OrNull<F[K]>> }
 
 /** All stored values, regardless of who may read them. */
 export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }

@@ -3,6 +3,7 @@
 import { accountSettings } from './accounts.ts'
 import { database, replicas } from './database.ts'
 import { eventSettings } from './events.ts'
+import { fileSettings } from './files.ts'
 import { graphqlSettings } from './graphql.ts'
 import {
   apiKey,
@@ -257,6 +258,7 @@ export const settingsTable = {
   }),
   quotas: quotaSetting,
   ...eventSettings,
+  ...fileSettings,
   ...graphqlSettings,
   ...oauthSettings,
   ...accountSettings,

@@ -8,7 +8,7 @@ export function tooLarge(limitBytes: number): ApiError {
   return new ApiError('PAYLOAD_TOO_LARGE', `The body may have at most ${limitBytes} bytes.`)
 }
 
-function incompleteBody(): ApiError {
+export function incompleteBody(): ApiError {
   return new ApiError('REQUEST_TIMEOUT', 'The connection ended before the body did.')
 }
 

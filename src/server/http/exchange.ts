@@ -4,6 +4,7 @@ import type { Call } from '../../base/call.ts'
 import { readBody, tooLarge } from './body.ts'
 import { headersIn } from './header-block.ts'
 import { requestId } from './request-id.ts'
+import { streamBody } from './stream-body.ts'
 
 const empty = Buffer.alloc(0)
 
@@ -29,6 +30,8 @@ export class Exchange implements Call {
   readonly address: string
   readonly requestId: string
   body: Buffer = empty
+
+  stream: (() => AsyncIterable<Buffer>) | undefined
 
   /** Header lines, each with its line end, that stages add to any reply, e.g. the rate limit's. */
   headerLines = ''
@@ -126,13 +129,25 @@ export class Exchange implements Call {
     if (!this.hasBody) return undefined
     const length = this.headers['content-length']
     if (length !== undefined && Number(length) > limitBytes) throw tooLarge(limitBytes)
-    // RFC 9110, 10.1.1: an HTTP/1.0 client does not understand 100 Continue.
-    const expectsContinue =
-      this.headers.expect?.toLowerCase() === '100-continue' && this.req.httpVersionMinor === 1
-    if (expectsContinue) sendContinue(this.res)
+    this.#continue()
     return readBody(this.req, limitBytes).then(body => {
       this.body = body
       return this.bodyArrived?.()
     })
+  }
+
+  /** Lets the transport read the body as it arrives. */
+  streamBody(): void {
+    this.stream = () => {
+      if (this.hasBody) this.#continue()
+      return streamBody(this.req)
+    }
+  }
+
+  #continue(): void {
+    // RFC 9110, 10.1.1: an HTTP/1.0 client does not understand 100 Continue.
+    const expectsContinue =
+      this.headers.expect?.toLowerCase() === '100-continue' && this.req.httpVersionMinor === 1
+    if (expectsContinue) sendContinue(this.res)
   }
 }

@@ -8,6 +8,7 @@ import { oneAtATime } from './pipelining.ts'
 import { parserError, unknownMethod } from './raw-response.ts'
 import { useOriginForm } from './request-target.ts'
 import type { ServerSocket } from './server-socket.ts'
+import { isStreaming } from './stream-body.ts'
 
 export type ServerSettings = Pick<Settings, 'bodyLimit' | 'keepAliveTimeout'>
 
@@ -92,6 +93,8 @@ export function createNodeServer(
   if (sockets) server.on('upgrade', upgrade)
   server.on('checkContinue', handle).on('checkExpectation', handle)
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => {
+    // Node reports it once for each request. The stream has a bound of its own.
+    if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isStreaming(socket)) return
     if (error.code === 'ECONNRESET' || socket.destroyed) socket.destroy()
     else refuse(parserError(error), socket)
   })

@@ -1,12 +1,14 @@
 /** Puts the service together. `createPipeline` shows the stages of every request, in order. */
 import type { Duplex } from 'node:stream'
 import { path as graphqlPath } from '../../api/graphql/transports/http-reply.ts'
+import { streamsBody } from '../../api/rest/files/streams.ts'
 import type { Routes } from '../../api/routes/routes.ts'
 import { type Awaitable, then } from '../../base/awaitable.ts'
 import { isHealthCheck, type Reply, type Takeover } from '../../base/call.ts'
 import { type Clock, systemClock } from '../../delivery/consumer/timetable.ts'
 import type { Cluster } from '../../engine/cluster/cluster.ts'
 import { createRateLimits, type RateLimits } from '../../engine/cluster/rate-limits.ts'
+import type { ObjectStore } from '../../engine/files/object-store.ts'
 import { createGuard } from '../../engine/plan/guard/guard.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import type { Store } from '../../engine/store/store.ts'
@@ -30,6 +32,7 @@ import { followOthers, openCluster } from './cluster.ts'
 import { type Credentials, openCredentials } from './credentials/credentials.ts'
 import { createIdentify } from './credentials/identify.ts'
 import { dataParts, programTools } from './data.ts'
+import { openObjects } from './files.ts'
 import { FaultLog } from './monitoring/fault-log.ts'
 import { type HealthChecks, healthChecks, requireStarted } from './monitoring/health-checks.ts'
 import { requestRecorder } from './monitoring/metrics.ts'
@@ -91,8 +94,11 @@ export async function open(
     cluster = await openCluster(settings, log.logger, worker?.cluster)
     traces = await openTraces(settings, log.logger)
     const encrypted = await openEncrypted(store, settings, log)
+    const objects = await openObjects(model, settings, store.records)
     const faults = new FaultLog({ logger: log.logger, check: () => store.check(), clock: systemClock })
-    const opened = { model, store, encrypted, cluster, log, faults, traces, settings, options, mailCatalogue }
+    const opened = {
+      ...{ model, store, objects, encrypted, cluster, log, faults, traces, settings, options, mailCatalogue },
+    }
     return await assemble(opened)
   } catch (error) {
     const opened = [traces, cluster, store]
@@ -105,6 +111,8 @@ export async function open(
 interface ServiceParts {
   readonly model: Model
   readonly store: Store
+  /** The file store of a model with files. */
+  readonly objects: ObjectStore | undefined
   /** The store's records, with their secrets encrypted. */
   readonly encrypted: EncryptedRecords
   readonly cluster: Cluster
@@ -185,6 +193,7 @@ function openHttp(parts: ServiceParts, handling: Handling, listening: Listening)
   const transport = transportOf(transports, parts)
   const metricsText = worker ? worker.allMetrics : metrics.text
   const pipelineParts: PipelineParts = {
+    model,
     state,
     devPages: options.devPages,
     healthChecks: healthChecks({ store, cluster, metricsText, state }),
@@ -221,13 +230,17 @@ async function startServing(parts: ServiceParts, { clock, run }: Handling, http:
   return worker || !background ? undefined : await createAdministrator(parts, run, http)
 }
 
-/** Only the first thread of a process sends webhooks, runs reactions and jobs, and deletes accounts. */
-function startBackground({ options }: ServiceParts, { webhooks, reactions, deletions }: Transports): void {
+/** Only the first thread of a process sends webhooks, runs reactions and jobs, deletes accounts and removes files. */
+function startBackground(
+  { options }: ServiceParts,
+  { webhooks, reactions, deletions, files }: Transports,
+): void {
   const { worker, background = true } = options
   if (!background || (worker !== undefined && worker.index !== 0)) return
   webhooks.start()
   reactions.start()
   deletions.start()
+  files?.start()
 }
 
 interface Started {
@@ -240,7 +253,7 @@ interface Started {
 function openedService(parts: ServiceParts, handling: Handling, started: Started): OpenService {
   const { model, store, cluster, log, traces, settings } = parts
   const { run, credentials, transports } = handling
-  const { rest, explain, graphql, oauth, events, webhooks, reactions, deletions, routes } = transports
+  const { rest, explain, graphql, oauth, events, webhooks, reactions, deletions, routes, files } = transports
   const { http, state, url, firstAdministrator } = started
   const slowLists = store.queries && new SlowListRecorder({ insight: store.queries, records: store.records })
   const endStreams = () => {
@@ -256,6 +269,7 @@ function openedService(parts: ServiceParts, handling: Handling, started: Started
       reactions,
       deletions,
       routes,
+      files,
       store,
       cluster,
       slowLists,
@@ -312,6 +326,7 @@ function listeningUrl({ host }: Settings, http: HttpServer): string {
 }
 
 interface PipelineParts {
+  readonly model: Model
   readonly state: Readonly<State>
   /** The pages of the development mode. */
   readonly devPages: DevPages | undefined
@@ -338,6 +353,7 @@ const serverOptions: Reply = {
 
 /** commits of other nodes → credential → Principal → budget → body → transport → reply. Synchronous if no stage waits. */
 function createPipeline({
+  model,
   state,
   healthChecks,
   refresh,
@@ -350,6 +366,8 @@ function createPipeline({
   devPages,
 }: PipelineParts) {
   const identify = createIdentify(authenticate, limits)
+  const bodyOf = (exchange: Exchange) =>
+    streamsBody(model, exchange) ? exchange.streamBody() : exchange.readBody(bodyLimitBytes)
   return (exchange: Exchange): Awaitable<Reply | Takeover> => {
     const healthCheck = isHealthCheck(exchange.path) ? healthChecks.get(exchange.path) : undefined
     if (healthCheck) return healthCheck(exchange)
@@ -363,7 +381,7 @@ function createPipeline({
         exchange.userId = principal.userId
         if (found && routes) return routes.answer(found, exchange, principal)
         return then(drawRequest(limits, principal, exchange), () =>
-          then(exchange.readBody(bodyLimitBytes), () => transport(exchange, principal)),
+          then(bodyOf(exchange), () => transport(exchange, principal)),
         )
       })
     })

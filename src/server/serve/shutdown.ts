@@ -8,6 +8,7 @@ import type { Log } from '../observability/log.ts'
 import type { Traces } from '../observability/traces.ts'
 import type { RunningReactions } from './background/reactions.ts'
 import type { RunningSender } from './background/webhook-sender.ts'
+import type { RunningFiles } from './files.ts'
 import type { LazyOauth } from './oauth/oauth.ts'
 import type { OpenRoutes } from './transports/routes.ts'
 
@@ -25,6 +26,7 @@ export interface RunningParts {
   readonly reactions: Pick<RunningReactions, 'close'>
   readonly deletions: Pick<AccountDeletions, 'close'>
   readonly routes: Pick<OpenRoutes, 'close'>
+  readonly files: Pick<RunningFiles, 'close'> | undefined
   /** Resolves once the last uses of keys, sessions and apps are stored. */
   readonly lastUses: { settled(): Promise<void> }
   readonly store: Store
@@ -72,6 +74,7 @@ export function shutdown({
   reactions,
   deletions,
   routes,
+  files,
   lastUses,
   store,
   cluster,
@@ -92,6 +95,7 @@ export function shutdown({
     await closeAll([
       () => waitForAll([http.close(), webhooks.close(), reactions.close(), deletions.close()]),
       () => routes.close(),
+      () => files?.close(),
       () => oauth.idle(),
       () => slowLists?.close(),
       () => lastUses.settled(),

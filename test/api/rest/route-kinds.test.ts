@@ -4,9 +4,13 @@ import tracker from '../../../examples/tracker/model.ts'
 import { kindOf } from '../../../src/api/rest/route-kinds.ts'
 import { findRoute, type Route } from '../../../src/api/rest/routes.ts'
 import { ApiError } from '../../../src/base/errors.ts'
+import { anyone, collection, model as declare, file } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 
 const model = checkModel(tracker)
+const withFiles = checkModel(
+  declare({ covers: collection({ fields: { image: file({ optional: true }) }, access: { read: anyone } }) }),
+)
 
 /** Paths that have all methods of the kind. */
 const paths: Readonly<Record<Route['kind'], readonly string[]>> = {
@@ -25,13 +29,15 @@ const paths: Readonly<Record<Route['kind'], readonly string[]>> = {
   events: ['/events'],
   batch: ['/batch'],
   explain: ['/explain'],
+  file: ['/covers/1/image', '/covers/1/image/a/b.png'],
+  upload: ['/uploads'],
   runs: ['/events/runs', '/events/runs/retry', '/events/runs/skip'],
 }
 
 for (const [kind, pathsOfKind] of Object.entries(paths)) {
   test(`${kind}: a read and a write for the methods that it accepts, and for no others`, () => {
     const routes = pathsOfKind.map(path => {
-      const route = findRoute(model, `/api/v1${path}`)
+      const route = findRoute(model, `/api/v1${path}`) ?? findRoute(withFiles, `/api/v1${path}`)
       assert.equal(route?.kind, kind, path)
       return route as Route
     })

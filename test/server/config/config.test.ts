@@ -334,6 +334,8 @@ const examples: { readonly [N in Name]: Examples } = {
   },
   tracesEndpoint: origins,
   model: paths('./model.ts', '/a b/model.ts', 'model.ts'),
+  'files.url': paths('./data/files', '/a b/files', 'files'),
+  'files.keepDeleted': durationOf('0 s', 0, '3650 d', 315_360_000_000),
   secretKeys: {
     text: [
       ['abcdefghijklmnopqrstuvwxyz012345', ['abcdefghijklmnopqrstuvwxyz012345']],
@@ -706,8 +708,8 @@ test('a duration may have decimals, if it is a whole number of its smallest unit
   assert.deepEqual([maxDelay, secretOverlap], [1500, 5_400_000])
 })
 
-test('there are at most 60 settings', () => {
-  assert.ok(Object.keys(settingsTable).length <= 60)
+test('there are at most 61 settings', () => {
+  assert.ok(Object.keys(settingsTable).length <= 61)
 })
 
 test('names of Object.prototype are not settings', () => {

@@ -7,7 +7,14 @@ import type { Member } from '../schema/directory.ts'
 import { nodePrefix } from '../schema/node-id.ts'
 import { defaultListLimit } from '../schema/parts.ts'
 import { planConnection } from './connection-plan.ts'
-import { type FieldRequest, objectType, replyFieldBase, subfields, typenameField } from './field-request.ts'
+import {
+  type FieldRequest,
+  objectType,
+  planMembers,
+  replyFieldBase,
+  subfields,
+  typenameField,
+} from './field-request.ts'
 import { planList } from './list-plan.ts'
 import { type Cost, noCost, sumOfCosts } from './parameters.ts'
 import type { PlanContext, PlanSelection } from './plan-context.ts'
@@ -57,6 +64,8 @@ function planMember(context: PlanContext, request: FieldRequest, member: Member)
     case 'field': {
       const { field } = member
       const selected = fieldSelected(source, field.name, field.type.graphql.form)
+      if (field.type.graphql.object)
+        return { selected, replyField: objectField(context, request), cost: noCost }
       return { selected, replyField: { ...replyFieldBase(request), kind: 'leaf' }, cost: costOf(field) }
     }
     case 'nodeId': {
@@ -80,6 +89,17 @@ function planMember(context: PlanContext, request: FieldRequest, member: Member)
       return { selected, replyField, cost }
     }
   }
+}
+
+/** A value that is an object: the plan selects all of it. */
+function objectField(context: PlanContext, request: FieldRequest): ReplyField {
+  const children = planMembers(context, request, member => ({
+    ...replyFieldBase(member),
+    source: member.definition.name,
+    place: undefined,
+    kind: 'leaf',
+  }))
+  return { ...replyFieldBase(request), kind: 'object', children }
 }
 
 function fieldSelected(key: string, field: string, as: FieldForm | undefined): Selected {

@@ -127,7 +127,7 @@ export class ItemTypes {
     switch (member.kind) {
       case 'field': {
         const { field } = member
-        const type = this.#leafTypes.type(collection, field)
+        const type = this.#leafTypes.output(collection, field)
         return {
           type: alwaysHasValue(field) ? nonNull(type) : type,
           description: field.description,

@@ -10,10 +10,11 @@ import {
   type GraphQLLeafType,
   GraphQLList,
   GraphQLNonNull,
+  GraphQLObjectType,
   GraphQLString,
 } from 'graphql'
 import { maxSearchCharacters } from '../../../engine/plan/text-search.ts'
-import type { GraphqlEnum } from '../../../model/fields/field-type.ts'
+import type { GraphqlEnum, GraphqlObject } from '../../../model/fields/field-type.ts'
 import type { FilterOperator } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import { camelCase, pascalCase, type TypeNames, typeName } from './names.ts'
@@ -49,6 +50,7 @@ export function operatorName(operator: FilterOperator): string {
 export class LeafTypes {
   readonly #names: TypeNames
   readonly #enums = new Map<Field, GraphQLEnumType>()
+  readonly #objects = new Map<string, GraphQLObjectType>()
   readonly #filters = new Map<string, GraphQLInputObjectType>()
 
   constructor(names: TypeNames) {
@@ -59,6 +61,28 @@ export class LeafTypes {
     const { type } = field.type.graphql
     if (typeof type === 'string') return scalars[type]
     return 'values' in type ? this.#enum(collection, field, type.values) : scalarFor(type)
+  }
+
+  /** The type of values in answers. */
+  output(collection: Collection, field: Field): GraphQLLeafType | GraphQLObjectType {
+    const { object } = field.type.graphql
+    return object === undefined ? this.type(collection, field) : this.#object(object)
+  }
+
+  #object({ name, description, fields }: GraphqlObject): GraphQLObjectType {
+    const cached = this.#objects.get(name)
+    if (cached) return cached
+    const members = Object.entries(fields).map(([key, type]) => [
+      key,
+      { type: new GraphQLNonNull(scalars[type]) },
+    ])
+    const type = new GraphQLObjectType({
+      name: this.#names.reserve(name),
+      description,
+      fields: Object.fromEntries(members),
+    })
+    this.#objects.set(name, type)
+    return type
   }
 
   filter(collection: Collection, field: Field): GraphQLInputObjectType {

@@ -2,7 +2,7 @@
 import { camelCase, pascalCase, singularOf } from '../../../model/check/names.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, Field, Model } from '../../../model/model.ts'
-import type { BodyMode } from '../../../model/schemas.ts'
+import { answerSchemaOf, type BodyMode } from '../../../model/schemas.ts'
 import { Components, type Reference, schemaReference, uniqueName } from './components.ts'
 import { openapiSchemaWithEnumerations } from './values.ts'
 
@@ -49,6 +49,8 @@ export interface Document {
   schemaName(collection: Collection, kind: SchemaKind): string
   /** The schema of a field's values, in which each enumeration is a reference, e.g. to `TaskState`. */
   valueSchema(collection: Collection, field: Field): JsonSchema
+  /** The same of a value in an answer. */
+  answerSchema(collection: Collection, field: Field): JsonSchema
   readonly schemas: Components
   readonly parameters: Components
   readonly responses: Components
@@ -70,12 +72,12 @@ function enumerationName(singular: string, field: string, path: readonly string[
     : pascalCase(`${singular}_${item}`) + wordsOf(path.slice(0, -1))
 }
 
-function createValueSchemas(schemas: Components) {
+function createValueSchemas(schemas: Components, schemaOf: (field: Field) => JsonSchema) {
   const schemasByField = new Map<Field, JsonSchema>()
   return ({ singular }: Collection, field: Field): JsonSchema => {
     const cached = schemasByField.get(field)
     if (cached) return cached
-    const schema = openapiSchemaWithEnumerations(field.type.schema, (enumeration, path) => {
+    const schema = openapiSchemaWithEnumerations(schemaOf(field), (enumeration, path) => {
       // Two array fields of a collection can list the same values, e.g. `scopes` and `default_scopes` of an app.
       const isItem = path.at(-1) === 'items'
       const key = isItem ? `${singular} ${JSON.stringify(enumeration)}` : enumeration
@@ -99,11 +101,15 @@ export function createDocument(model: Model, fixed: Iterable<string>): Document 
   }
   const schemaName = ({ name }: Collection, kind: SchemaKind) => names.get(`${kind} ${name}`) ?? ''
   const schemas = new Components('schemas', taken)
+  const valueSchema = createValueSchemas(schemas, ({ type }) => type.schema)
+  const answerSchema = createValueSchemas(schemas, answerSchemaOf)
   return {
     model,
     schemaName,
     schema: (collection, kind) => schemaReference(schemaName(collection, kind)),
-    valueSchema: createValueSchemas(schemas),
+    valueSchema,
+    answerSchema: (collection, field) =>
+      (field.type.answerSchema === undefined ? valueSchema : answerSchema)(collection, field),
     schemas,
     parameters: new Components('parameters', taken),
     responses: new Components('responses', taken),

@@ -40,7 +40,7 @@ function relationSchema(
 
 /** Without `pattern`, which only request bodies have to match: most patterns are long, and readers do not need them. */
 function readSchema(document: Document, collection: Collection, field: Field): JsonSchema {
-  const { pattern: _, ...schema } = document.valueSchema(collection, field)
+  const { pattern: _, ...schema } = document.answerSchema(collection, field)
   return schema
 }
 

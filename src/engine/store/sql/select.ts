@@ -1,4 +1,7 @@
 /** The selection as a JSON object that the database builds, with related rows nested in it. */
+
+import { wholeEncoding } from '../../../model/fields/integer.ts'
+import type { Field } from '../../../model/model.ts'
 import type { GuardedRelation, GuardedSelected, GuardedSelectedList } from '../../plan/guarded.ts'
 import type { Condition, GuardedSort, RelationPath } from '../../plan/guarded-conditions.ts'
 import type { FieldForm } from '../../plan/plan.ts'
@@ -31,11 +34,33 @@ function selectedSql(selected: GuardedSelected, row: RowAlias): Sql {
     return selected.list === undefined ? toOne(selected, row) : toMany(selected, selected.list, row)
   }
   const { field, when, computation } = selected.field
+  if (field.type.file !== undefined) {
+    const file = fileSql(field, row)
+    return when.kind === 'always' ? file : sql`CASE WHEN ${conditionSql(when, row)} THEN ${file} END`
+  }
   const json =
     computation === undefined
       ? formSql(row.column(field.name), field, selected.as, row)
       : evaluatedOnce(valueSql(selected.field, row), value => formSql(value, field, selected.as, row))
   return when.kind === 'always' ? json : sql`CASE WHEN ${conditionSql(when, row)} THEN ${json} END`
+}
+
+/** A file as clients read it, with its address: see `FileValue`. */
+function fileSql(field: Field, row: RowAlias): Sql {
+  const { dialect } = row
+  const column = row.column(field.name)
+  const member = (key: string) => dialect.jsonText(column, key)
+  const text = (key: string) => [key, dialect.string(member(key))] as const
+  const path = textLiteral(`/api/v1/${row.table}/`)
+  const url = sql`${path} || CAST(${row.column('id')} AS TEXT) || ${textLiteral(`/${field.name}/`)} || (${member('file')})`
+  const size = dialect.json(sql`CAST(${member('size')} AS bigint)`, { type: { encoding: wholeEncoding } })
+  const entries = [
+    ['url', dialect.string(url)] as const,
+    ...['name', 'type'].map(text),
+    ['size', size] as const,
+    text('sha256'),
+  ]
+  return sql`CASE WHEN ${column} IS NOT NULL THEN ${dialect.object(entries)} END`
 }
 
 /** A field's column as JSON, in the form. */

@@ -13,6 +13,7 @@ import { assignedValues, jsonOf, requireValues } from './assign.ts'
 import { requireChecks } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import type { Author, ItemChange } from './event.ts'
+import { filesOf } from './files.ts'
 import { limitsOn } from './limits.ts'
 import { type WriteLogic, writeLogicOf } from './logic.ts'
 import { proposedChecks } from './proposed.ts'
@@ -43,11 +44,15 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const slotsOf = slotsMaker(shape, database)
   const limits = limitsOn(collection, shape.limits, database)
   const check = readingCheckOf(collection, database)
-  return function* create(plan, scope) {
+  const files = filesOf(collection, set, database)
+  return function* create(given, scope) {
+    const claimed = files && (yield* files.claim(given, null))
+    const plan = claimed?.plan ?? given
     const slots = slotsOf(plan, scope.at)
     const inputs = writeInputs(plan, scope, slots)
     const insertedRow = yield* insert(inputs, scope)
     const id = Number(insertedRow[ID])
+    if (claimed !== undefined) yield* files?.place(claimed, id) ?? []
     index?.write(
       id,
       searchablePositions.map(position => slots[position]),
@@ -135,13 +140,14 @@ function inserter<S>(shape: GuardedCreate, database: WriteDatabase<S>, isReturne
       proposed?.require(proposedRows)
     }
     let rows: readonly ResultRow[] | undefined
+    const { hasChanged } = scope
     try {
       ;[rows] = yield [{ statement, inputs, purpose: 'change' }]
     } catch (cause) {
       throw database.changeError(cause, set, inputs.slots)
     }
     if (rows?.[0] !== undefined) return rows[0]
-    scope.hasChanged = false
+    scope.hasChanged = hasChanged
     return yield* references.fail(inputs)
   }
 }
@@ -195,6 +201,7 @@ function hasEventText({ select, rows, collection }: GuardedCreate): boolean {
         selected.kind === 'field' &&
         selected.key === fields[index]?.name &&
         selected.field.field === fields[index] &&
+        selected.field.field.type.file === undefined &&
         selected.field.when.kind === 'always',
     )
   )

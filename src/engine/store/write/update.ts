@@ -13,6 +13,7 @@ import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { documentOutputs, mergedDocuments, requireFit } from './documents.ts'
 import type { Author, ItemChange } from './event.ts'
+import { filesOf } from './files.ts'
 import { incrementedNumbers, incrementOutputs, requireInBounds } from './increments.ts'
 import { lastAdministrator } from './last-administrator.ts'
 import { limitsOn } from './limits.ts'
@@ -49,7 +50,10 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
   const references = new References(shape.references, database)
   const changeRow = rowChangeOf(shape, database)
   const changedCollections = new Set([collection.name])
-  return function* update(plan, scope) {
+  const files = filesOf(collection, set, database)
+  return function* update(given, scope) {
+    const claimed = files && (yield* files.claim(given, Number(given.args[shape.id])))
+    const plan = claimed?.plan ?? given
     const { args } = plan
     const values = logic?.valuesOf(plan, scope.at)
     const slots = values?.slots ?? assignedValues(set, plan, scope.at)
@@ -73,6 +77,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
       scope,
     )
     requireChecks(shape.after, result, CHECKS, shape)
+    if (claimed !== undefined) yield* files?.release(claimed, itemId, changed, scope) ?? []
     if (limits !== undefined && changed.length > 0)
       yield* limits.require(
         itemId,

@@ -11,6 +11,7 @@ import type { AccountDeletions } from '../../../delivery/deletions/accounts.ts'
 import { RunView } from '../../../delivery/runs/view.ts'
 import type { Cluster } from '../../../engine/cluster/cluster.ts'
 import type { RateLimits } from '../../../engine/cluster/rate-limits.ts'
+import type { ObjectStore } from '../../../engine/files/object-store.ts'
 import { createIdempotency } from '../../../engine/idempotency/idempotency.ts'
 import { defaultOperationLimits, type OperationParts } from '../../../engine/logic/operations/call.ts'
 import type { CreateHooks, Run } from '../../../engine/plan/run.ts'
@@ -41,6 +42,7 @@ import { openReactions, type RunningReactions } from '../background/reactions.ts
 import { openWebhookSender, type RunningSender } from '../background/webhook-sender.ts'
 import { clientOf } from '../credentials/connected-client.ts'
 import { createTokenLimits } from '../credentials/token-rate-limit.ts'
+import { createFiles, type RunningFiles } from '../files.ts'
 import type { FaultLog } from '../monitoring/fault-log.ts'
 import { LostUpdates } from '../monitoring/lost-updates.ts'
 import type { RefusalLog } from '../monitoring/refusal-log.ts'
@@ -60,6 +62,7 @@ interface TransportParts {
   readonly model: Model
   readonly run: Run
   readonly store: Store
+  readonly objects: ObjectStore | undefined
   readonly records: Records
   readonly apps: Apps
   readonly secrets: AppSecrets
@@ -99,6 +102,8 @@ export interface Transports {
   readonly reactions: RunningReactions
   readonly deletions: AccountDeletions
   readonly routes: OpenRoutes
+  /** Undefined for a model without files. */
+  readonly files: RunningFiles | undefined
 }
 
 export function openTransports(parts: TransportParts): Transports {
@@ -129,8 +134,15 @@ export function openTransports(parts: TransportParts): Transports {
     builtInsOn: (rehearsal, rehearsalRecords) =>
       openBuiltIns({ ...parts, run: rehearsal, records: rehearsalRecords }),
   })
+  const { objects } = parts
+  const files =
+    objects &&
+    createFiles({
+      ...{ objects, run: parts.run, settings, now: clock.now },
+      onFault: logFaultsOf('removing unused files'),
+    })
   const rest = createRest({
-    ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl },
+    ...{ model, run, hooks, idempotency, logic, baseUrl: settings.baseUrl, files: files?.files },
     ...builtIns,
     explain: (body, principal, draw) => explain.request(body, principal, draw),
     runs: new RunView(parts.records),
@@ -172,6 +184,7 @@ export function openTransports(parts: TransportParts): Transports {
     webhooks,
     deletions: openDeletions(parts),
     routes,
+    files,
   }
 }
 

@@ -15,6 +15,7 @@ import { name, slot, sql } from '../../sql/writer.ts'
 import { type ResultRows, slotInputs } from '../../values.ts'
 import type { RemovalOf, WriteDatabase } from '../database.ts'
 import type { Author, ItemChange } from '../event.ts'
+import { removedFiles } from '../files.ts'
 import { type RowState, type RowStates, stateAt } from '../row-states.ts'
 import type { QuerySteps, StepQueries, StepQuery, WriteScope } from '../steps.ts'
 import type { WriteResult } from '../written.ts'
@@ -37,9 +38,11 @@ export class Removal<S> {
   readonly #database: WriteDatabase<S>
   readonly #cascades: Cascades
   readonly #walk: RemovalWalk<S>
+  readonly #removedFiles: ReturnType<typeof removedFiles<S>>
 
   constructor(database: WriteDatabase<S>, cascades: Cascades, states: RowStates<S>) {
     this.#database = database
+    this.#removedFiles = removedFiles(database)
     this.#cascades = cascades
     this.#walk = new RemovalWalk(database, states, cascades.maxItems)
   }
@@ -58,6 +61,7 @@ export class Removal<S> {
     const startedAt = performance.now()
     const { effects, changes } = yield* this.#walk.walk(item, state, by, scope, isKnown)
     yield* this.#database.remove(effects, this.#walk.removalOf, scope)
+    yield* rowsOf(this.#removedFiles(effects.cascadeSet.items, scope))
     for (const change of yield* changes.facts.complete(changes.cleared, scope))
       scope.log({ ...change, deletion: effects })
     for (const change of changes.deleted) scope.log({ ...change, deletion: effects })

@@ -1,0 +1,73 @@
+/** Receives files, a bounded number at once. */
+import type { Call } from '../../../base/call.ts'
+import { ApiError, temporaryRefusal } from '../../../base/errors.ts'
+import type { Principal } from '../../../base/principal.ts'
+import type { Files, Upload } from '../../../engine/files/files.ts'
+
+/** Of a process, and of one user, app or address. */
+const maxUploads = 100
+const maxUploadsPerCaller = 20
+
+const running = new Map<string, number>()
+let total = 0
+
+/** Runs `work`, which receives files. Rejects with UNAVAILABLE or RATE_LIMITED if too many are being received. */
+export async function whileReceiving<T>({ budgetKey }: Principal, work: () => Promise<T>): Promise<T> {
+  const count = running.get(budgetKey) ?? 0
+  const retry = { 'Retry-After': '5' }
+  if (total >= maxUploads) throw temporaryRefusal('Too many files are being received.', retry)
+  if (count >= maxUploadsPerCaller)
+    throw new ApiError('RATE_LIMITED', `At most ${maxUploadsPerCaller} uploads at once.`, { headers: retry })
+  running.set(budgetKey, count + 1)
+  total++
+  try {
+    return await work()
+  } finally {
+    const left = (running.get(budgetKey) ?? 1) - 1
+    if (left === 0) running.delete(budgetKey)
+    else running.set(budgetKey, left)
+    total--
+  }
+}
+
+/** The body of a call. */
+export function bytesOf(call: Call): AsyncIterable<Buffer> {
+  return call.stream?.() ?? once(call.body)
+}
+
+async function* once(body: Buffer): AsyncGenerator<Buffer> {
+  if (body.length > 0) yield body
+}
+
+/** A call in place of one whose body was streamed. `identity`: what tells its body from others. */
+export function receivedCall(call: Call, body: unknown, identity: unknown, type: string): Call {
+  const { method, url, path, query, address, requestId } = call
+  return {
+    ...{ method, url, path, query, address, requestId },
+    headers: { ...call.headers, 'content-type': type },
+    body: Buffer.from(JSON.stringify(identity)),
+    parsed: { body },
+  }
+}
+
+/** What tells the file of an upload from others. */
+export function identityOf({ name, type, sha256 }: Upload): readonly string[] {
+  return [name, type, sha256]
+}
+
+/** Carries out a write with uploads, and removes them if it does not use them. */
+export async function withUploads<T extends { readonly headers: readonly string[] }>(
+  files: Files,
+  uploads: readonly Upload[],
+  write: () => Promise<T> | T,
+): Promise<T> {
+  let isUsed = false
+  try {
+    const reply = await write()
+    isUsed = !reply.headers.includes('Idempotent-Replayed')
+    return reply
+  } finally {
+    // What was used after all, because the commit is uncertain, stays: see `expireUpload`.
+    if (!isUsed) for (const upload of uploads) await files.drop(upload)
+  }
+}

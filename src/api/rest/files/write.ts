@@ -1,0 +1,114 @@
+/** PUT and DELETE of the file of a field, and POST of an upload. */
+import type { Call, Reply } from '../../../base/call.ts'
+import { readIfMatch } from '../../../base/conditional.ts'
+import { ApiError } from '../../../base/errors.ts'
+import { isAnonymous, type Principal } from '../../../base/principal.ts'
+import { admit } from '../../../engine/plan/guard/guard.ts'
+import type { Plan, UpdateShape } from '../../../engine/plan/plan.ts'
+import { selected } from '../../../engine/plan/system-plans.ts'
+import type { FileValue } from '../../../model/fields/file.ts'
+import type { Collection, Model } from '../../../model/model.ts'
+import { parseQuery, unknownParameter } from '../query/query-string.ts'
+import type { RestServices, Write } from '../services.ts'
+import { answerChange } from '../write.ts'
+import { fileName } from './names.ts'
+import { bytesOf, identityOf, receivedCall, whileReceiving, withUploads } from './receive.ts'
+import type { FileRoute } from './routes.ts'
+
+const merge = 'application/merge-patch+json'
+
+export const writeFile: Write<FileRoute> = async (services, route, call, principal) => {
+  const { collection, id, field } = route
+  const files = requireFiles(services)
+  const view = services.viewOf(collection.name, principal)
+  const change = (received: Call, body: unknown) =>
+    services.idempotency.answer(received, principal, attempt =>
+      answerChange(
+        services,
+        view,
+        id,
+        { ...received, method: 'PATCH', query: '', parsed: { body } },
+        principal,
+        attempt,
+      ),
+    )
+  if (call.method === 'DELETE') {
+    parseName(call.query, [])
+    const reply = await change(receivedCall(call, null, null, merge), { [field.name]: null })
+    return { status: 204, headers: withoutContent(reply), body: null }
+  }
+  const name = parseName(call.query, ['name']) ?? field.name
+  admit(services.model, collection, 'update', principal.access)
+  // Before the first byte: whether the caller may set the field of this item, and `If-Match`.
+  await services.run.write(probe(route, call), principal)
+  const bounds = field.type.file ?? { maxBytes: 0, types: undefined }
+  requireLength(call, bounds.maxBytes)
+  const upload = await whileReceiving(principal, () =>
+    files.receive(bytesOf(call), fileName(name), bounds, principal),
+  )
+  const body = { [field.name]: { upload: upload.key } }
+  return withUploads(files, [upload], () => change(receivedCall(call, body, identityOf(upload), merge), body))
+}
+
+export const writeUpload: Write<{ readonly kind: 'upload' }> = async (services, _route, call, principal) => {
+  const files = requireFiles(services)
+  admitUpload(services.model, undefined, principal)
+  const name = fileName(parseName(call.query, ['name']) ?? '')
+  const bounds = { maxBytes: greatestBound(services.model), types: undefined }
+  requireLength(call, bounds.maxBytes)
+  const upload = await whileReceiving(principal, () => files.receive(bytesOf(call), name, bounds, principal))
+  const { key, type, size, sha256 } = upload
+  const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']
+  return { status: 201, headers, body: JSON.stringify({ upload: key, name, type, size, sha256 }) }
+}
+
+/** An upload belongs to somebody. */
+export function admitUpload(_model: Model, _route: unknown, { access }: Principal): void {
+  if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED')
+}
+
+export function requireFiles({ files }: Pick<RestServices, 'files'>) {
+  if (files === undefined) throw new ApiError('NOT_FOUND')
+  return files
+}
+
+/** Of all fields. */
+function greatestBound({ collections }: Model): number {
+  const fields = [...collections.values()].flatMap((collection: Collection) => [
+    ...collection.fields.values(),
+  ])
+  return Math.max(...fields.map(({ type }) => type.file?.maxBytes ?? 0))
+}
+
+/** Throws at once if the body is too large by its own account. */
+function requireLength({ headers }: Call, maxBytes: number): void {
+  if (Number(headers['content-length'] ?? 0) > maxBytes)
+    throw new ApiError('PAYLOAD_TOO_LARGE', `The file may have at most ${maxBytes} bytes.`)
+}
+
+/** The parameter `name`. Throws BAD_REQUEST for others. */
+function parseName(query: string, known: readonly string[]): string | undefined {
+  const parameters = query === '' ? [] : parseQuery(query)
+  for (const { name } of parameters) if (!known.includes(name)) throw unknownParameter(name, known)
+  return parameters[0]?.value
+}
+
+const anyFile: FileValue = { file: '', name: '', type: '', size: 0, sha256: '' }
+
+/** An update that checks whether the caller may set the field, and sets nothing. */
+function probe({ collection, id, field }: FileRoute, { headers }: Call): Plan<UpdateShape> {
+  const ifMatch = readIfMatch(headers['if-match'])
+  const shape: UpdateShape = {
+    ...{ kind: 'update', mode: 'merge', collection: collection.name, id: 0 },
+    set: [{ field: field.name, param: 2 }],
+    withheld: [field.name],
+    ifMatch: ifMatch === undefined ? undefined : 1,
+    select: selected(['id']),
+    lenient: true,
+  }
+  return { shape, args: [id, ifMatch ?? null, { ...anyFile }] }
+}
+
+function withoutContent({ headers }: Reply): readonly string[] {
+  return headers.filter((_, index) => !['Content-Type', 'ETag'].includes(headers[index - (index % 2)] ?? ''))
+}
