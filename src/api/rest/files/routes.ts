@@ -34,8 +34,9 @@ export function fileMethods({ collection, field, file }: FileRoute): Methods {
 
 const form: readonly string[] = ['multipart/form-data']
 
-/** Whether the body is a form, perhaps with files. */
-export function isForm({ headers, parsed }: Pick<Call, 'headers' | 'parsed'>): boolean {
+/** Whether the call creates or changes an item by a form, perhaps with files. */
+export function isForm({ method, headers, parsed }: Pick<Call, 'method' | 'headers' | 'parsed'>): boolean {
+  if (method !== 'POST' && method !== 'PATCH') return false
   const type = headers['content-type']
   // The boundary may be any text in quotes.
   return parsed === undefined && type !== undefined && isMediaType(type.split(';', 1)[0] ?? '', form)
