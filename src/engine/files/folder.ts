@@ -1,6 +1,8 @@
 /** Files in a folder: `{folder}/{first two characters of the key}/{key}`. */
+
+import { randomUUID } from 'node:crypto'
 import { constants } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { ObjectStore } from './object-store.ts'
 
@@ -32,12 +34,12 @@ async function readOwner(folder: string): Promise<string | undefined> {
   }
 }
 
-/** Another node may do the same at the same time: the id that is in the folder then counts. */
+/** Others may do the same at the same time: the first one counts. */
 async function claimFolder(folder: string, databaseId: string): Promise<string> {
   const others = (await readdir(folder)).filter(name => !name.startsWith(`${marker}.`))
   if (others.length > 0 && !others.includes(marker))
     throw new ForeignFolder(`The folder ${folder} is not empty, and has no ${marker}.`)
-  const temporary = join(folder, `${marker}.${databaseId}`)
+  const temporary = join(folder, `${marker}.${randomUUID()}`)
   const handle = await open(temporary, 'w', 0o600)
   try {
     await handle.writeFile(`${JSON.stringify({ database: databaseId })}\n`)
@@ -45,8 +47,11 @@ async function claimFolder(folder: string, databaseId: string): Promise<string> 
   } finally {
     await handle.close()
   }
-  // Nodes of one database write the same.
-  await rename(temporary, join(folder, marker))
+  // Unlike a rename, a link replaces nothing.
+  await link(temporary, join(folder, marker)).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+  await rm(temporary)
   await syncFolder(folder)
   return (await readOwner(folder)) ?? ''
 }

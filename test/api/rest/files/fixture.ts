@@ -22,7 +22,7 @@ import {
   users,
 } from '../../../../src/index.ts'
 import { checkModel } from '../../../../src/model/check/check.ts'
-import { type GivenSettings, readSettings } from '../../../../src/server/config/config.ts'
+import { type GivenSettings, readSettings, type Settings } from '../../../../src/server/config/config.ts'
 import { createLog } from '../../../../src/server/observability/log.ts'
 import { open } from '../../../../src/server/serve/serve.ts'
 import type { OpenService } from '../../../../src/server/serve/service.ts'
@@ -97,6 +97,24 @@ export const png = Buffer.from(
   'base64',
 )
 
+function settingsOf(given: GivenSettings): Settings {
+  const quiet = {
+    host: '127.0.0.1',
+    port: 0,
+    logLevel: 'silent',
+    rateLimit: 'off',
+    maxDelay: '60 s',
+  } as const
+  const secretKeys = ['the-key-of-services-that-test-files-0000000']
+  return readSettings({ given: { ...quiet, secretKeys, ...given } })
+}
+
+/** Opens the service. */
+export function openFiles(given: GivenSettings): Promise<OpenService> {
+  const settings = settingsOf(given)
+  return open(checkModel(declared), settings, createLog(settings), {})
+}
+
 const isJson = (body: unknown) =>
   body !== undefined &&
   typeof body !== 'string' &&
@@ -105,22 +123,15 @@ const isJson = (body: unknown) =>
 export async function withFiles(
   kind: DatabaseKind,
   use: (files: Files) => Promise<void>,
-  given: GivenSettings = {},
+  overrides: GivenSettings = {},
 ): Promise<void> {
   await kind.within(async database => {
     await database.create()
     const folder = mkdtempSync(join(tmpdir(), 'portico-files-'))
-    const settings = readSettings({
-      given: {
-        ...{ host: '127.0.0.1', port: 0, logLevel: 'silent', rateLimit: 'off', database: database.url },
-        rowSecurity: kind.name.endsWith('row security'),
-        secretKeys: ['the-key-of-services-that-test-files-0000000'],
-        'files.url': join(folder, 'files'),
-        maxDelay: '60 s',
-        ...given,
-      },
-    })
-    const start = () => open(checkModel(declared), settings, createLog(settings), {})
+    const rowSecurity = kind.name.endsWith('row security')
+    const given = { database: database.url, rowSecurity, 'files.url': join(folder, 'files'), ...overrides }
+    const settings = settingsOf(given)
+    const start = () => openFiles(given)
     let opened = await start()
     const person = async (name: string, scopes: readonly string[] = ['*']) => {
       const { users: accounts } = opened.service.data
