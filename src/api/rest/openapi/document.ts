@@ -20,6 +20,7 @@ import { schemaReference } from './components.ts'
 import { withConstantNames } from './enumerations.ts'
 import { eventSchemas, eventsPath, eventWebhook } from './events.ts'
 import { explainPath, explainSchemas } from './explain.ts'
+import { filePaths, formContent, uploadPath, uploadSchemas, uploadTag } from './files.ts'
 import { filterSchemas, openFilterParameters } from './filters.ts'
 import { logicPaths, logicTag } from './logic.ts'
 import { createDocument, type Document, words } from './names.ts'
@@ -46,7 +47,11 @@ import { type Access, securitySchemes } from './security.ts'
 const merge = 'A JSON Merge Patch (RFC 7396), also as `application/merge-patch+json`.'
 
 function requestBody(document: Document, collection: Collection, mode: BodyMode): JsonSchema {
-  return { required: true, content: { 'application/json': { schema: document.schema(collection, mode) } } }
+  const content = {
+    'application/json': { schema: document.schema(collection, mode) },
+    ...formContent(document, collection, mode),
+  }
+  return { required: true, content }
 }
 
 function listOperation(document: Document, collection: Collection, described: Described): JsonSchema {
@@ -185,7 +190,7 @@ function collectionPaths(document: Document, collection: Collection): [string, J
     const path = relation.kind === 'one' ? undefined : sublistPaths(document, collection, relation)
     if (path) paths.push(...path)
   }
-  paths.push(...pathsBelow(document, collection))
+  paths.push(...filePaths(document, collection), ...pathsBelow(document, collection))
   return paths.filter(([, path]) => hasMethods(path))
 }
 
@@ -250,6 +255,9 @@ function tagsOf(model: Model, paths: readonly (readonly [string, JsonSchema])[])
     ...(describedRoutes({ model }).length > 0
       ? [{ name: routesTag, description: 'Paths of the service’s own, outside of the API.' }]
       : []),
+    ...(model.collections.has('uploads')
+      ? [{ name: uploadTag, description: 'Files that bodies refer to.' }]
+      : []),
     { name: 'batch', description: 'Several operations in one transaction.' },
     { name: 'explain', description: 'Why a request is allowed or refused.' },
     { name: 'events', description: 'Changes of items, in order.' },
@@ -275,7 +283,9 @@ export function openapi(
   const collections = [...model.collections.values()]
   const document = createDocument(
     model,
-    [...Object.values(fixed), runsSchemas(model)].flatMap(section => Object.keys(section)),
+    [...Object.values(fixed), runsSchemas(model), uploadSchemas(model)].flatMap(section =>
+      Object.keys(section),
+    ),
   )
   const schemas = collections.flatMap(collection => collectionSchemas(document, collection))
   const paths = [
@@ -283,6 +293,7 @@ export function openapi(
     ...logicPaths(document),
     ...routePaths(document),
     ...mePath(document),
+    ...uploadPath(document),
     batchPath(document),
     explainPath(document),
     eventsPath(document),
@@ -297,6 +308,7 @@ export function openapi(
     ...document.schemas.all,
     ...fixed.schemas,
     ...runsSchemas(model),
+    ...uploadSchemas(model),
     ...Object.fromEntries(events),
   }
   return {
