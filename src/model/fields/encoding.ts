@@ -19,6 +19,8 @@ export interface Encoding {
   readonly widens: readonly string[]
   /** The maximum size of a value as JSON; omitted: the schema of the field decides. */
   readonly maxBytes?: number
+  /** Whether its values name objects of the file store, whose rows in `uploads` name the field. */
+  readonly namesObjects?: true
   /** Whether its values are whole numbers. */
   readonly isWhole?: true
   readonly sqlite: SqliteColumn

@@ -141,6 +141,7 @@ export const fileEncoding: Encoding = {
     throw new TypeError('A file is set by an upload: `prepare` can only remove it.')
   },
   maxBytes: 2048,
+  namesObjects: true,
   // In the JSON of an event, a missing value is a null of JSON.
   sqlite: {
     ...documentEncoding.sqlite,

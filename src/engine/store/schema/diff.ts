@@ -2,6 +2,7 @@
 import type { JsonSchema, JsonValue } from '../../../model/fields/type.ts'
 import { type ColumnChange, columnsByName, isConverted, predecessor } from './changes.ts'
 import { checksOf, type TableChecks } from './data-checks.ts'
+import { dropObjects, objectChanges, renameObjects } from './objects.ts'
 import { type KeptSum, sumsOf } from './sums.ts'
 import type { Column, Schema, Table, TableIndex } from './tables.ts'
 
@@ -39,6 +40,10 @@ export interface MigrationDialect<S> {
   createTable(table: Table): S
   dropTable(table: Table, before: Schema): S
   alterTable(change: TableChange): S
+  /** Changes of rows, in the transaction of the tables. */
+  statements(all: readonly string[]): S
+  /** The present time as a stored datetime. */
+  readonly now: string
   /** Before the tables change, and after that. */
   dropSums(sums: readonly KeptSum[]): S
   keepSums(sums: readonly KeptSum[]): S
@@ -68,7 +73,29 @@ export function diff<S>(before: Schema, after: Schema, dialect: MigrationDialect
   const dropped = before.tables.filter(table => !predecessors.has(table.name))
   // Tables are dropped first, so that a new one may take an old one's name.
   const all = [...dropped.map(table => dropTable(table, before, dialect)), ...steps]
-  return withSums(all, before, after, dialect)
+  return withSums([...all, ...objectSteps(before, after, dialect)], before, after, dialect)
+}
+
+/** The files of fields that are renamed or dropped. */
+function objectSteps<S>(before: Schema, after: Schema, dialect: MigrationDialect<S>): MigrationStep<S>[] {
+  const changes = objectChanges(before, after)
+  const { renamed, dropped } = changes
+  const names = (fields: typeof dropped) =>
+    fields.map(({ collection, field }) => `${collection}.${field}`).join(', ')
+  const steps: MigrationStep<S>[] = []
+  if (renamed.length > 0)
+    steps.push({
+      sentence: `Keep the files of ${names(renamed)}.`,
+      sql: dialect.statements(renameObjects(changes)),
+      ...{ destructive: false, additive: false, surplus: false },
+    })
+  if (dropped.length > 0)
+    steps.push({
+      sentence: `Delete the files of ${names(dropped)}.`,
+      sql: dialect.statements(dropObjects(changes, dialect.now)),
+      ...{ destructive: true, additive: false, surplus: true },
+    })
+  return steps
 }
 
 /** The triggers of stored values are dropped before a table changes, and created again; then the values are computed. */

@@ -2,6 +2,7 @@
  * The steps of a migration on PostgreSQL, in three parts: slow work is prepared under other names while the service runs; one
  * short transaction changes the tables; then the work that could not be prepared is finished.
  */
+import { datetimeEncoding } from '../../../../model/fields/datetime.ts'
 import { searchTable } from '../../sql/dialect.ts'
 import { predecessor } from '../changes.ts'
 import type { MigrationDialect, TableChange } from '../diff.ts'
@@ -31,6 +32,8 @@ export function postgresSteps(
     createTable,
     dropTable,
     alterTable: change => alterTable(change, oldName),
+    statements: all => ({ ...noStatements, alter: all }),
+    now: datetimeEncoding.postgres.now ?? '',
     dropSums: sums => ({ ...noStatements, before: dropSums(sums) }),
     keepSums: sums => ({ ...noStatements, after: keepSums(sums) }),
   }

@@ -1,4 +1,5 @@
 /** The steps of a migration as SQLite's statements, run within one transaction and without foreign keys. */
+import { datetimeEncoding } from '../../../../model/fields/datetime.ts'
 import { type ColumnChange, columnsByName, predecessor } from '../changes.ts'
 import type { MigrationDialect, TableChange } from '../diff.ts'
 import { ident, literal } from '../quoted.ts'
@@ -26,6 +27,8 @@ export function sqliteSteps(
     createTable: createTableWithIndexes,
     dropTable: table => [...dropTotalsAndSearch(table), `DROP TABLE ${ident(table.name)}`],
     alterTable,
+    statements: all => all,
+    now: datetimeEncoding.sqlite.now ?? '',
     dropSums,
     keepSums,
   }
