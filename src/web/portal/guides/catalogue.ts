@@ -37,6 +37,7 @@ const operators: readonly Row[] = [
   ['development', 'Development', 'Reload, faults and addresses while you build'],
   ['tutorial', 'Tutorial', 'A tracker, step by step from nothing'],
   ['model', 'The model', 'Collections, fields, relations and rules'],
+  ['files', 'Files', 'Fields that hold a file, uploads, and where the bytes are'],
   ['actions', 'Actions and queries', 'Operations over several items, in one transaction'],
   ['reactions', 'Reactions and jobs', 'Work after a change, and at set times'],
   ['transactions', 'What is a transaction', 'And what is not'],
