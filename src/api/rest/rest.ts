@@ -22,6 +22,7 @@ import { Exports } from './export/export.ts'
 import { receiveForm } from './files/form.ts'
 import { withUploads } from './files/receive.ts'
 import { isForm, takesForms } from './files/routes.ts'
+import { probe } from './files/write.ts'
 import { type Methods, operationOf, refuseMethod } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import { type CollectionView, type CollectionViews, createViews } from './query/collection-view.ts'
@@ -153,6 +154,7 @@ class RestHandler {
     const { files } = this.#services
     if (files === undefined || !('collection' in route)) throw new ApiError('NOT_FOUND')
     admit(this.#model, route, principal, operationOf[call.method] ?? 'update')
+    if (route.kind === 'item') await this.#services.run.write(probe(route, call), principal)
     const form = await receiveForm(call, route.collection, files, principal)
     return withUploads(files, form.uploads, () => this.answer(form.call, principal))
   }

@@ -14,6 +14,8 @@ import { expireUpload } from './files.ts'
 import type { ObjectStore } from './object-store.ts'
 
 const dayMs = 86_400_000
+/** Longer than the day of an upload: one may arrive for that long. */
+const unusedMs = dayMs + 3_600_000
 const stepSize = 100
 
 export interface SweepParts {
@@ -47,7 +49,7 @@ const remove = deleteShape('uploads')
 /** Sweeps once. Returns how many objects were removed. */
 export async function sweep(parts: SweepParts): Promise<number> {
   const { now, keepDeletedMs } = parts
-  await eachRow(parts, unused, ['pending', timeBefore(now(), dayMs)], async ({ id }) => {
+  await eachRow(parts, unused, ['pending', timeBefore(now(), unusedMs)], async ({ id }) => {
     // Without the time of a backup: no item has ever had it.
     const endedAt = timeBefore(now(), keepDeletedMs)
     const args = [id, 'deleted', endedAt, { state: 'pending' }]

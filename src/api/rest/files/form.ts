@@ -42,6 +42,7 @@ class Form {
   readonly #uploads: Upload[] = []
   readonly #streams = new Set<BusboyFileStream>()
   readonly #failed = Promise.withResolvers<never>()
+  #hasFailed = false
   #textBytes = 0
 
   constructor(call: Call, collection: Collection, files: Files, principal: Principal) {
@@ -70,15 +71,14 @@ class Form {
   }
 
   #parser(): BusboyInstance {
-    const fail = (error: ApiError) => this.#failed.reject(error)
-    const tooMany = () => fail(new ApiError('PAYLOAD_TOO_LARGE', 'The form has too many parts.'))
+    const tooMany = () => this.#fail(new ApiError('PAYLOAD_TOO_LARGE', 'The form has too many parts.'))
     let parser: BusboyInstance
     try {
       parser = new Busboy(options(this.#call))
     } catch (cause) {
       throw malformed(cause)
     }
-    parser.on('error', cause => fail(malformed(cause)))
+    parser.on('error', cause => this.#fail(malformed(cause)))
     parser.on('partsLimit', tooMany).on('filesLimit', tooMany).on('fieldsLimit', tooMany)
     parser.on('field', (name, value, isNameCut, isValueCut) => {
       this.#attempt(() => this.#addText(name, value, isNameCut || isValueCut))
@@ -95,6 +95,7 @@ class Form {
     const finished = Promise.withResolvers<void>()
     parser.once('finish', finished.resolve)
     for await (const chunk of bytesOf(this.#call)) {
+      if (this.#hasFailed) return
       if (parser.write(chunk)) continue
       const drained = Promise.withResolvers<void>()
       parser.once('drain', drained.resolve)
@@ -104,13 +105,20 @@ class Form {
     await Promise.race([finished.promise, this.#failed.promise])
   }
 
+  /** Nothing more is begun. The first failure is the answer. */
+  #fail(error: unknown): void {
+    this.#hasFailed = true
+    this.#failed.reject(error)
+  }
+
   /** Returns whether it succeeded. */
   #attempt(work: () => void): boolean {
+    if (this.#hasFailed) return false
     try {
       work()
       return true
     } catch (error) {
-      this.#failed.reject(error)
+      this.#fail(error)
       return false
     }
   }
@@ -132,7 +140,7 @@ class Form {
   #addFile(name: string, stream: BusboyFileStream, sentName: string | undefined): void {
     const field = this.#collection.fields.get(name)
     // A browser sends such a part for an input without a file.
-    if (sentName === undefined || sentName === '') return void stream.resume()
+    if (sentName === '') return void stream.resume()
     const bounds = field?.type.file
     if (bounds === undefined) {
       const message = `${name} takes no file.`
@@ -140,13 +148,13 @@ class Form {
     }
     this.#add(name, null, null)
     const work = async () => {
-      const upload = await this.#files.receive(stream, fileName(sentName), bounds, this.#principal)
+      const upload = await this.#files.receive(stream, fileName(sentName ?? ''), bounds, this.#principal)
       this.#uploads.push(upload)
       this.#values.set(name, { upload: upload.key })
       this.#identity.set(name, identityOf(upload))
     }
     const done = work().finally(() => this.#streams.delete(stream))
-    done.catch(error => this.#failed.reject(error))
+    done.catch(error => this.#fail(error))
     this.#works.push(done)
   }
 }

@@ -27,7 +27,7 @@ export const readFile: Read<FileRoute> = (services, route, call, principal) => {
     if (file === null || !file.url.endsWith(`/${name}/${route.file}`)) throw new ApiError('NOT_FOUND')
     const tag = `"${file.sha256}"`
     requireMatch(call.headers['if-match'], tag)
-    const headers = headersOf(file, tag, isDownload, route.field.type.file?.isPublic === true)
+    const headers = headersOf(tag, route.field.type.file?.isPublic === true)
     const noneMatch = call.headers['if-none-match']
     if (noneMatch !== undefined && matchesNone(noneMatch, tag)) return { status: 304, headers, body: null }
     const ifRange = call.headers['if-range']
@@ -61,12 +61,7 @@ function parseDownload(query: string): boolean {
   return parameters.length > 0
 }
 
-function headersOf(
-  _file: StoredFile,
-  tag: string,
-  _isDownload: boolean,
-  isPublic: boolean,
-): readonly string[] {
+function headersOf(tag: string, isPublic: boolean): readonly string[] {
   const caching = isPublic ? 'public, max-age=31536000, immutable' : 'private, no-cache'
   return ['Cache-Control', caching, 'Vary', vary, 'ETag', tag, 'Accept-Ranges', 'bytes']
 }

@@ -30,8 +30,14 @@ export async function whileReceiving<T>({ budgetKey }: Principal, work: () => Pr
   }
 }
 
-/** The body of a call. */
+/** The body of a call. Throws UNSUPPORTED_MEDIA_TYPE if it is encoded: its bytes would not be those of the file. */
 export function bytesOf(call: Call): AsyncIterable<Buffer> {
+  const encoding = call.headers['content-encoding']
+  if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the body without a Content-Encoding.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+  }
   return call.stream?.() ?? once(call.body)
 }
 

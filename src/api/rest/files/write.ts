@@ -39,10 +39,9 @@ export const writeFile: Write<FileRoute> = async (services, route, call, princip
   }
   const name = parseName(call.query, ['name']) ?? field.name
   admit(services.model, collection, 'update', principal.access)
-  // Before the first byte: whether the caller may set the field of this item, and `If-Match`.
   await services.run.write(probe(route, call), principal)
   const bounds = field.type.file ?? { maxBytes: 0, types: undefined }
-  requireLength(call, bounds.maxBytes)
+  requireContent(call, bounds.maxBytes)
   const upload = await whileReceiving(principal, () =>
     files.receive(bytesOf(call), fileName(name), bounds, principal),
   )
@@ -55,7 +54,7 @@ export const writeUpload: Write<{ readonly kind: 'upload' }> = async (services, 
   admitUpload(services.model, undefined, principal)
   const name = fileName(parseName(call.query, ['name']) ?? '')
   const bounds = { maxBytes: greatestBound(services.model), types: undefined }
-  requireLength(call, bounds.maxBytes)
+  requireContent(call, bounds.maxBytes)
   const upload = await whileReceiving(principal, () => files.receive(bytesOf(call), name, bounds, principal))
   const { key, type, size, sha256 } = upload
   const headers = ['Content-Type', 'application/json', 'Cache-Control', 'no-store']
@@ -80,8 +79,10 @@ function greatestBound({ collections }: Model): number {
   return Math.max(...fields.map(({ type }) => type.file?.maxBytes ?? 0))
 }
 
-/** Throws at once if the body is too large by its own account. */
-function requireLength({ headers }: Call, maxBytes: number): void {
+/** Throws at once if the body is too large by its own account, or a form, whose bytes are not those of the file. */
+function requireContent({ headers }: Call, maxBytes: number): void {
+  if (headers['content-type']?.toLowerCase().startsWith('multipart/'))
+    throw new ApiError('UNSUPPORTED_MEDIA_TYPE', 'Send the bytes of the file as the body, not a form.')
   if (Number(headers['content-length'] ?? 0) > maxBytes)
     throw new ApiError('PAYLOAD_TOO_LARGE', `The file may have at most ${maxBytes} bytes.`)
 }
@@ -95,13 +96,19 @@ function parseName(query: string, known: readonly string[]): string | undefined 
 
 const anyFile: FileValue = { file: '', name: '', type: '', size: 0, sha256: '' }
 
-/** An update that checks whether the caller may set the field, and sets nothing. */
-function probe({ collection, id, field }: FileRoute, { headers }: Call): Plan<UpdateShape> {
+/**
+ * An update that sets nothing, before the first byte: it checks `If-Match`, and whether the caller may change the item, and its
+ * field if one is given.
+ */
+export function probe(
+  { collection, id, field }: Pick<FileRoute, 'collection' | 'id'> & Partial<Pick<FileRoute, 'field'>>,
+  { headers }: Call,
+): Plan<UpdateShape> {
   const ifMatch = readIfMatch(headers['if-match'])
   const shape: UpdateShape = {
     ...{ kind: 'update', mode: 'merge', collection: collection.name, id: 0 },
-    set: [{ field: field.name, param: 2 }],
-    withheld: [field.name],
+    set: field === undefined ? [] : [{ field: field.name, param: 2 }],
+    withheld: field === undefined ? [] : [field.name],
     ifMatch: ifMatch === undefined ? undefined : 1,
     select: selected(['id']),
     lenient: true,

@@ -228,6 +228,40 @@ const refused: readonly Case[] = [
   ['an upload as an item', () => 'GET /uploads/1', {}, 404],
   ['a write of an upload', () => 'PATCH /uploads/1', { body: { state: 'live' } }, 404],
   [
+    'a form in place of a file',
+    id => `PUT /photos/${id}/note`,
+    { body: `${part('name="note"; filename="a"')}--x--\r\n`, headers: formType },
+    415,
+  ],
+  [
+    'an encoded body',
+    id => `PUT /photos/${id}/note`,
+    { body: 'x', headers: { 'content-encoding': 'gzip' } },
+    415,
+  ],
+  [
+    'a form with another If-Match',
+    id => `PATCH /photos/${id}`,
+    {
+      body: `${part('name="note"; filename="a"')}--x--\r\n`,
+      headers: { ...formType, 'if-match': '"x"' },
+    },
+    412,
+  ],
+  ['groups by a file', () => 'GET /photos/aggregate?count&group_by=image', {}, 400],
+  ['the least file', () => 'GET /photos/aggregate?min=image', {}, 400],
+  ['an order by files', () => 'GET /photos?sort=image', {}, 400],
+  ['a filter by a part of a file', () => 'GET /photos?image[eq]=x', {}, 400],
+  [
+    'two files, of which the first is refused',
+    () => 'POST /photos',
+    {
+      body: `${part('name="image"; filename="a"', 'text')}${part('name="note"; filename="b"')}--x--\r\n`,
+      headers: formType,
+    },
+    415,
+  ],
+  [
     'files in a batch',
     () => 'POST /batch',
     { body: { operations: [{ method: 'PUT', path: `/photos/1/image`, body: {} }] } },
