@@ -2,7 +2,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { openapi } from '../../../../src/api/rest/openapi/document.ts'
-import { action, anyone, boolean, collection, file, model, string } from '../../../../src/index.ts'
+import {
+  action,
+  anyone,
+  boolean,
+  type CreateInput,
+  collection,
+  file,
+  type Item,
+  model,
+  type StoredFile,
+  string,
+  type UpdateInput,
+} from '../../../../src/index.ts'
 import { checkModel, ModelError } from '../../../../src/model/check/check.ts'
 import { declared } from './fixture.ts'
 
@@ -30,6 +42,20 @@ test('a file is read in another form than it is written in', () => {
   const { Photo, PhotoCreate } = document.components.schemas
   assert.deepEqual(Object.keys(Photo.properties.image.properties), ['url', 'name', 'type', 'size', 'sha256'])
   assert.deepEqual(Object.keys(PhotoCreate.properties.image.anyOf[0].properties), ['upload'])
+})
+
+test('items, inputs and changes are typed', () => {
+  const input: CreateInput<typeof declared, 'papers'> = { content: { upload: 'a' } }
+  const change: UpdateInput<typeof declared, 'photos'> = { image: null, logo: { upload: 'b' } }
+  // @ts-expect-error: a text is no file.
+  const wrong: CreateInput<typeof declared, 'papers'> = { content: 'a' }
+  // @ts-expect-error: it is required.
+  const missing: CreateInput<typeof declared, 'papers'> = {}
+  const read = (item: Item<typeof declared, 'photos'>): StoredFile | null => item.image
+  const kept = (item: Item<typeof declared, 'papers'>): CreateInput<typeof declared, 'papers'> => ({
+    content: item.content,
+  })
+  assert.ok([input, change, wrong, missing, read, kept].every(Boolean))
 })
 
 test('the scopes and the collections of clients do not have uploads', () => {

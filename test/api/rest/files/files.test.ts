@@ -140,6 +140,26 @@ for (const kind of databaseKinds) {
       assert.equal((await send(`PUT /photos/${id}/image`, { as: bob, body: png })).status, 403)
     }))
 
+  test(`${kind.name}: explanations say who may read and set a file`, () =>
+    withFiles(kind, async ({ ok, ada, bob, person, service }) => {
+      const admin = await person('root')
+      await service.service.data.users?.update(admin.id, { role: 'admin' })
+      const form = new FormData()
+      form.set('image', new File([png], 'a.png'))
+      form.set('note', new File(['secret'], 'n.txt'))
+      const { id, image, note } = await ok('POST /photos', { as: ada, body: form }, 201)
+      const explain = async (as: number, method: string, url: string) => {
+        const path = url.replace('/api/v1', '')
+        const { allowed, status } = await ok('POST /explain', { as: admin, body: { as, method, path } })
+        return [allowed, status]
+      }
+      assert.deepEqual(await explain(bob.id, 'GET', image.url), [true, 200])
+      assert.deepEqual(await explain(bob.id, 'GET', note.url), [false, 404])
+      assert.deepEqual(await explain(ada.id, 'GET', note.url), [true, 200])
+      assert.deepEqual(await explain(bob.id, 'PUT', `/photos/${id}/image`), [false, 403])
+      assert.deepEqual(await explain(ada.id, 'PUT', `/photos/${id}/image`), [true, 204])
+    }))
+
   test(`${kind.name}: events tell of files, GraphQL selects their members`, () =>
     withFiles(kind, async ({ ok, ada, bob }) => {
       const { next_after: after } = (await ok('GET /events', { as: ada })).meta
