@@ -13,7 +13,7 @@ import type { Write } from '../services.ts'
 import { answerChange } from '../write.ts'
 import { fileName } from './names.ts'
 import { bytesOf, identityOf, receivedCall, whileReceiving, withUploads } from './receive.ts'
-import type { FileRoute } from './routes.ts'
+import { type FileRoute, takesForms } from './routes.ts'
 
 const merge = 'application/merge-patch+json'
 
@@ -64,9 +64,21 @@ export const writeUpload: Write<{ readonly kind: 'upload' }> = async (services, 
   return { status: 201, headers, body: JSON.stringify({ upload: key, name, type, size, sha256 }) }
 }
 
-/** An upload belongs to somebody. */
-export function admitUpload(_model: Model, _route: unknown, { access }: Principal): void {
+/** An upload belongs to somebody, who may use it: throws for a caller who may write no item that has files. */
+export function admitUpload(model: Model, _route: unknown, { access }: Principal): void {
   if (isAnonymous(access)) throw new ApiError('UNAUTHORIZED')
+  let refusal: unknown = new ApiError('FORBIDDEN')
+  for (const collection of model.collections.values()) {
+    for (const operation of takesForms(collection) ? (['create', 'update'] as const) : []) {
+      try {
+        admit(model, collection, operation, access)
+        return
+      } catch (error) {
+        refusal = error
+      }
+    }
+  }
+  throw refusal
 }
 
 /** Of all fields. */

@@ -140,6 +140,42 @@ for (const kind of databaseKinds) {
       assert.equal((await send(`PUT /photos/${id}/image`, { as: bob, body: png })).status, 403)
     }))
 
+  test(`${kind.name}: every credential reads and sets the files that it may`, () =>
+    withFiles(kind, async ({ ok, send, ada, person }) => {
+      const own = { hidden: true }
+      const keyed = async (scopes: readonly string[]) => {
+        const someone = await person(scopes.join('-').replaceAll(/[^a-z]/g, ''), scopes)
+        return { ...someone, scopes }
+      }
+      const { id } = await ok('POST /photos', { as: ada, body: own })
+      const { image } = await ok(`PUT /photos/${id}/image`, { as: ada, body: png })
+      const status = async (url: string, headers: Record<string, string>) =>
+        (await send(`GET ${url}`, { headers })).status
+      assert.equal(await status(image.url, { authorization: `Bearer ${ada.key}` }), 200)
+      assert.equal(await status(image.url, { 'x-api-key': ada.key }), 200)
+      assert.equal(await status(`${image.url}?api_key=${ada.key}`, {}), 200)
+      assert.equal(await status(`${image.url}?download&api_key=${ada.key}`, {}), 200)
+      assert.equal(await status(image.url, { authorization: `Bearer ${ada.key.slice(0, -1)}x` }), 401)
+      assert.equal(await status(image.url, { authorization: 'Bearer x' }), 401)
+      assert.equal(await status(image.url, { authorization: `Bearer ${ada.key}`, 'x-api-key': 'pk_x' }), 400)
+      assert.equal(await status(image.url, { cookie: 'session=x' }), 404)
+      await ok(`PATCH /photos/${id}`, { as: ada, body: { hidden: false } })
+      const cases = [
+        { scopes: ['read:photo'], read: 200, upload: 403 },
+        { scopes: ['write:photo'], read: 200, upload: 201 },
+        { scopes: ['write:paper'], read: 403, upload: 201 },
+        { scopes: ['write:album'], read: 403, upload: 403 },
+      ]
+      for (const { scopes, read, upload } of cases) {
+        const as = await keyed(scopes)
+        assert.equal((await send(`GET ${image.url}`, { as })).status, read, String(scopes))
+        const sent = await send('POST /uploads', { as, body: png })
+        assert.equal(sent.status, upload, String(scopes))
+        if (upload === 403) assert.equal((await sent.json()).error.code, 'INSUFFICIENT_SCOPE')
+        assert.equal((await send(`PUT /photos/${id}/image`, { as, body: png })).status, 403, String(scopes))
+      }
+    }))
+
   test(`${kind.name}: explanations say who may read and set a file`, () =>
     withFiles(kind, async ({ ok, ada, bob, person, service }) => {
       const admin = await person('root')
