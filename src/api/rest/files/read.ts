@@ -72,7 +72,8 @@ function typeHeaders({ name, type }: StoredFile, isDownload: boolean): readonly 
   return [
     ...['Content-Type', type.startsWith('text/') ? `${type}; charset=utf-8` : type],
     ...['Content-Disposition', disposition(kind, name)],
-    ...['Content-Security-Policy', 'sandbox'],
+    // Chromium shows no PDF in a sandboxed document. Its viewer runs nothing in the origin of the service.
+    ...['Content-Security-Policy', type === 'application/pdf' ? "script-src 'none'" : 'sandbox'],
   ]
 }
 

@@ -48,6 +48,7 @@ const contents: readonly (readonly [name: string, content: string | Buffer, type
   ['a.txt', Buffer.from('a\0b'), 'application/octet-stream'],
   ['a.txt', '', 'text/plain'],
   ['a.png', executable, 'application/x-msdownload'],
+  ['a.html', `%PDF-1.4\n${html}`, 'application/pdf'],
 ]
 
 /** Names as they are sent, and as they are stored. */
@@ -363,7 +364,10 @@ test('the type is that of the content, and nothing that browsers run', () =>
       const { content: stored } = await ok('POST /papers', { as: ada, body: form }, 201)
       assert.equal(stored.type, type, `${name}: ${String(content).slice(0, 40)}`)
       const got = await send(`GET ${stored.url}`)
-      const isShown = /^(image|text\/plain)/.test(type)
+      const policy = type === 'application/pdf' ? "script-src 'none'" : 'sandbox'
+      assert.equal(got.headers.get('content-security-policy'), policy)
+      assert.equal(got.headers.get('x-content-type-options'), 'nosniff')
+      const isShown = /^(image|text\/plain|application\/pdf)/.test(type)
       assert.equal(got.headers.get('content-disposition')?.split(';')[0], isShown ? 'inline' : 'attachment')
       assert.equal(got.headers.get('content-type')?.split(';')[0], type)
       const saved = await send(`GET ${stored.url}?download`)
