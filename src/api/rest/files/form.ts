@@ -12,6 +12,8 @@ import { bytesOf, identityOf, receivedCall, whileReceiving } from './receive.ts'
 
 /** Of the texts of all parts together. */
 const maxTextBytes = 1_048_576
+/** Of everything that is neither a text nor a file: boundaries, and the headers of parts. */
+const maxOtherBytes = 4 * 1_048_576
 const maxFields = 500
 const maxFiles = 50
 
@@ -94,8 +96,11 @@ class Form {
   async #feed(parser: BusboyInstance): Promise<void> {
     const finished = Promise.withResolvers<void>()
     parser.once('finish', finished.resolve)
+    let left = maxBytesOf(this.#collection)
     for await (const chunk of bytesOf(this.#call)) {
       if (this.#hasFailed) return
+      left -= chunk.length
+      if (left < 0) throw new ApiError('PAYLOAD_TOO_LARGE', 'The form is too large.')
       if (parser.write(chunk)) continue
       const drained = Promise.withResolvers<void>()
       parser.once('drain', drained.resolve)
@@ -157,6 +162,12 @@ class Form {
     done.catch(error => this.#fail(error))
     this.#works.push(done)
   }
+}
+
+/** Of a whole form: also of what comes before the first part, or belongs to none. */
+function maxBytesOf({ fields }: Collection): number {
+  const files = [...fields.values()].map(({ type }) => type.file?.maxBytes ?? 0)
+  return files.reduce((sum, bytes) => sum + bytes, maxTextBytes + maxOtherBytes)
 }
 
 function options({ headers }: Call): BusboyConfig {

@@ -254,6 +254,12 @@ const refused: readonly Case[] = [
   ['an order by files', () => 'GET /photos?sort=image', {}, 400],
   ['a filter by a part of a file', () => 'GET /photos?image[eq]=x', {}, 400],
   [
+    'a long text before the first part',
+    () => 'POST /photos',
+    { body: `${'x'.repeat(17_000_000)}\r\n--x--\r\n`, headers: formType },
+    413,
+  ],
+  [
     'two files, of which the first is refused',
     () => 'POST /photos',
     {
