@@ -230,7 +230,7 @@ async function startServing(parts: ServiceParts, { clock, run }: Handling, http:
   return worker || !background ? undefined : await createAdministrator(parts, run, http)
 }
 
-/** Only the first thread of a process sends webhooks, runs reactions and jobs, deletes accounts, and sweeps files. */
+/** Only the first thread of a process sends webhooks, runs reactions and jobs, deletes accounts and removes files. */
 function startBackground(
   { options }: ServiceParts,
   { webhooks, reactions, deletions, files }: Transports,
