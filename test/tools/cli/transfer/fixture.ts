@@ -11,7 +11,7 @@ import { type CommandResult, portico } from '../../../system/processes/command.t
 import { inheritedEnvironment } from '../../../system/processes/environment.ts'
 import { library, program } from '../../../system/processes/program.ts'
 
-const modelText = `import { anyone, boolean, choice, collection, datetime, integer, json, model, number, relation, signedIn, string, text } from '${library}'
+const modelText = `import { anyone, boolean, choice, collection, count, datetime, field, integer, json, model, number, relation, signedIn, string, text } from '${library}'
 export default model({
   things: collection({
     fields: {
@@ -26,6 +26,7 @@ export default model({
       pin: string({ optional: true, writeOnly: true }),
       parent_id: relation('things', { optional: true, inverse: 'children' }),
     },
+    computed: { done_children: count('children', { where: field('done').eq(true), asSystem: true, stored: true }) },
     access: { read: anyone, create: signedIn, update: signedIn },
   }),
 })

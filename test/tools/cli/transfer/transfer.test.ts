@@ -91,6 +91,37 @@ for (const kind of kinds) {
     assert.deepEqual(partsIn(folder), [])
   })
 
+  scenario(
+    'an import counts its rows in the stored values of their parents',
+    async ({ portico, write, rows: stored }) => {
+      const rows = [
+        { name: 'parent', done: true },
+        { name: 'first', parent_id: 1, done: true },
+        { name: 'second', parent_id: 1, done: false },
+        { name: 'third', parent_id: 1, done: true },
+        { name: 'fourth', parent_id: 2, done: true },
+      ]
+      write('rows.ndjson', rows.map(row => `${JSON.stringify(row)}\n`).join(''))
+      assert.equal((await portico('import', 'things', 'rows.ndjson')).out, '5 rows of things imported.\n')
+      const counts = await stored('SELECT "id", "done_children" AS "n" FROM "things" ORDER BY "id"')
+      assert.deepEqual(
+        counts.map(({ n }) => Number(n)),
+        [2, 1, 0, 0, 0],
+      )
+      const parents = await portico(
+        'export',
+        'things',
+        '--format',
+        'csv',
+        '--fields',
+        'id',
+        '--filter',
+        'done_children[gte]=2',
+      )
+      assert.equal(parents.out, 'id\r\n1\r\n', parents.err)
+    },
+  )
+
   scenarioAbove(
     'an export contains the requested fields and items, with the permissions of the given user',
     async ({ portico, write }) => {
