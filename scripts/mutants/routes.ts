@@ -27,6 +27,23 @@ export const routes: readonly Mutant[] = [
     ['no secret is a key', 'secrets.length > 0 && ', ''],
     ['the time is not signed', 'signed: [`${seconds}.`, body]', 'signed: [`${now()}.`, body]'],
   ]),
+  ...mutantsOf(
+    'api/routes/routes',
+    ['api/routes/running'],
+    [
+      ['an ended call keeps its place', 'connection.onClose(() => this.#parts.running.release(key))', ''],
+      [
+        'all callers share their running calls',
+        '`${this.#route.name} ${this.#principal.budgetKey}`',
+        'this.#route.name',
+      ],
+      [
+        'all routes share their running calls',
+        '`${this.#route.name} ${this.#principal.budgetKey}`',
+        'this.#principal.budgetKey',
+      ],
+    ],
+  ),
   ...mutantsOf('api/routes/routes', signed, [
     ['strangers use up the budget of the route', 'this.#parts.giveRoute(this.#route)', ''],
     ['the reason of a refusal is not logged', '{ reason })', '{})'],

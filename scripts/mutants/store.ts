@@ -697,6 +697,22 @@ const writes: readonly Mutant[] = [
     ],
   ),
   ...mutantsOf(
+    'engine/store/write/removal/removal',
+    ['delivery/logic/reading-checks'],
+    [
+      [
+        'a refused clearing names a hidden item',
+        'cause instanceof ClearingRefused && !isItemKnown ? unknownReferenceError(cause) : cause',
+        'cause',
+      ],
+      [
+        'a check that reads does not run where a reference is cleared',
+        'for (const verify of changes.verifications) yield* verify()',
+        '',
+      ],
+    ],
+  ),
+  ...mutantsOf(
     'engine/store/write/committed-facts',
     ['api/events/as-committed', 'api/events/history'],
     [

@@ -70,6 +70,10 @@ const declaration = model(
       limits: [atMost(1, { where: field('room_id').eq(null) })],
       access: { ...writable, read: anyone },
     }),
+    vaults: collection({
+      fields: { room_id: relation('rooms', { inverse: 'vaults', optional: true, onDelete: 'clear' }) },
+      access: { ...writable, read: nobody },
+    }),
     secrets: collection({
       fields: { room_id: relation('rooms', { inverse: 'secrets', optional: true, onDelete: 'clear' }) },
       check: ({ next, previous }) =>
@@ -79,6 +83,10 @@ const declaration = model(
   },
   {
     checks: {
+      vaults: check(async ({ next, previous, data }) => {
+        const isLost = previous !== undefined && next.room_id === null
+        return isLost && (await data.vaults.count()) > 0 ? [{ message: 'It stays.' }] : []
+      }),
       bookings: check(async ({ next, previous, caller, data, now }) => {
         await misdeeds[next.title]?.(data as Data)
         if (next.title === 'what?') {
@@ -312,11 +320,13 @@ onEach(
 )
 
 onEach('a refusal to lose a reference does not name a collection that the caller may not read', async ann => {
-  const room_id = (await ann.create('rooms', { seats: 3 })).id
-  assert.equal((await ann.ask('POST', '/api/v1/secrets', { room_id })).status, 201)
-  const refused = await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)
-  const message = 'Other items still refer to this one.'
-  assert.deepEqual(refused.both, [409, { error: { code: 'CONFLICT', message } }])
+  for (const hidden of ['secrets', 'vaults']) {
+    const room_id = (await ann.create('rooms', { seats: 3 })).id
+    assert.equal((await ann.ask('POST', `/api/v1/${hidden}`, { room_id })).status, 201)
+    const refused = await ann.ask('DELETE', `/api/v1/rooms/${room_id}`)
+    const message = 'Other items still refer to this one.'
+    assert.deepEqual(refused.both, [409, { error: { code: 'CONFLICT', message } }])
+  }
 })
 
 onEach('a check that does something else than read refuses its write alone', async ann => {
