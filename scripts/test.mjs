@@ -183,8 +183,8 @@ const child = spawn(
   chosenNode(),
   [
     '--test',
-    // Four times the two cores of the smallest machine: tests also wait for the disk, browsers and other processes.
-    '--test-concurrency=8',
+    // Three times the two cores of the smallest machine: tests also wait for the disk, browsers and other processes.
+    '--test-concurrency=6',
     `--test-timeout=${timeoutMs}`,
     ...(options.some(option => option.startsWith('--test-reporter')) ? [] : reporters),
     ...options,

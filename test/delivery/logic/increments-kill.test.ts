@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { Client } from '../../engine/store/blog.ts'
-import { databaseKinds } from '../../engine/store/databases.ts'
+import { plainDatabaseKinds } from '../../engine/store/databases.ts'
 import { counters } from './killed-counter.ts'
 
 const rounds = 3
@@ -46,7 +46,7 @@ function linesOf(text: string): Lines {
   return { sent: count('sent'), single: count('single'), both: count('both') }
 }
 
-for (const kind of databaseKinds.slice(0, 2)) {
+for (const kind of plainDatabaseKinds) {
   describe(`killed increments on ${kind.name}`, () => {
     it('each acknowledged increment is stored once, with its event', () =>
       kind.within(async database => {

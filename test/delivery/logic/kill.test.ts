@@ -16,7 +16,7 @@ import { registerRuns } from '../../../src/delivery/runs/runner.ts'
 import { deadKind, runOf } from '../../../src/engine/logic/run.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 import { Client } from '../../engine/store/blog.ts'
-import { databaseKinds, type TestDatabase } from '../../engine/store/databases.ts'
+import { plainDatabaseKinds, type TestDatabase } from '../../engine/store/databases.ts'
 import { killedModel } from './killed-node.ts'
 
 const kills = Number(process.env['PORTICO_KILLS'] ?? 5)
@@ -171,7 +171,7 @@ const handledIn = ({ events, ticks }: Lines) =>
 
 const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
-for (const databaseKind of databaseKinds.slice(0, 2)) {
+for (const databaseKind of plainDatabaseKinds) {
   describe(`reactions and jobs under kill -9 on ${databaseKind.name}`, () => {
     it(`${kills} kills lose no event, job or due time`, { timeout: deadlineMs + 60_000 }, () =>
       databaseKind.within(async database => {

@@ -11,7 +11,7 @@ import { enqueueJob } from '../../../src/engine/logic/operations/later.ts'
 import { integer, job } from '../../../src/index.ts'
 import type { LogicDeclaration } from '../../../src/model/logic/logic.ts'
 import { chosen } from '../../chosen.ts'
-import { databaseKinds } from '../../engine/store/databases.ts'
+import { databaseKinds, plainDatabaseKinds } from '../../engine/store/databases.ts'
 import { type Fixture, handler, type LooseContext, within } from './fixture.ts'
 import { paying } from './once-killed.ts'
 
@@ -170,7 +170,7 @@ for (const kind of chosen(databaseKinds)) {
   })
 }
 
-for (const kind of databaseKinds.slice(0, 2)) {
+for (const kind of plainDatabaseKinds) {
   describe(`once and kills on ${kind.name}`, () => {
     for (const killed of ['before', 'after']) {
       it(`a process that is killed ${killed} the commit: the next attempt makes the effect at most once`, async () => {

@@ -8,7 +8,7 @@ import type { Run } from '../../../src/engine/plan/run.ts'
 import { listShape, readAll } from '../../../src/engine/plan/system-plans.ts'
 import type { ProgramSteps } from '../../../src/engine/plan/transaction.ts'
 import type { EventLog } from '../../../src/engine/store/store.ts'
-import { databaseKinds } from '../../engine/store/databases.ts'
+import { plainDatabaseKinds } from '../../engine/store/databases.ts'
 import { delegating, type Fixture, within } from './fixture.ts'
 
 const statuses = async ({ deliveries }: Fixture) => (await deliveries()).map(({ status }) => status)
@@ -22,7 +22,7 @@ function commit<T>(run: Run, steps: () => ProgramSteps<T>): Promise<T> {
   return run.transaction({ principal: system, serial: undefined, steps })
 }
 
-for (const databaseKind of databaseKinds.slice(0, 2)) {
+for (const databaseKind of plainDatabaseKinds) {
   describe(`the queue of webhooks on ${databaseKind.name}`, () => {
     it(
       'is bounded for a failing webhook, which catches up later without delaying another one',

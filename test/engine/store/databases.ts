@@ -120,6 +120,9 @@ export const postgres = postgresKind('PostgreSQL', plannedDatabase, false)
 
 export const rowSecurityPostgres = postgresKind('PostgreSQL with row security', plannedOrdinaryDatabase, true)
 
+/** For tests whose processes open the database themselves, without row security. */
+export const plainDatabaseKinds: readonly DatabaseKind[] = chosen([sqlite, postgres])
+
 /** Row security adds policies to what PostgreSQL does without. Rules are tested on both (`test/api/contract`, `test/system/matrix`). */
 export const databaseKinds: readonly DatabaseKind[] = chosen([
   sqlite,

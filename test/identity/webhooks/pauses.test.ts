@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { endedReason, pauseEnded } from '../../../src/identity/webhooks/grants.ts'
 import { within } from '../../delivery/webhooks/fixture.ts'
-import { databaseKinds } from '../../engine/store/databases.ts'
+import { plainDatabaseKinds } from '../../engine/store/databases.ts'
 
-for (const kind of databaseKinds.slice(0, 2)) {
+for (const kind of plainDatabaseKinds) {
   describe(`pausing a webhook on ${kind.name}`, () => {
     it(
       'logs one event for concurrent attempts',

@@ -42,7 +42,7 @@ export async function recordFaults(page: Page, isKnown = (_text: string) => fals
 export async function openVisitor(browser: Browser, options: BrowserContextOptions = {}): Promise<Visitor> {
   const context = await browser.newContext({ viewport: { width: 1024, height: 800 }, ...options })
   const page = await context.newPage()
-  page.setDefaultTimeout(15_000)
+  page.setDefaultTimeout(120_000)
   return { context, ...(await recordFaults(page, text => refusals.test(text))) }
 }
 

@@ -8,6 +8,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import Stripe from 'stripe'
 import { generateKey } from '../../../src/identity/keys/key.ts'
 import type { GivenSettings } from '../../../src/server/config/config.ts'
+import { inWhole } from '../../chosen.ts'
 import { earlyInMinute } from '../../engine/cluster/window.ts'
 import { secret } from '../../models/payments.ts'
 import { call } from '../../server/serve/service.ts'
@@ -28,7 +29,11 @@ interface Database {
   readonly nodes: number
 }
 
-const databases: Readonly<Record<string, (use: (database: Database) => Promise<void>) => Promise<void>>> = {
+type Within = (use: (database: Database) => Promise<void>) => Promise<void>
+
+const withoutPolicies: Within = use => withPostgres(database => use({ settings: { database }, nodes: 3 }))
+
+const databases: Readonly<Record<string, Within>> = {
   'SQLite, with two workers': async use => {
     const folder = mkdtempSync(join(tmpdir(), 'portico-payments-'))
     try {
@@ -37,7 +42,7 @@ const databases: Readonly<Record<string, (use: (database: Database) => Promise<v
       rmSync(folder, { recursive: true })
     }
   },
-  'three nodes on PostgreSQL': use => withPostgres(database => use({ settings: { database }, nodes: 3 })),
+  ...Object.fromEntries(inWhole(['three nodes on PostgreSQL', withoutPolicies])),
   'three nodes on PostgreSQL with row security': use =>
     withOrdinaryDatabase(({ url }) => use({ settings: { database: url, rowSecurity: true }, nodes: 3 })),
 }

@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import type { GivenSettings } from '../../../src/server/config/config.ts'
 import { until } from '../../api/transports/service.ts'
+import { inWhole } from '../../chosen.ts'
 import { earlyInMinute } from '../../engine/cluster/window.ts'
 import { call } from '../../server/serve/service.ts'
 import { withOrdinaryDatabase } from '../../setups/databases/ordinary.ts'
@@ -23,7 +24,7 @@ type Within = (use: (settings: GivenSettings) => Promise<void>) => Promise<void>
 const postgres: Within = use => withPostgres(database => use({ database }))
 
 const databases: Readonly<Record<string, Within>> = {
-  PostgreSQL: postgres,
+  ...Object.fromEntries(inWhole(['PostgreSQL', postgres])),
   'PostgreSQL with row security': use =>
     withOrdinaryDatabase(({ url }) => use({ database: url, rowSecurity: true })),
   'PostgreSQL with a read replica': async use => {
