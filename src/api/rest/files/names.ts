@@ -1,4 +1,5 @@
 /** The names of files, as clients send them. */
+import { normalize } from '../../../base/unicode.ts'
 import { maxNameBytes } from '../../../model/fields/file.ts'
 
 /** What has no place in a line, and what changes the order of the characters around it. */
@@ -6,10 +7,18 @@ const hidden = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /** The last part of a path, without what file systems and terminals treat in another way. Never empty. */
 export function fileName(sent: string): string {
-  const last = sent.toWellFormed().normalize('NFC').split(/[/\\]/).at(-1) ?? ''
-  const visible = last.replace(hidden, '').replace(/^[. ]+|[. ]+$/g, '')
-  const name = withinBytes(visible)
+  const last = normalize(sent.toWellFormed(), 'NFC').split(/[/\\]/).at(-1) ?? ''
+  const name = withinBytes(withoutEdges(last.replace(hidden, '')))
   return name === '' ? 'file' : name
+}
+
+/** Without dots and spaces at both ends. An expression would take quadratic time for a run of them in the middle. */
+function withoutEdges(text: string): string {
+  const isEdge = (index: number) => text[index] === '.' || text[index] === ' '
+  let [start, end] = [0, text.length]
+  while (start < end && isEdge(start)) start++
+  while (end > start && isEdge(end - 1)) end--
+  return text.slice(start, end)
 }
 
 /** Cuts the middle part of a name that is too long, and keeps its ending. */
