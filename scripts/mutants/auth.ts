@@ -615,6 +615,7 @@ const personalData: readonly Mutant[] = [
   ]),
   ...mutantsOf('identity/accounts/self-service/deletion', deletionTests, [
     ['a deletion begins that items block', 'blocker !== undefined', 'false'],
+    ['an account that is being deleted is exported', '  await requireNoDeletion(records, userId)\n', ''],
     ['a deletion begins that a rule refuses', 'if (refused === undefined) continue', 'continue'],
     [
       'an account is used while it is deleted',
@@ -630,12 +631,14 @@ const personalData: readonly Mutant[] = [
       'throw error',
     ],
   ]),
-  ...mutantsOf('identity/own-collections', personalDataTests, [
-    ['an account that is being deleted can be enabled', 'enabled !== undefined', 'false'],
+  ...mutantsOf('engine/store/write/pending-deletion', personalDataTests, [
+    ['an account that is being deleted can be enabled', 'rows.length > 0', 'false'],
+  ]),
+  ...mutantsOf('api/rest/actions/answer', personalDataTests, [
+    ['an account is erased by who may not delete it', 'if (deletes) await', 'if (false) await'],
   ]),
   ...mutantsOf('server/serve/transports/personal-data', personalDataTests, [
-    ['others get what they may read themselves', 'isOwn ? reader : sessionPrincipal(user)', 'reader'],
-    ['an account that is being deleted is exported', '      await requireNoDeletion(records, userId)\n', ''],
+    ['others get what they may read themselves', 'isOwn ? reader : person', 'reader'],
   ]),
 ]
 
