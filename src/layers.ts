@@ -43,7 +43,7 @@ export const rooms: Readonly<Record<string, Room>> = {
 
   'delivery/outgoing': { imports: [], packages: ['ipaddr.js', 'undici'] },
   'delivery/consumer': { imports: ['engine/plan', 'engine/log'] },
-  'delivery/deletions': { imports: ['delivery/consumer', 'engine/plan', 'model'] },
+  'delivery/deletions': { imports: ['delivery/consumer', 'engine/plan', 'engine/log', 'model'] },
   'delivery/runs': {
     imports: ['delivery/consumer', 'delivery/outgoing', 'engine/plan', 'engine/log', 'engine/logic', 'model'],
   },

@@ -577,9 +577,33 @@ const deletionTests = ['delivery/deletions/accounts#SQLite: a deletion', ...pers
 
 const personalData: readonly Mutant[] = [
   ...mutantsOf('identity/accounts/self-service/own-data', personalDataTests, [
-    ['what is not personal is exported', 'reference.personal === false) return []', 'false) return []'],
-    ['items along marked relations are missing', 'filter ? [{ kind', 'false ? [{ kind'],
-    ['items that are deleted too block a deletion', "{ kind: 'not', part: deleted }", 'refers'],
+    ['what is not personal is exported', 'reference.personal === false ||', 'false ||'],
+    [
+      'items along marked relations are missing',
+      'const filter = target && markedBy(collections, target, user)\n    return filter ?',
+      'const filter = target && markedBy(collections, target, user)\n    return false && filter ?',
+    ],
+    ['items reveal a field that their person may not read', '|| !isShown(field)', ''],
+  ]),
+  ...mutantsOf('engine/plan/dependents', deletionTests, [
+    [
+      'items that are deleted too block a deletion',
+      '!blocking.has(place) && !(await isDeletedWith(run, model, item, root))',
+      '!blocking.has(place)',
+    ],
+  ]),
+  ...mutantsOf('delivery/deletions/sliced-deletion', deletionTests, [
+    [
+      'a refused clearing of an item that is deleted too is final',
+      '!(await this.#isDeletedToo(',
+      '(await this.#isDeletedToo(',
+    ],
+    [
+      'an item is deleted although a reference to it may not be cleared',
+      'if (refused !== undefined) return refused',
+      'void refused',
+    ],
+    ['a chain is deleted from its start', '.slice(1).reverse()', '.slice(1)'],
   ]),
   ...mutantsOf('identity/accounts/self-service/data-export', personalDataTests, [
     [
@@ -591,6 +615,8 @@ const personalData: readonly Mutant[] = [
   ]),
   ...mutantsOf('identity/accounts/self-service/deletion', deletionTests, [
     ['a deletion begins that items block', 'blocker !== undefined', 'false'],
+    ['an account that is being deleted is exported', '  await requireNoDeletion(records, userId)\n', ''],
+    ['a deletion begins that a rule refuses', 'if (refused === undefined) continue', 'continue'],
     [
       'an account is used while it is deleted',
       'yield { shape: setDisabled, args: [id, true] }',
@@ -599,13 +625,20 @@ const personalData: readonly Mutant[] = [
   ]),
   ...mutantsOf('delivery/deletions/accounts', deletionTests, [
     ['an account that is being deleted stays enabled', 'user?.disabled === false', 'false'],
+    [
+      'a failed deletion stops the others',
+      'if (error instanceof LeaseLost || isTemporary(error)) throw error',
+      'throw error',
+    ],
   ]),
-  ...mutantsOf('identity/own-collections', personalDataTests, [
-    ['an account that is being deleted can be enabled', 'enabled !== undefined', 'false'],
+  ...mutantsOf('engine/store/write/pending-deletion', personalDataTests, [
+    ['an account that is being deleted can be enabled', 'rows.length > 0', 'false'],
+  ]),
+  ...mutantsOf('api/rest/actions/answer', personalDataTests, [
+    ['an account is erased by who may not delete it', 'if (deletes) await', 'if (false) await'],
   ]),
   ...mutantsOf('server/serve/transports/personal-data', personalDataTests, [
-    ['others get what they may read themselves', 'isOwn ? reader : sessionPrincipal(user)', 'reader'],
-    ['an account that is being deleted is exported', '      await requireNoDeletion(records, userId)\n', ''],
+    ['others get what they may read themselves', 'isOwn ? reader : person', 'reader'],
   ]),
 ]
 

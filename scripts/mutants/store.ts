@@ -671,7 +671,7 @@ const writes: readonly Mutant[] = [
       ],
       [
         'a large cascade is not refused',
-        'if (cascadeSet.items.length - 1 > this.#maxItems) throw',
+        'if (cascadeSet.items.length - 1 > maxItems) throw',
         'if (cascadeSet.items.length < 0) throw',
       ],
       [

@@ -5,7 +5,6 @@ import type { Plan, WriteShape } from '../engine/plan/plan.ts'
 import { recentSignInRule, requireRecentSignIn } from '../engine/plan/recent-sign-in.ts'
 import type { CreateHooks, Run, WriteRule } from '../engine/plan/run.ts'
 import type { CredentialNotices } from './accounts/credential-notices.ts'
-import { requireNoDeletion } from './accounts/self-service/deletion.ts'
 import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './keys/key-bounds.ts'
 import { keysAfterEnd } from './keys/keys-after-end.ts'
@@ -68,7 +67,7 @@ export function ownCollections(parts: OwnCollectionsParts): OwnCollections {
     ['webhooks', newWebhookHook(webhooks)],
   ])
   const checked = keysAfterEnd(run, records)
-  return { run: withRules({ run, records, checked, rules, writeAddress, onDisabled }), hooks }
+  return { run: withRules({ run, checked, rules, writeAddress, onDisabled }), hooks }
 }
 
 /** For writes of `api_keys`: the webhooks of a deleted key are paused. */
@@ -98,21 +97,21 @@ function setsField({ shape }: Plan<WriteShape>, name: string): boolean {
   return shape.kind !== 'delete' && shape.set.some(({ field }) => field === name)
 }
 
-/** The id of the account whose `disabled` an update sets to this value. */
-function userSet({ shape, args }: Plan<WriteShape>, disabled: boolean): number | undefined {
+/** The id of the account that an update disables. */
+function disabledUser({ shape, args }: Plan<WriteShape>): number | undefined {
   if (shape.kind !== 'update') return undefined
   const param = shape.set.find(({ field }) => field === 'disabled')?.param
-  return param !== undefined && args[param] === disabled ? Number(args[shape.id]) : undefined
+  return param !== undefined && args[param] === true ? Number(args[shape.id]) : undefined
 }
 
-interface RuledParts extends Pick<OwnCollectionsParts, 'run' | 'records' | 'writeAddress'> {
+interface RuledParts extends Pick<OwnCollectionsParts, 'run' | 'writeAddress'> {
   /** Runs writes of collections with rules. */
   readonly checked: Run
   readonly rules: ReadonlyMap<string, WriteRule>
   readonly onDisabled: OwnCollectionsParts['onDisabled'] | undefined
 }
 
-function withRules({ run, records, checked, rules, writeAddress, onDisabled }: RuledParts): Run {
+function withRules({ run, checked, rules, writeAddress, onDisabled }: RuledParts): Run {
   const writeWithRules: Run['write'] = async (plan, principal, steps) => {
     const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
     const isApp = plan.shape.collection === 'oauth_apps'
@@ -127,9 +126,7 @@ function withRules({ run, records, checked, rules, writeAddress, onDisabled }: R
       : run.write(plan, principal, steps)
   const writeRoleOrDisabled: Run['write'] = async (plan, principal, steps) => {
     if (setsField(plan, 'role')) requireRecentSignIn(principal)
-    const enabled = userSet(plan, false)
-    if (enabled !== undefined) await requireNoDeletion(records, enabled)
-    const id = userSet(plan, true)
+    const id = disabledUser(plan)
     const account = id === undefined ? undefined : await findUser(run, id)
     const answer = await writeUser(plan, principal, steps)
     if (account === undefined) return answer

@@ -82,10 +82,10 @@ describe('personal: true on a relation', () => {
       rebates: collection({ fields: { price_id: relation('prices', { personal: true }) } }),
     })
     const end =
-      'The items of `products` belong to no person. Mark one of its relations `personal: true` too, or leave it out here.'
+      'The items of `products` belong to no person. Mark one of its relations `personal: true` too, or remove `personal` here.'
     assert.deepEqual(faultsOf(declaration), [
       'users.fields.manager_id.personal: An account belongs to its own person alone. Leave `personal` out.',
-      'comments.fields.parent_id.personal: It leads back to `comments`, and so to no person. Leave it out.',
+      'comments.fields.parent_id.personal: It leads back to `comments`, and so to no person. Remove `personal`.',
       `prices.fields.product_id.personal: ${end}`,
       `rebates.fields.price_id.personal: ${end}`,
     ])
@@ -102,8 +102,8 @@ describe('personal: true on a relation', () => {
       }),
     })
     assert.deepEqual(faultsOf(declaration), [
-      'lefts.fields.right_id.personal: It leads back to `lefts`, and so to no person. Leave it out.',
-      'rights.fields.left_id.personal: It leads back to `rights`, and so to no person. Leave it out.',
+      'lefts.fields.right_id.personal: It leads back to `lefts`, and so to no person. Remove `personal`.',
+      'rights.fields.left_id.personal: It leads back to `rights`, and so to no person. Remove `personal`.',
     ])
   })
 

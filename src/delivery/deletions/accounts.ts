@@ -5,6 +5,7 @@
 import { ApiError } from '../../base/errors.ts'
 import { type Principal, service, system } from '../../base/principal.ts'
 import { deletionRecord, type Records, recordsOf } from '../../base/records.ts'
+import { isTemporary } from '../../engine/log/outage.ts'
 import type { ChangeFeed } from '../../engine/plan/change-feed.ts'
 import type { Run } from '../../engine/plan/run.ts'
 import { itemShape, readItem, updateShape } from '../../engine/plan/system-plans.ts'
@@ -17,8 +18,12 @@ import { SlicedDeletion } from './sliced-deletion.ts'
 const leaseKey = { kind: 'AccountDeletions', id: 'lease' }
 const disabledById = itemShape('users', ['disabled'])
 const setDisabled = updateShape('users', ['disabled'])
-/** How long a deletion waits that items prevent. */
+/** How long a deletion waits that was refused. */
 const retryMs = 60_000
+/** After so many items, the deletion of the next account goes on. */
+const itemsPerTurn = 2000
+/** Every so many items, the account is disabled again if it was enabled. */
+const itemsPerCheck = 100
 
 export interface AccountDeletionParts {
   readonly model: Model
@@ -29,8 +34,8 @@ export interface AccountDeletionParts {
   /** Monotonic time, in milliseconds. */
   readonly elapsed: () => number
   readonly onFault: (error: unknown) => void
-  /** Called when items that must stay refer to the account, or to what is deleted with it. */
-  readonly onBlocked: (userId: number, error: ApiError) => void
+  /** Called when the deletion of an account was refused, or has failed. It is tried again later, and others go on. */
+  readonly onBlocked: (userId: number, error: unknown) => void
 }
 
 /** The principal of a deletion. `by`: the user who asked for it, whom the event log names; null: an operator. */
@@ -49,13 +54,14 @@ export async function deleteInSlices(
   { model, run }: Pick<AccountDeletionParts, 'model' | 'run'>,
   userId: number,
   by: number | null,
-  beforeSlice: () => Promise<void> = async () => undefined,
+  beforeSlice: (deleted: number) => Promise<void> = async () => undefined,
 ): Promise<void> {
+  let slices = 0
   const deletion = new SlicedDeletion({
     ...{ model, run, principal: deleter(by), retriesBlocked: true },
-    async beforeSlice() {
-      await beforeSlice()
-      await keepDisabled(run, userId)
+    async beforeSlice({ count }) {
+      await beforeSlice(count)
+      if (slices++ % itemsPerCheck === 0) await keepDisabled(run, userId)
     },
   })
   try {
@@ -89,13 +95,16 @@ export class AccountDeletions {
   }
 }
 
+/** The turn of another account. */
+class TurnOver extends Error {}
+
 class DeletionSession implements LeasedSession {
   isOver = false
   readonly lag = 0
   readonly #parts: AccountDeletionParts
   readonly #holding: Holding
   readonly #isStopping: () => boolean
-  /** When deletions that items prevented are tried again, by user id. */
+  /** When deletions that were refused or failed are tried again, by user id. */
   readonly #blockedUntil = new Map<string, number>()
 
   constructor(parts: AccountDeletionParts, holding: Holding, isStopping: () => boolean) {
@@ -107,24 +116,32 @@ class DeletionSession implements LeasedSession {
   async work(): Promise<boolean> {
     const { run, records, elapsed } = this.#parts
     this.isOver = true
+    let hasMore = false
     for await (const { id, payload } of recordsOf(records, deletionRecord)) {
       this.isOver = false
+      await this.#requireLease()
       await keepDisabled(run, Number(id))
       if (elapsed() < (this.#blockedUntil.get(id) ?? 0)) continue
-      await this.#delete(id, JSON.parse(payload).by)
+      if (await this.#delete(id, JSON.parse(payload).by)) hasMore = true
     }
-    return false
+    return hasMore
   }
 
-  async #delete(id: string, by: number | null): Promise<void> {
+  /** Returns whether the deletion goes on at the next turn. */
+  async #delete(id: string, by: number | null): Promise<boolean> {
     const { elapsed, onBlocked } = this.#parts
     try {
-      await deleteInSlices(this.#parts, Number(id), by, () => this.#requireLease())
+      await deleteInSlices(this.#parts, Number(id), by, async deleted => {
+        await this.#requireLease()
+        if (deleted >= itemsPerTurn) throw new TurnOver()
+      })
     } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
+      if (error instanceof TurnOver) return true
+      if (error instanceof LeaseLost || isTemporary(error)) throw error
       onBlocked(Number(id), error)
       this.#blockedUntil.set(id, elapsed() + retryMs)
     }
+    return false
   }
 
   async #requireLease(): Promise<void> {

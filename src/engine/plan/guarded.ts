@@ -300,6 +300,7 @@ export interface GuardedDelete {
   readonly collection: Collection
   readonly id: Param
   readonly ifMatch: Param | undefined
+  readonly maxItems: number | undefined
   readonly rows: Condition
   /** The fields that a refusal may name, and the rows whose reference the caller may know of: see `blockersOf`. */
   readonly blockers: ReadonlyMap<Field, Condition>

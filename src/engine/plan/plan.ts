@@ -320,6 +320,8 @@ export interface DeleteShape {
   readonly id: Param
   /** A list of entity tags (see `entityTag`), `'*'`, or fields of an item that was read, with their values. */
   readonly ifMatch: Param | undefined
+  /** Narrows `quotas.cascade` for this deletion. */
+  readonly maxItems?: number
 }
 
 export interface Assignment {

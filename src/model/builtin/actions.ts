@@ -16,6 +16,8 @@ export interface BuiltinAction {
   readonly input?: ReadonlyMap<string, Field>
   /** A field of the item that the caller must also be allowed to set. */
   readonly settableField?: string
+  /** The caller must also be allowed to delete the item. Where no caller can, there is no such action. */
+  readonly deletes?: true
   readonly description?: string
   /** Whether the response contains the same secrets as the response to a create. */
   readonly reveals?: true
@@ -45,6 +47,7 @@ export const builtinActions: ReadonlyMap<string, readonly BuiltinAction[]> = new
           'Deletes what the relations of the model delete with an account, however much that is. The account cannot be used from now on; what remains after the response is deleted in the background. 409 where items that must stay refer to it. The person is notified by mail, and the reason is written to the log.',
         input: eraseInput,
         settableField: 'disabled',
+        deletes: true,
       },
     ],
   ],

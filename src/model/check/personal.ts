@@ -95,10 +95,10 @@ function personalFault({ name }: Outline, { target }: ToOne, outlines: Outlines)
   if (name === 'users') return 'An account belongs to its own person alone. Leave `personal` out.'
   if (target === 'users') return undefined
   const visited = [target, ...onTheWay(target, outlines)]
-  if (visited.includes(name)) return `It leads back to \`${name}\`, and so to no person. Leave it out.`
+  if (visited.includes(name)) return `It leads back to \`${name}\`, and so to no person. Remove \`personal\`.`
   const end = visited.find(other => personalReferences(outlines.get(other)).length === 0)
   if (end !== undefined)
-    return `The items of \`${end}\` belong to no person. Mark one of its relations \`personal: true\` too, or leave it out here.`
+    return `The items of \`${end}\` belong to no person. Mark one of its relations \`personal: true\` too, or remove \`personal\` here.`
   // The circle has a fault of its own.
   if (visited.some(other => onTheWay(other, outlines).has(other))) return undefined
   if (!isTooFar(target, outlines)) return undefined

@@ -43,3 +43,19 @@ test('who is no administrator any more gets no further page of the data of other
   stream.changePrincipal(user(1, 'user', 'all'))
   await assert.rejects(stream.next(), { code: 'FORBIDDEN' })
 })
+
+test('items that the person may not read are paid for, too', async () => {
+  const drawn: number[] = []
+  let page = 0
+  const services = {
+    exports: new Exports({ draw: async (_call, _principal, requests) => void drawn.push(requests) }),
+    personalData: () => ({
+      isSized: true,
+      next: async () => ({ rows: [], examined: 100, isLast: page === 9, advance: () => void page++ }),
+    }),
+  }
+  const { body } = await answerPersonalData(services as never, route, call, admin)
+  for await (const _ of body as AsyncIterable<string>);
+  const paid = drawn.reduce((sum, requests) => sum + requests, 0)
+  assert.ok(paid * 100 >= 9 * 100, `${paid}`)
+})

@@ -10,9 +10,10 @@ import type { Run } from '../../../src/engine/plan/run.ts'
 import { updateShape } from '../../../src/engine/plan/system-plans.ts'
 import type { Store } from '../../../src/engine/store/store.ts'
 import { exportedData, PersonalRows } from '../../../src/identity/accounts/self-service/data-export.ts'
-import { deleteAccount } from '../../../src/identity/accounts/self-service/deletion.ts'
+import { blockingRelations, deleteAccount } from '../../../src/identity/accounts/self-service/deletion.ts'
 import { createBySystem } from '../../../src/identity/bootstrap.ts'
 import { sessionPrincipal } from '../../../src/identity/session-principal.ts'
+import { collection, model as declareModel, owner, relation, signedIn, string } from '../../../src/index.ts'
 import { checkModel } from '../../../src/model/check/check.ts'
 import { createRun } from '../../../src/server/serve/store.ts'
 import { databaseKinds, type TestDatabase } from '../../engine/store/databases.ts'
@@ -33,6 +34,65 @@ interface Shop {
   readonly person: number
   readonly other: number
   readonly count: (table: string) => Promise<number>
+}
+
+/** Items whose reference to the account may not be cleared, replies, and items at the end of many relations. */
+const rules = checkModel(
+  declareModel({
+    tasks: collection({
+      fields: {
+        state: string(),
+        assignee_id: relation('users', { personal: true, optional: true, onDelete: 'clear' }),
+        within_id: relation('notes', { optional: true, onDelete: 'cascade' }),
+      },
+      access: { read: signedIn },
+      check: ({ next }) =>
+        next?.state === 'open' && next.assignee_id === null
+          ? [{ field: 'assignee_id', message: 'An open task has an assignee.' }]
+          : [],
+    }),
+    notes: collection({
+      fields: {
+        text: string(),
+        by_id: relation('users', { personal: true }),
+        reply_to_id: relation('notes', { optional: true, onDelete: 'cascade' }),
+      },
+      access: { read: owner('by_id') },
+    }),
+  }),
+)
+
+interface Ruled {
+  readonly database: TestDatabase
+  readonly store: Store
+  readonly run: Run
+  readonly ann: number
+  readonly ben: number
+  readonly add: (collection: string, values: object) => Promise<number>
+  readonly count: (from: string) => Promise<number>
+}
+
+async function withRules(
+  within: (typeof databaseKinds)[number]['within'],
+  use: (parts: Ruled) => Promise<void>,
+): Promise<void> {
+  await within(async database => {
+    const store = await database.open(rules, { cascades })
+    try {
+      const run = createRun(createGuard(rules), store)
+      const add: Ruled['add'] = async (of, values) => createBySystem(run, of, values as never, {})
+      await add('users', { name: 'Root', email: 'root@example.com', role: 'admin' })
+      const ann = await add('users', { name: 'Ann', email: 'ann@example.com', role: 'user' })
+      const ben = await add('users', { name: 'Ben', email: 'ben@example.com', role: 'user' })
+      for (const by_id of [...Array(40).fill(ann), ...Array(40).fill(ben)])
+        await add('notes', { text: 'x', by_id })
+      const count = async (from: string) =>
+        Number(Object.values((await database.rows(`SELECT count(*) FROM ${from}`))[0] ?? {})[0])
+      await use({ database, store, run, ann, ben, add, count })
+    } finally {
+      await store.close()
+    }
+  })
 }
 
 const openRun = (store: Store) => createRun(createGuard(model), store)
@@ -160,6 +220,135 @@ for (const { name, within } of databaseKinds) {
       } finally {
         await Promise.all(nodes.map(node => node.close()))
         await second.close()
+      }
+    }))
+
+  test(`${name}: a deletion is refused whole where a rule refuses to clear a reference, unless that item is deleted too`, () =>
+    withRules(within, async ({ database, run, ann, ben, add, count }) => {
+      const begin = (id: number) => deleteAccount({ run, model: rules }, id, { ...system, userId: id })
+      const task = await add('tasks', { state: 'open', assignee_id: ann })
+      await assert.rejects(begin(ann), {
+        code: 'CONFLICT',
+        message: 'Items of tasks may not lose what they refer to by assignee_id.',
+      })
+      assert.equal(await count('users WHERE NOT disabled'), 3)
+      assert.deepEqual([await count('notes'), await count('tasks WHERE assignee_id IS NOT NULL')], [80, 1])
+      await run.write({ shape: updateShape('tasks', ['state']), args: [task, 'done'] }, system)
+      assert.equal(await begin(ann), false)
+      await deleteInSlices({ run, model: rules }, ann, null)
+      assert.deepEqual([await count('users'), await count('notes')], [2, 40])
+      // It is deleted with Ben's note.
+      const [note] = await database.rows(`SELECT id FROM notes WHERE by_id = ${ben} LIMIT 1`)
+      await add('tasks', { state: 'open', assignee_id: ben, within_id: Number(note?.['id']) })
+      assert.equal(await begin(ben), false)
+      await deleteInSlices({ run, model: rules }, ben, null)
+      assert.deepEqual([await count('users'), await count('notes'), await count('tasks')], [1, 0, 1])
+    }))
+
+  test(`${name}: an account whose deletion is refused or fails loses nothing, and others are deleted`, () =>
+    withRules(within, async ({ store, run, ann, ben, add, count }) => {
+      for (const id of [ann, ben])
+        assert.equal(await deleteAccount({ run, model: rules }, id, { ...system, userId: id }), false)
+      const carl = await add('users', { name: 'Carl', email: 'carl@example.com', role: 'user' })
+      for (let note = 0; note < 40; note++) await add('notes', { text: 'x', by_id: carl })
+      assert.equal(await deleteAccount({ run, model: rules }, carl, { ...system, userId: carl }), false)
+      // After the deletion has begun.
+      await add('tasks', { state: 'open', assignee_id: ann })
+      const blocked = new Map<number, string>()
+      const failing: Run = {
+        ...run,
+        async write(plan, principal, steps) {
+          if (plan.shape.kind === 'delete' && plan.shape.collection === 'users' && plan.args[0] === ben)
+            throw new TypeError('a fault of its own')
+          return run.write(plan, principal, steps)
+        },
+      }
+      const deletions = new AccountDeletions({
+        ...{ model: rules, run: failing, records: store.records, log: store.changes, clock: systemClock },
+        elapsed: () => performance.now(),
+        onFault: error => assert.fail(String(error)),
+        onBlocked: (id, error) => blocked.set(id, String(error)),
+      })
+      deletions.start()
+      try {
+        for (let tries = 0; (await count('users')) > 3 || blocked.size < 2; tries++) {
+          assert.ok(tries < 1200)
+          await new Promise(resolve => setTimeout(resolve, 100))
+        }
+        assert.deepEqual([...blocked.keys()].toSorted(), [ann, ben].toSorted())
+        assert.match(blocked.get(ann) ?? '', /An open task has an assignee/)
+        assert.match(blocked.get(ben) ?? '', /a fault of its own/)
+        assert.equal(await count(`notes WHERE by_id = ${ann}`), 40)
+        assert.equal(await count(`notes WHERE by_id = ${carl}`), 0)
+      } finally {
+        await deletions.close()
+      }
+    }))
+
+  test(`${name}: a chain of 3,000 replies is deleted from its end, with few items in each commit and few attempts`, () =>
+    withRules(within, async ({ database, run, ann, count }) => {
+      const length = 3000
+      const [{ first } = {}] = await database.rows('SELECT max(id) + 1 AS first FROM notes')
+      await database.run(
+        `INSERT INTO notes (id, text, by_id, reply_to_id, created_at)
+         SELECT ${Number(first)} + i, 'x', ${ann}, CASE WHEN i > 0 THEN ${Number(first)} + i - 1 END, (SELECT created_at FROM notes LIMIT 1)
+         FROM (WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < ${length - 1}) SELECT i FROM n) AS numbers`,
+      )
+      let writes = 0
+      const counting: Run = {
+        ...run,
+        write(plan, principal, steps) {
+          writes++
+          return run.write(plan, principal, steps)
+        },
+      }
+      await deleteInSlices({ model: rules, run: counting }, ann, null)
+      assert.deepEqual([await count('users'), await count('notes')], [2, 40])
+      assert.ok(writes < 3 * length, `${writes}`)
+    }))
+
+  test(`${name}: what prevents a deletion is found in a model with many paths, with few reads`, () =>
+    within(async database => {
+      const length = 18
+      const collections = Object.fromEntries(
+        Array.from({ length }, (_, index) => {
+          const earlier = Array.from({ length: index }, (_unused, other) => [
+            `c${other}_id`,
+            relation(`c${other}`, { onDelete: 'cascade', optional: true }),
+          ])
+          const fields = {
+            user_id: relation('users', { onDelete: 'cascade', optional: true }),
+            ...Object.fromEntries(earlier),
+          }
+          return [`c${index}`, collection({ singular: `c${index}_item`, fields })]
+        }),
+      )
+      const last = `c${length - 1}`
+      const invoices = collection({ fields: { of_id: relation(last) } })
+      const many = checkModel(declareModel({ ...collections, invoices }))
+      const store = await database.open(many, { cascades })
+      try {
+        let reads = 0
+        const run = createRun(createGuard(many), store)
+        const counting: Run = {
+          ...run,
+          list(plan, principal) {
+            reads++
+            return run.list(plan, principal)
+          },
+        }
+        const id = await createBySystem(run, 'users', { name: 'A', email: 'a@example.com', role: 'user' }, {})
+        let previous = await createBySystem(run, 'c0', { user_id: id }, {})
+        for (let index = 1; index < length; index++)
+          previous = await createBySystem(run, `c${index}`, { [`c${index - 1}_id`]: previous }, {})
+        const context = { run: counting, model: many }
+        assert.deepEqual(await blockingRelations(context, id), [])
+        await createBySystem(run, 'invoices', { of_id: previous }, {})
+        const [blocking, ...others] = await blockingRelations(context, id)
+        assert.deepEqual([blocking?.collection, blocking?.field, others], ['invoices', 'of_id', []])
+        assert.ok(reads < 2 * length * length, `${reads}`)
+      } finally {
+        await store.close()
       }
     }))
 

@@ -28,7 +28,7 @@ test('portico check says of each mark what it does, and which relations to users
     'orders.buyer_id is personal: exported, deleted with the account.',
     'lines.order_id is personal: exported, deleted with the item of orders.',
     'reviews.author_id is personal: exported, kept without the person after the account.',
-    'invoices.order_id is personal: exported, in the way of the item of orders.',
+    'invoices.order_id is personal: exported, prevents the deletion of the item of orders.',
     'receipts.buyer_id is personal: exported, deleted with the account.',
     'secrets.about_id is personal: not exported, because the role `user` may not read it, deleted with the account.',
     'drafts.by_id names a user, and does not say whether it is personal: write `personal: true`, or `personal: false`.',

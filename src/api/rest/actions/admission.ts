@@ -16,6 +16,7 @@ export function admitBuiltinAction(
   const { access } = principal
   admit(model, collection, 'update', access)
   admit(model, collection, 'read', access)
+  if (action.deletes) admit(model, collection, 'delete', access)
   if (action.settableField !== undefined) admitSetting(model, collection, action.settableField, principal)
   const answerCollection = action.returns === undefined ? undefined : model.collections.get(action.returns)
   if (answerCollection !== undefined) admit(model, answerCollection, 'read', access)

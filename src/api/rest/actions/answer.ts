@@ -88,6 +88,22 @@ export async function requireSettable(
   if (text === null) throw settingRefused(target.collection, field, principal.access)
 }
 
+const deletableShapes = new WeakMap<Collection, ItemShape>()
+
+/** Throws FORBIDDEN unless the caller may delete the item. */
+async function requireDeletable(
+  { run }: ActionServices,
+  { collection, id }: BuiltinActionRoute,
+  principal: Principal,
+): Promise<void> {
+  const { name, access } = collection
+  const shape = deletableShapes.get(collection) ?? { ...itemShape(name, ['id']), rule: access.delete }
+  deletableShapes.set(collection, shape)
+  const { text } = await run.item({ shape, args: [id] }, principal)
+  if (text === null)
+    throw new ApiError('FORBIDDEN', undefined, { refused: { collection: name, operation: 'delete' } })
+}
+
 /** Throws NOT_FOUND unless the caller may read the nested item, and it belongs to the item that the path names. */
 export function requireNested(
   run: Run,
@@ -124,11 +140,12 @@ export async function answerBuiltinAction(
 ): Promise<Reply> {
   const { run } = services
   admitBuiltinAction(services.model, route, principal)
-  const { name, returns, settableField } = route.action
+  const { name, returns, settableField, deletes } = route.action
   const template = templateOf(services, returns, call.query, principal)
   const input = builtinInput(route.action, call)
   if (settableField === undefined) await requireItem(run, route, principal)
   else await requireSettable(services, route, settableField, principal)
+  if (deletes) await requireDeletable(services, route, principal)
   if (route.within) await requireNested(run, route.within, principal)
   const action = services.actions.get(route.collection.name)?.get(name)
   if (action === undefined) throw new ApiError('NOT_FOUND')

@@ -122,6 +122,7 @@ function builtinActionRoute(
   const action = actions?.find(
     candidate => candidate.name === name && candidate.within === within?.relation.name,
   )
+  if (action?.deletes && !exists(collection, 'delete')) return undefined
   return action && { kind: 'builtinAction', collection, id, action, within }
 }
 

@@ -182,7 +182,7 @@ class ExportBody implements ConnectedClient, StreamedBody, AsyncIterator<string>
       const reader = this.principal
       const page = await this.#page()
       const text = page.rows.map(row => this.#format.row(row, this.#request.columns)).join('')
-      const rows = Math.max(page.rows.length, mebibytesOf(text) * rowsPerRequest)
+      const rows = Math.max(page.rows.length, page.examined ?? 0, mebibytesOf(text) * rowsPerRequest)
       const hasWaited = await this.#pay(rows, mayWait)
       if (!hasWaited && this.principal === reader) return { ...page, text }
       this.#paidRows += rows

@@ -16,6 +16,8 @@ import type { BoundList, ListTemplate } from '../query/list-template.ts'
 
 export interface ExportPage {
   readonly rows: readonly JsonObject[]
+  /** How many items were read for them, if that is more. */
+  readonly examined?: number
   readonly isLast: boolean
   /** The next read continues after it; without this call, it reads the same rows again. */
   advance(): void

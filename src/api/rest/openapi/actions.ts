@@ -4,6 +4,7 @@ import { collectionOfFields } from '../../../engine/logic/operations/input.ts'
 import { type BuiltinAction, builtinActions, nestedRelations } from '../../../model/builtin/actions.ts'
 import { type Subresource, subresources } from '../../../model/builtin/administration.ts'
 import { pascalCase, singularOf } from '../../../model/check/names.ts'
+import { exists } from '../../../model/crud.ts'
 import type { JsonSchema } from '../../../model/fields/type.ts'
 import type { Collection, Model } from '../../../model/model.ts'
 import { inWords } from '../../../model/rule/rule-text.ts'
@@ -71,6 +72,7 @@ function actionPath(
   action: BuiltinAction,
 ): [string, JsonSchema][] {
   const { name, within, summary } = action
+  if (action.deletes && !exists(collection, 'delete')) return []
   const answerCollection =
     action.returns === undefined ? undefined : document.model.collections.get(action.returns)
   if (action.returns !== undefined && answerCollection === undefined) return []

@@ -130,6 +130,7 @@ export function guardDelete(shape: DeleteShape, view: ModelView): GuardedDelete 
     collection,
     id: shape.id,
     ifMatch: shape.ifMatch,
+    maxItems: shape.maxItems,
     rows: requireReadable(view, collection),
     blockers: blockersOf(collection, view),
     before: checks([{ condition: allowed, field: undefined }]),

@@ -2,6 +2,7 @@
 
 import { ApiError } from '../../../base/errors.ts'
 import { isPortico, type Principal } from '../../../base/principal.ts'
+import type { ReferringField } from '../../../model/references.ts'
 import type { GuardedDelete } from '../../plan/guarded.ts'
 import { memoised } from '../memoised.ts'
 import { conditionSql } from '../sql/condition.ts'
@@ -12,7 +13,6 @@ import { noSlots } from '../values.ts'
 import { requireChecks, requireMatch } from './checks.ts'
 import type { WriteDatabase } from './database.ts'
 import { lastAdministrator, remainingAdministrator } from './last-administrator.ts'
-import type { ReferringField } from './removal/cascade-set.ts'
 import type { Removal } from './removal/removal.ts'
 import { rowLock } from './row-lock.ts'
 import { stateAt, stateSql } from './row-states.ts'
@@ -68,6 +68,7 @@ export function deleteRun<S>(
       stateAt(stored, STATE),
       principal,
       scope,
+      shape.maxItems,
       (reference, referringId) => {
         const { statement } = knownStatement(reference)
         return statement && { statement, inputs: { ...inputs, slots: [referringId] } }

@@ -1,11 +1,11 @@
 /** Keeps the last enabled administrator: without one, only the operator could grant the role or enable an account. */
 import { ApiError } from '../../../base/errors.ts'
 import type { Collection, Model } from '../../../model/model.ts'
+import { referencesTo } from '../../../model/references.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { type Sql, sql, textLiteral } from '../sql/writer.ts'
 import { noInputs, type ResultRows } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
-import { referencesTo } from './removal/cascade-set.ts'
 import type { QuerySteps, StepQuery } from './steps.ts'
 
 const refusal =

@@ -2,6 +2,7 @@
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
 import type { Collection, Model } from '../../../model/model.ts'
+import { referencesTo } from '../../../model/references.ts'
 import type { GuardedWrite } from '../../plan/guarded.ts'
 import { RowAlias } from '../sql/row-alias.ts'
 import { logicItemSql, rowSql } from '../sql/write.ts'
@@ -10,7 +11,6 @@ import { type SqlValue, slotInputs } from '../values.ts'
 import type { WriteDatabase } from './database.ts'
 import type { LogicWrite } from './logic.ts'
 import { LogicFault, requireNoFaults } from './logic-results.ts'
-import { referencesTo } from './removal/cascade-set.ts'
 import type { QuerySteps, WriteScope } from './steps.ts'
 
 export interface ReadingCheck<S> {

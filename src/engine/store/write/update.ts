@@ -17,6 +17,7 @@ import { filesOf } from './files.ts'
 import { incrementedNumbers, incrementOutputs, requireInBounds } from './increments.ts'
 import { lastAdministrator } from './last-administrator.ts'
 import { limitsOn } from './limits.ts'
+import { pendingDeletion } from './pending-deletion.ts'
 import { readingCheckOf } from './reading-check.ts'
 import { References } from './references.ts'
 import { rowLock } from './row-lock.ts'
@@ -41,6 +42,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     database,
     set.map(({ field }) => field.name),
   )
+  const deletion = pendingDeletion(shape, database)
   const additional = [
     ...(item === undefined ? [] : [item]),
     ...(limits?.groups(row) ?? []),
@@ -88,6 +90,7 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
     if (check !== undefined && !changed.every(({ field }) => field.internal))
       yield* check.require(itemId, stored?.[outputs.length], plan.principal, scope)
     if (changed.length > 0) yield* administrator?.require(stored?.at(-1)) ?? []
+    if (changed.length > 0) yield* deletion?.(itemId, plan.principal) ?? []
     const states = { before: stateAt(stored, BEFORE), after: stateAt(result, STATE) }
     const event = updateEventOf(shape, plan.principal, itemId, changed, states)
     if (event !== undefined) scope.log(event)

@@ -89,6 +89,8 @@ interface Position {
 interface Page {
   /** The items as a JSON array. */
   readonly text: string
+  /** How many items of the person it was made of: they may not read all of them. */
+  readonly examined: number
   /** Undefined: it is the last. */
   readonly next: Position | undefined
 }
@@ -121,12 +123,12 @@ async function readPage(
   const limit = Math.min(size, maxListedValues)
   const rest = ids.slice(limit)
   const next = rest.length > 0 || after !== undefined ? { ids: rest, after } : undefined
-  if (ids.length === 0) return { text: '[]', next }
+  if (ids.length === 0) return { text: '[]', examined: 0, next }
   const { text } = await reading.run.list(
     { shape: shapes.items, args: [0, limit, ids.slice(0, limit)] },
     principal,
   )
-  return { text: text ?? '[]', next }
+  return { text: text ?? '[]', examined: Math.min(limit, ids.length), next }
 }
 
 /** The person's own row, as they may read it. */
@@ -227,6 +229,7 @@ export class PersonalRows {
     const rows = this.#position < 0 ? await this.#account(reader) : page ? rowsOf(current.name, page) : []
     return {
       rows,
+      examined: page?.examined ?? 0,
       isLast: page?.next === undefined && following < 0,
       advance: () => {
         if (page?.next === undefined) this.#position = following

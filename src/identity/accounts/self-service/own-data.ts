@@ -1,7 +1,7 @@
 /** The collections whose items belong to users, and the effect of deleting an account on them. */
-import { allOf, type Filter, type Param } from '../../../engine/plan/plan.ts'
-import { where } from '../../../engine/plan/system-plans.ts'
-import type { Collection, Field, Model, ToOne } from '../../../model/model.ts'
+import type { Filter, Param } from '../../../engine/plan/plan.ts'
+import type { Collection, Field, Model } from '../../../model/model.ts'
+import { referencesTo } from '../../../model/references.ts'
 import type { Rule } from '../../../model/rule/rule.ts'
 
 /** Whether the rule, or a part of it, is `owner(field)`. */
@@ -17,9 +17,26 @@ function namesCaller({ access }: Collection, field: Field): boolean {
   return Object.values(access).some(rule => namesOwner(rule, field.name))
 }
 
+/** Matches the items that belong to the user by marked relations alone, whether or not the user may see them. */
+function markedBy(
+  collections: Model['collections'],
+  { fields }: Collection,
+  user: Param,
+): Filter | undefined {
+  return anyOf(
+    [...fields.values()].flatMap(({ name, reference }): readonly Filter[] => {
+      if (reference?.personal !== true) return []
+      if (reference.target === 'users') return [{ kind: 'compare', field: name, operator: 'eq', param: user }]
+      const target = collections.get(reference.target)
+      const filter = target && markedBy(collections, target, user)
+      return filter ? [{ kind: 'related', relation: reference.name, filter }] : []
+    }),
+  )
+}
+
 /**
  * Matches the items of a collection that belong to the user of an argument, for a read without rules; undefined if none can.
- * `isShown`: whether the user may see that a field names them, where the model does not mark it as `personal`.
+ * `isShown`: whether the user may read a field of these items. Otherwise the items themselves would reveal what it names.
  */
 export function ownedBy(
   collections: Model['collections'],
@@ -30,13 +47,13 @@ export function ownedBy(
   if (collection.name === 'users') return undefined
   const parts = [...collection.fields.values()].flatMap((field): readonly Filter[] => {
     const { name, reference } = field
-    if (reference === undefined || reference.personal === false) return []
+    if (reference === undefined || reference.personal === false || !isShown(field)) return []
     if (reference.target === 'users') {
-      const isOwner = reference.personal === true || (namesCaller(collection, field) && isShown(field))
+      const isOwner = reference.personal === true || namesCaller(collection, field)
       return isOwner ? [{ kind: 'compare', field: name, operator: 'eq', param: user }] : []
     }
     const target = reference.personal === true ? collections.get(reference.target) : undefined
-    const filter = target && ownedBy(collections, target, user, () => false)
+    const filter = target && markedBy(collections, target, user)
     return filter ? [{ kind: 'related', relation: reference.name, filter }] : []
   })
   return anyOf(parts)
@@ -55,29 +72,18 @@ export interface DeletionPlan {
   readonly cleared: readonly Consequence[]
 }
 
-interface Reference extends Consequence {
-  readonly relation: ToOne
-}
-
-function referencesTo(target: string, { collections }: Pick<Model, 'collections'>): readonly Reference[] {
-  return [...collections.values()].flatMap(collection =>
-    [...collection.relations.values()].flatMap(relation =>
-      relation.kind === 'one' && relation.target === target
-        ? [{ relation, collection: collection.name, field: relation.field }]
-        : [],
-    ),
-  )
-}
-
 /** The effect of deleting a user, according to the model. */
 export function deletionPlan(model: Pick<Model, 'collections'>): DeletionPlan {
   const deleted = new Set<string>()
   const cleared: Consequence[] = []
   for (let reached = ['users']; reached.length > 0; ) {
-    const references = reached.flatMap(target => referencesTo(target, model))
-    cleared.push(...references.filter(({ relation }) => relation.onDelete === 'clear'))
-    const cascading = references.filter(({ relation }) => relation.onDelete === 'cascade')
-    reached = [...new Set(cascading.map(({ collection }) => collection))].filter(name => !deleted.has(name))
+    const references = reached.flatMap(target => referencesTo({ name: target }, model))
+    for (const { collection, field, onDelete } of references)
+      if (onDelete === 'clear') cleared.push({ collection: collection.name, field: field.name })
+    const cascading = references.filter(({ onDelete }) => onDelete === 'cascade')
+    reached = [...new Set(cascading.map(({ collection }) => collection.name))].filter(
+      name => !deleted.has(name),
+    )
     for (const name of reached) deleted.add(name)
   }
   return {
@@ -92,51 +98,6 @@ function distinct(consequences: readonly Consequence[]): readonly Consequence[] 
     { collection, field },
   ])
   return [...new Map(entries).values()]
-}
-
-type Collections = Model['collections']
-
-/** Matches the items that name a user, or something that is deleted with the user, by a relation. */
-function alongDeleted(
-  collections: Collections,
-  relation: ToOne,
-  visited: readonly string[],
-): Filter | undefined {
-  if (relation.target === 'users') return where(relation.field)
-  const target = collections.get(relation.target)
-  const filter = target && deletedWithUser(collections, target, visited)
-  return filter && { kind: 'related', relation: relation.name, filter }
-}
-
-/** Matches the items that are deleted with a user. Not those that only a circle of relations leads to. */
-function deletedWithUser(
-  collections: Collections,
-  { name, relations }: Collection,
-  visited: readonly string[] = [],
-): Filter | undefined {
-  if (visited.includes(name)) return undefined
-  return anyOf(
-    [...relations.values()].flatMap(relation => {
-      const isDeleted = relation.kind === 'one' && relation.onDelete === 'cascade'
-      return (isDeleted && alongDeleted(collections, relation, [...visited, name])) || []
-    }),
-  )
-}
-
-/** Relations whose items prevent the deletion of a user, each with the filter of these items for `listShape`. */
-export function blockingReferences({
-  collections,
-}: Pick<Model, 'collections'>): readonly (Consequence & { readonly filter: Filter })[] {
-  return [...collections.values()].flatMap(collection => {
-    const deleted = deletedWithUser(collections, collection)
-    return [...collection.relations.values()].flatMap(relation => {
-      if (relation.kind !== 'one' || relation.onDelete !== 'restrict') return []
-      const refers = alongDeleted(collections, relation, [])
-      if (refers === undefined) return []
-      const filter = deleted ? allOf([refers, { kind: 'not', part: deleted }]) : refers
-      return [{ collection: collection.name, field: relation.field, filter }]
-    })
-  })
 }
 
 function anyOf(parts: readonly Filter[]): Filter | undefined {

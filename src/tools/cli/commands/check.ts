@@ -1,5 +1,5 @@
 import { user } from '../../../base/principal.ts'
-import { staticRule } from '../../../engine/plan/guard/guard.ts'
+import { namesFor, staticRule } from '../../../engine/plan/guard/guard.ts'
 import { managedCollections } from '../../../model/builtin/managed.ts'
 import { publishedCollections } from '../../../model/computed/fields.ts'
 import type { Model, ToOne } from '../../../model/model.ts'
@@ -33,7 +33,7 @@ function publications({ collections }: Model): readonly string[] {
 const effects = {
   cascade: 'deleted with',
   clear: 'kept without the person after',
-  restrict: 'in the way of',
+  restrict: 'prevents the deletion of',
 } as const
 
 /** A line for each relation that says what belongs to a person, and, in a model that says it, for each to users that does not. */
@@ -49,7 +49,12 @@ function personalLines(model: Model): readonly string[] {
     if (relation.personal === true) {
       const person = user(0, 'user', 'all').access
       const isHidden = staticRule(model, collection, collection.access.read, person) === 'never'
-      const exported = isHidden ? 'not exported, because the role `user` may not read it' : 'exported'
+      const isShown = namesFor(model, collection, person).fields.has(relation.field)
+      const exported = isHidden
+        ? 'not exported, because the role `user` may not read it'
+        : isShown
+          ? 'exported'
+          : `not exported, because its person may not read \`${relation.field}\``
       return [`${place} is personal: ${exported}, ${effects[relation.onDelete]} ${ownerOf(relation)}.`]
     }
     if (

@@ -3,9 +3,7 @@ import { ApiError } from '../../../base/errors.ts'
 import { service } from '../../../base/principal.ts'
 import { deleteInSlices } from '../../../delivery/deletions/accounts.ts'
 import { exportedData } from '../../../identity/accounts/self-service/data-export.ts'
-import { deleteAccount, requireNoDeletion } from '../../../identity/accounts/self-service/deletion.ts'
-import { findUser } from '../../../identity/accounts/users.ts'
-import { sessionPrincipal } from '../../../identity/session-principal.ts'
+import { deleteAccount, requireExportable } from '../../../identity/accounts/self-service/deletion.ts'
 import { databaseOptions, type OpenedDatabase, withDatabase } from '../database.ts'
 import { writeExport } from '../export-file.ts'
 import { Failure } from '../failure.ts'
@@ -16,12 +14,7 @@ async function exportData({ model, run, stored }: OpenedDatabase, args: ParsedAr
   const { id, email } = await requireUserBy(run, args.arguments[0] ?? '')
   const chunks = exportedData({
     ...{ model, run, userId: id, details: { exported_at: new Date().toISOString() } },
-    async reader() {
-      await requireNoDeletion(stored, id)
-      const user = await findUser(run, id)
-      if (user === undefined) throw new Failure(`${email} was deleted meanwhile.`)
-      return sessionPrincipal(user)
-    },
+    reader: () => requireExportable(run, stored, id),
   })
   return writeExport(args.text('file') ?? '-', args.flag('overwrite'), async ({ write }) => {
     for await (const chunk of chunks) await write(chunk)
@@ -41,12 +34,17 @@ export const exportCommand: Command = {
 
 async function deleteUser({ model, run }: OpenedDatabase, name: string): Promise<string> {
   const { id, email } = await requireUserBy(run, name)
+  let hasBegun = false
   try {
+    hasBegun = !(await deleteAccount({ model, run }, id, service))
     // If this process ends before it is done, a service continues.
-    if (!(await deleteAccount({ model, run }, id, service))) await deleteInSlices({ model, run }, id, null)
+    if (hasBegun) await deleteInSlices({ model, run }, id, null)
   } catch (error) {
-    if (!(error instanceof ApiError) || error.code !== 'CONFLICT') throw error
-    throw new Failure(`${email} was not deleted. ${error.message}`)
+    if (!(error instanceof ApiError) || error.status >= 500) throw error
+    const state = hasBegun
+      ? `${email} is disabled, and the deletion has begun: a service tries again each minute.`
+      : `${email} was not deleted.`
+    throw new Failure(`${state} ${error.message}`)
   }
   return `Deleted ${email}, with what belonged to the account\n`
 }

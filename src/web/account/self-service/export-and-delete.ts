@@ -2,7 +2,11 @@
 
 import { ApiError } from '../../../base/errors.ts'
 import { exportedCollections, exportedData } from '../../../identity/accounts/self-service/data-export.ts'
-import { blockersOf, deleteOwnAccount } from '../../../identity/accounts/self-service/deletion.ts'
+import {
+  blockingRelations,
+  deleteOwnAccount,
+  requireExportable,
+} from '../../../identity/accounts/self-service/deletion.ts'
 import { deletionPlan } from '../../../identity/accounts/self-service/own-data.ts'
 import { titleOf } from '../../../identity/accounts/self-service/scope-choices.ts'
 import { lastUsesOf } from '../../../identity/last-use.ts'
@@ -70,7 +74,7 @@ async function download(parts: RouteParts, visit: Visit, viewer: Viewer): Promis
     details: { ...(await accountDetails(parts, viewer)) },
     reader: async () => {
       if (!(await isStillSignedIn(parts, visit))) throw new ApiError('UNAUTHORIZED')
-      return sessionPrincipal(user)
+      return requireExportable(own.run, base.records, user.id)
     },
   })
   const file = `account-${user.id}-${isoTime(base.now()).slice(0, 10)}.json`
@@ -99,7 +103,7 @@ async function showDeletion(
   viewer: Viewer,
   faults: FormFaults,
 ): Promise<RouteReply> {
-  const blockers = await blockersOf(base, viewer.user.id)
+  const blockers = await blockingRelations(base, viewer.user.id)
   const page = deletePage({
     ...{
       menu: viewer.menu,

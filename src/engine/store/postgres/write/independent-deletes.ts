@@ -1,6 +1,6 @@
 /** Deletes that may run concurrently within their group, like updates. */
 import type { Model } from '../../../../model/model.ts'
-import { referencesTo } from '../../write/removal/cascade-set.ts'
+import { referencesTo } from '../../../../model/references.ts'
 
 /**
  * The names of the collections in which a delete changes only its own row, and frees no place under a limit: no field refers

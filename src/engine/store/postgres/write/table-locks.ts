@@ -4,6 +4,7 @@
  */
 import { storedAggregate } from '../../../../model/computed/fields.ts'
 import type { Collection, Model } from '../../../../model/model.ts'
+import { referencesTo } from '../../../../model/references.ts'
 import { readsOf } from '../../../../model/rule/paths.ts'
 import type { Rule } from '../../../../model/rule/rule.ts'
 import type { GuardedWrite } from '../../../plan/guarded.ts'
@@ -11,7 +12,6 @@ import type { CollectionUses } from '../../../plan/transaction.ts'
 import { memoised } from '../../memoised.ts'
 import { join, name, sql } from '../../sql/writer.ts'
 import { checkedBy, placeOfCheck } from '../../write/reading-check.ts'
-import { referencesTo } from '../../write/removal/cascade-set.ts'
 import { type Statement, statementOf } from '../connections/statement.ts'
 
 /**

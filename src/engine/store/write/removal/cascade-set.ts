@@ -1,7 +1,8 @@
 /** The rows that are deleted together, whichever database they are in. */
 import { ApiError } from '../../../../base/errors.ts'
 import type { Principal } from '../../../../base/principal.ts'
-import type { Collection, Field, Model, ToOne } from '../../../../model/model.ts'
+import type { Collection, Field } from '../../../../model/model.ts'
+import type { ReferringField } from '../../../../model/references.ts'
 import type { ItemChange } from '../event.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
 
@@ -9,24 +10,6 @@ import type { QuerySteps, WriteScope } from '../steps.ts'
 export interface CascadeItem {
   readonly collection: Collection
   readonly id: number
-}
-
-/** A field by which items refer to others. */
-export interface ReferringField {
-  readonly collection: Collection
-  readonly field: Field
-  readonly onDelete: ToOne['onDelete']
-}
-
-/** The fields that refer to a collection. */
-export function referencesTo(target: Collection, { collections }: Model): readonly ReferringField[] {
-  return [...collections.values()].flatMap(collection =>
-    [...collection.fields.values()].flatMap(field =>
-      field.reference?.target === target.name
-        ? [{ collection, field, onDelete: field.reference.onDelete }]
-        : [],
-    ),
-  )
 }
 
 /** The deleted rows, in the order in which they were found: a row follows the row that it refers to. */

@@ -6,6 +6,7 @@ import { ApiError } from '../../../../base/errors.ts'
 import type { Principal } from '../../../../base/principal.ts'
 import type { JsonValue } from '../../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../../model/model.ts'
+import type { ReferringField } from '../../../../model/references.ts'
 import type { GuardedAssignment } from '../../../plan/guarded.ts'
 import { affectsLimit, limitsOfUpdates } from '../../../plan/limits.ts'
 import { RowAlias } from '../../sql/row-alias.ts'
@@ -19,7 +20,7 @@ import { limitsOn } from '../limits.ts'
 import { type PreparedValues, type WriteLogic, writeLogicOf } from '../logic.ts'
 import { readingCheckOf } from '../reading-check.ts'
 import type { QuerySteps, WriteScope } from '../steps.ts'
-import type { CascadeItem, ClearedRow, ReferringField } from './cascade-set.ts'
+import type { CascadeItem, ClearedRow } from './cascade-set.ts'
 
 type Clearing<S> = (id: number, by: Principal, scope: WriteScope<S>) => QuerySteps<S, ClearedRow<S>>
 

@@ -6,6 +6,7 @@ import type { ApiError } from '../../../../base/errors.ts'
 import type { Principal } from '../../../../base/principal.ts'
 import { recordsOfItems } from '../../../../base/records.ts'
 import type { Collection, ToOne } from '../../../../model/model.ts'
+import { type ReferringField, referencesTo } from '../../../../model/references.ts'
 import { CascadeTooLarge } from '../../../plan/cascade-too-large.ts'
 import { memoised } from '../../memoised.ts'
 import { recordSql, versionName } from '../../records.ts'
@@ -24,9 +25,7 @@ import {
   CascadeSet,
   clearedNames,
   type Referrer,
-  type ReferringField,
   type RemovalEffects,
-  referencesTo,
   stillReferencedError,
   unknownReferenceError,
 } from './cascade-set.ts'
@@ -44,7 +43,7 @@ export class Removal<S> {
     this.#database = database
     this.#removedFiles = removedFiles(database)
     this.#cascades = cascades
-    this.#walk = new RemovalWalk(database, states, cascades.maxItems)
+    this.#walk = new RemovalWalk(database, states)
   }
 
   /**
@@ -56,10 +55,18 @@ export class Removal<S> {
     state: RowState,
     by: Principal,
     scope: WriteScope<S>,
+    maxItems: number | undefined,
     isKnown: KnownReference<S>,
   ): QuerySteps<S, RemovalEffects<S> & Pick<WriteResult, 'cascaded'>> {
     const startedAt = performance.now()
-    const { effects, changes } = yield* this.#walk.walk(item, state, by, scope, isKnown)
+    const { effects, changes } = yield* this.#walk.walk(
+      item,
+      state,
+      by,
+      scope,
+      Math.min(maxItems ?? this.#cascades.maxItems, this.#cascades.maxItems),
+      isKnown,
+    )
     yield* this.#database.remove(effects, this.#walk.removalOf, scope)
     yield* rowsOf(this.#removedFiles(effects.cascadeSet.items, scope))
     const { cascadeSet } = effects
@@ -128,11 +135,9 @@ class RemovalWalk<S> {
   readonly #states: RowStates<S>
   readonly #removeOwner: S
   readonly #removeRecord: S
-  readonly #maxItems: number
 
-  constructor(database: WriteDatabase<S>, states: RowStates<S>, maxItems: number) {
+  constructor(database: WriteDatabase<S>, states: RowStates<S>) {
     this.#states = states
-    this.#maxItems = maxItems
     this.#removeOwner = database.prepare(recordSql.removeOwner)
     this.#removeRecord = database.prepare(recordSql.remove)
     this.#referrersOf = memoised(target =>
@@ -149,11 +154,12 @@ class RemovalWalk<S> {
     state: RowState,
     by: Principal,
     scope: WriteScope<S>,
+    maxItems: number,
     isKnown: KnownReference<S>,
   ): QuerySteps<S, { readonly effects: RemovalEffects<S>; readonly changes: RemovalChanges<S> }> {
-    const cascadeSet = yield* this.#collect(first)
+    const cascadeSet = yield* this.#collect(first, maxItems)
     yield* this.#requireUnreferenced(cascadeSet, isKnown)
-    const clearedItems = yield* this.#findCleared(first, cascadeSet)
+    const clearedItems = yield* this.#findCleared(cascadeSet, maxItems)
     // Before any reference is cleared: rules may follow it.
     const facts = new ClearedFacts(this.#states, clearedItems)
     yield* facts.readBefore(scope)
@@ -167,7 +173,7 @@ class RemovalWalk<S> {
   }
 
   /** The row and all rows that are deleted with it by cascade, each once. */
-  *#collect(first: CascadeItem): QuerySteps<S, CascadeSet<Referrer<S>>> {
+  *#collect(first: CascadeItem, maxItems: number): QuerySteps<S, CascadeSet<Referrer<S>>> {
     const cascadeSet = new CascadeSet<Referrer<S>>()
     cascadeSet.add(first)
     // `items` grows: what a slice finds comes after it.
@@ -175,14 +181,14 @@ class RemovalWalk<S> {
       const slice = cascadeSet.items.slice(end, end + sliceItems)
       end += slice.length
       const referring = this.#referring(slice, 'cascade')
-      const ids = yield* idsOf(referring, () => this.#maxItems + 1)
+      const ids = yield* idsOf(referring, () => maxItems + 1)
       for (const [index, { referrer }] of referring.entries()) {
         for (const id of ids[index] ?? []) {
           if (!cascadeSet.add({ collection: referrer.collection, id }))
             cascadeSet.repeated.push({ id, referrer })
         }
       }
-      if (cascadeSet.items.length - 1 > this.#maxItems) throw new CascadeTooLarge(first, this.#maxItems)
+      if (cascadeSet.items.length - 1 > maxItems) throw new CascadeTooLarge(cascadeSet.items, maxItems)
     }
     return cascadeSet
   }
@@ -204,11 +210,11 @@ class RemovalWalk<S> {
 
   /** The remaining rows whose references are cleared: one item for each reference. */
   *#findCleared(
-    first: CascadeItem,
     cascadeSet: CascadeSet<Referrer<S>>,
+    maxItems: number,
   ): QuerySteps<S, readonly ClearedItem<S>[]> {
     const referring = this.#referring(cascadeSet.items, 'clear')
-    const remaining = this.#maxItems - (cascadeSet.items.length - 1)
+    const remaining = maxItems - (cascadeSet.items.length - 1)
     const cleared: ClearedItem<S>[] = []
     for (let start = 0; start < referring.length; start += sliceItems) {
       const slice = referring.slice(start, start + sliceItems)
@@ -216,7 +222,7 @@ class RemovalWalk<S> {
       for (const [index, { referrer }] of slice.entries())
         for (const id of ids[index] ?? [])
           if (!cascadeSet.has({ collection: referrer.collection, id })) cleared.push({ ...referrer, id })
-      if (cleared.length > remaining) throw new CascadeTooLarge(first, this.#maxItems)
+      if (cleared.length > remaining) throw new CascadeTooLarge(cascadeSet.items, maxItems)
     }
     return cleared
   }
