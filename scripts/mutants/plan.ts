@@ -46,7 +46,7 @@ export const plan: readonly Mutant[] = [
     ],
     [
       'every reference to the user’s id counts as a reference to the new item itself',
-      "if (!self || value.kind !== 'param') return []",
+      "if (self !== 'userId' || value.kind !== 'param') return []",
       "if (value.kind !== 'param') return []",
     ],
     ['two sets of decided checks share a shape', 'decided |= 1 << i', 'decided += i'],
@@ -200,9 +200,10 @@ export const plan: readonly Mutant[] = [
     ],
     [
       'the user’s own id is accepted for every collection',
-      "const self = view.access.signedIn && target.name === 'users'",
-      'const self = view.access.signedIn',
+      "if (name === 'users') return access.signedIn ? 'userId' : undefined",
+      "if (access.signedIn) return 'userId'",
     ],
+    ['an app cannot name itself', "? 'appId' : undefined", '? undefined : undefined'],
     [
       'read-only and internal fields can be set',
       "(system ? name !== 'id' && !(logic && field.internal) : isWritable(field, mode))",

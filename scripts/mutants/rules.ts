@@ -72,9 +72,9 @@ export const rules: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'engine/plan/guard/caller-dependence',
+    'model/rule/rule',
     ['system/matrix/apps#SQLite'],
-    [["a rule about the caller's app is a fact of the log", "'userId', 'appId', ", "'userId', "]],
+    [["a rule about the caller's app is a fact of the log", "kind === 'appId' || ", '']],
   ),
   ...mutantsOf(
     'engine/plan/guard/facts',

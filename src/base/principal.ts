@@ -140,14 +140,14 @@ export function user(
 export function app(
   clientId: string,
   scopes: ReadonlySet<string>,
-  { app: registered, grant, appBudget, thirdParty }: Delegate = noDelegate,
+  { app: named, grant, appBudget, thirdParty }: Delegate = noDelegate,
 ): Principal {
   return {
     userId: null,
     access: internAccess(null, scopes, false, thirdParty),
     budgetKey: `app:${clientId}`,
     expiresAt: never,
-    app: registered,
+    app: named,
     grant,
     ...(appBudget && { appBudget }),
   }

@@ -259,13 +259,13 @@ class AccessTokenReader {
 
   #principalOf(
     { clientId, accountId, grantHash, scope, authTime = 0 }: Token,
-    { app: registered, scopes: allowed, firstParty, budget: appBudget }: AppRights,
+    { app: named, scopes: allowed, firstParty, budget: appBudget }: AppRights,
     expiresAt: number,
   ): Awaitable<Principal | null> {
     const granted = scopeSet(scope)
     // A scope that the app no longer has is removed from its tokens too.
     const scopes = allowed === 'all' ? granted : commonScopes(granted, allowed)
-    const rights = { app: registered, appBudget, thirdParty: !firstParty }
+    const rights = { app: named, appBudget, thirdParty: !firstParty }
     if (accountId === undefined) return app(clientId, scopes, { ...rights, grant: null })
     const id = Number(accountId)
     const { accessSeconds, refreshSeconds } = this.#options

@@ -753,11 +753,19 @@ const wrong: readonly (readonly [name: string, check: () => readonly string[], f
     ],
     [
       'a required relation to apps that goes with them',
-      () => fieldFaults({ a_id: relation('oauth_apps', { default: currentApp, onDelete: 'cascade' }) }),
+      () =>
+        fieldFaults({
+          a_id: relation('oauth_apps', { default: currentApp, readOnly: true, onDelete: 'cascade' }),
+        }),
       [
         /a_id.onDelete: Deleting an app would delete items\./,
         /a_id: .* a caller may have no app\. Write `optional: true`/,
       ],
+    ],
+    [
+      'the app of the caller, which other apps could change',
+      () => fieldFaults({ a_id: relation('oauth_apps', { optional: true, default: currentApp }) }),
+      [/a_id: .*which other apps could change\. Write `readOnly: true`, or `immutable: true`/],
     ],
     [
       'the app of the caller as a user',

@@ -90,6 +90,8 @@ export function createEventViews(
         if (rendered.difference === null || actorId === null) {
           return eventFor(rendered, collection, false, maxBytes)
         }
+        if (userId === null && appId === principal.app?.id)
+          return eventFor(rendered, collection, true, maxBytes)
         const actor = { shape: userId === null ? actorShapes.app : actorShapes.user, args: [actorId] }
         return then(run.composite(actor, principal), ({ text }) =>
           eventFor(rendered, collection, JSON.parse(text).actor != null, maxBytes),

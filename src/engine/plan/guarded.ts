@@ -219,8 +219,8 @@ export interface ReferenceCheck {
   readonly value: Value
   readonly target: Collection
   readonly rows: Condition
-  /** Whether the caller's own user may be referenced, readable or not: a signed-in user exists. */
-  readonly self: boolean
+  /** The caller's own user or app, which may be referenced, readable or not. */
+  readonly self: 'userId' | 'appId' | undefined
 }
 
 /** What must hold for the items after the write; otherwise CONFLICT. */

@@ -87,6 +87,19 @@ function checkCombinations(field: Field, outline: Outline, place: string, faults
   }
 }
 
+/** Otherwise other callers could erase it, and an update that omits it would name another app. */
+function checkCurrentApp(
+  { default: initial, readOnly, immutable, internal }: Field,
+  place: string,
+  faults: Faults,
+): void {
+  faults.addUnless(
+    initial?.kind !== 'currentApp' || readOnly || immutable || internal,
+    place,
+    'The default is the app that creates the item, which other apps could change. Write `readOnly: true`, or `immutable: true` if clients may choose the value of a new item.',
+  )
+}
+
 /** Whether only the model's own code creates items, which sets read-only fields too. */
 function isCreatedByService({ options }: Outline): boolean {
   return options.access?.create?.rule?.kind === 'nobody'
@@ -245,6 +258,7 @@ export function checkedField(
   const field = readField(name, declared, outline, rules, faults)
   checkCombinations(field, outline, place, faults)
   checkWritable(field, declared, outline, place, faults)
+  checkCurrentApp(field, place, faults)
   if (!outline.builtin.has(name)) checkAccount(field, outline.name, place, faults)
   checkSearchable(field, place, faults)
   checkSignUp(field, declared, outline, faults)

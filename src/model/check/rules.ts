@@ -6,7 +6,14 @@ import { isAccessRule } from '../fields/declared.ts'
 import type { JsonValue } from '../fields/type.ts'
 import { canonicalOf } from '../json-schema/faults.ts'
 import { type CallerRule, callerRuleKind, isCallerRule } from '../rule/caller-rules.ts'
-import { nobodyRule, type Rule, type RuleOfKind, type RuleOperand, type Scalar } from '../rule/rule.ts'
+import {
+  isOfCaller,
+  nobodyRule,
+  type Rule,
+  type RuleOfKind,
+  type RuleOperand,
+  type Scalar,
+} from '../rule/rule.ts'
 import { didYouMean } from '../suggest.ts'
 import { isRefused, operandFault } from './compared.ts'
 import type { Faults } from './faults.ts'
@@ -195,7 +202,7 @@ export function dependsOnRow(rule: Rule): boolean {
 export function dependsOnCaller(rule: Rule): boolean {
   return leavesOf(rule).some(leaf => {
     if (leaf.kind === 'related') return dependsOnCaller(leaf.rule)
-    if (leaf.kind === 'compare') return ['userId', 'appId', 'caller', 'claim'].includes(leaf.operand.kind)
+    if (leaf.kind === 'compare') return isOfCaller(leaf.operand)
     return leaf.kind !== 'anyone' && leaf.kind !== 'nobody'
   })
 }

@@ -174,13 +174,21 @@ export interface LogicDeclaration<in Collections = any, in Earlier = any> {
 interface CallerScopes {
   /** `'all'`: no scope limits the credential. */
   readonly scopes: 'all' | readonly string[]
+  /**
+   * Whether the credential is that of an app that is not the service's own, or an API key that such an app has made: the
+   * opposite of the rule `firstParty`.
+   */
+  readonly thirdParty: boolean
 }
 
 /** A user who calls, as logic sees them. Frozen. */
 export interface LogicUser extends CallerScopes {
   readonly id: number
   readonly role: string
-  /** The app through which the user acts. */
+  /**
+   * The app through which the user acts, if it is in `oauth_apps`. Null does not mean that there is no app: one that has
+   * registered itself has no item there. See `thirdParty`.
+   */
   readonly app: CallerApp | null
 }
 

@@ -23,6 +23,11 @@ export type RuleOperand =
   /** A claim of the caller's token, from a trusted issuer. */
   | { readonly kind: 'claim'; readonly claim: string }
 
+/** Whether the value differs between callers. */
+export function isOfCaller({ kind }: { readonly kind: string }): boolean {
+  return kind === 'userId' || kind === 'appId' || kind === 'caller' || kind === 'claim'
+}
+
 /** `caller('app.id')` in a model file. */
 export const appIdPath = 'app.id'
 

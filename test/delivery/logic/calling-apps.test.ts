@@ -35,6 +35,8 @@ type Seen = readonly [place: string, caller: unknown]
 let seen: Seen[] = []
 /** The types and actors of the events that the reaction was given. */
 let actors: unknown[] = []
+/** Awaited by the route before it writes. */
+let beforeLate = async (): Promise<unknown> => undefined
 
 const declared = model(
   {
@@ -111,6 +113,17 @@ const declared = model(
       }),
     },
     routes: {
+      late: route({
+        path: '/hooks/late',
+        access: anyone,
+        async run({ data }) {
+          await beforeLate()
+          const refused: unknown[] = []
+          await data.courses.create({ title: 'late' }).catch((error: unknown) => refused.push(error))
+          await data.asSystem.courses.create({ title: 'by a route' })
+          return { status: 200, body: JSON.stringify({ code: (refused[0] as { code?: string })?.code }) }
+        },
+      }),
       whoever: route({
         method: 'GET',
         path: '/hooks/whoever',
@@ -126,6 +139,8 @@ const declared = model(
   },
 )
 
+const maxCascade = 5
+const registrationToken = 'an-initial-access-token-that-is-long'
 const scopes = [...checkModel(declared).scopes.keys(), 'offline_access']
 
 interface Caller {
@@ -165,7 +180,19 @@ const appOf = ({ app }: Caller, name = 'Finder') => app && { id: app.id, name }
 for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
   describe(setup.name, () => {
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) =>
-      it(name, () => withFixture({ rateLimit: 'off', autoMigrate: true }, use, declared, setup))
+      it(name, () =>
+        withFixture(
+          {
+            rateLimit: 'off',
+            autoMigrate: true,
+            quotas: { cascade: maxCascade },
+            'oauth.registrationToken': registrationToken,
+          },
+          use,
+          declared,
+          setup,
+        ),
+      )
 
     test('all code is given the app, with the name that it has at the time', async fixture => {
       const { call, ann } = fixture
@@ -178,6 +205,7 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
           assert.deepEqual(json, { user: id, app: app && JSON.stringify(app) }, `${title}: ${text}`)
           const hook = JSON.parse((await call('/hooks/whoever', { headers })).text).caller
           assert.deepEqual([hook?.id ?? null, hook?.app ?? null], [id, app], title)
+          assert.equal(hook?.thirdParty, id === null && app === null ? undefined : app !== null, title)
           seen = []
           const created = await call('/api/v1/courses', { method: 'POST', headers, body: { title: 'A' } })
           assert.deepEqual(
@@ -247,6 +275,102 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
         const sorted = (rows: readonly unknown[]) => rows.map(row => JSON.stringify(row)).sort()
         assert.deepEqual(sorted(actors), sorted(inReactions), title)
       }
+    })
+
+    test('what an action writes as the service has the app of its caller', async fixture => {
+      const { call, admin } = fixture
+      for (const [title, { headers, app }] of Object.entries(await callersOf(fixture))) {
+        const booked = await call('/api/v1/actions/book', { method: 'POST', headers, body: { title } })
+        assert.equal(booked.status, 204, booked.text)
+        const { json } = await call('/api/v1/courses?sort=-id&per_page=5', { key: admin.key })
+        const courses = json['data'] as readonly { readonly partner_id: number | null }[]
+        const partners = courses.map(({ partner_id: partner }) => partner)
+        assert.deepEqual(partners, Array(5).fill(app?.id ?? null), title)
+      }
+    })
+
+    test('an app that has registered itself is a third party', async fixture => {
+      const { call, url, ben } = fixture
+      const registered = await call('/oauth/register', {
+        method: 'POST',
+        key: registrationToken,
+        body: { redirect_uris: ['https://app.example.com/cb'], scope: 'read:course write:course' },
+      })
+      assert.equal(registered.status, 201, registered.text)
+      const options = { browser: fixture.browser(), person: ben, scope: 'read:course write:course' }
+      const headers = bearer(
+        (await newTokens(fixture, registered.json as unknown as App, options)).access_token,
+      )
+      const { caller } = JSON.parse((await call('/hooks/whoever', { headers })).text)
+      assert.deepEqual([caller.id, caller.app, caller.thirdParty], [ben.id, null, true], url)
+    })
+
+    test('an app sees that it has made the events that it made without a user', async fixture => {
+      const { call } = fixture
+      const alone = (await callersOf(fixture))['an app without a user'] as Caller
+      const other = await fixture.app({ name: 'Other', scopes, default_scopes: scopes })
+      const form = { grant_type: 'client_credentials', ...clientCredentials(other) }
+      const { access_token: otherToken } = (await post(`${fixture.url}/oauth/token`, form)).json
+      const body = { title: 'A' }
+      assert.equal(
+        (await call('/api/v1/courses', { method: 'POST', headers: alone.headers, body })).status,
+        201,
+      )
+      const actorsFor = async (headers: Caller['headers']) => {
+        const { json, text } = await call('/api/v1/events?after=0&collections=courses', { headers })
+        assert.ok(Array.isArray(json['data']), text)
+        return (json['data'] as readonly { readonly actor?: unknown }[]).map(({ actor }) => actor)
+      }
+      assert.deepEqual(await actorsFor(alone.headers), [{ user_id: null, app_id: alone.app?.id }])
+      assert.deepEqual(await actorsFor(bearer(otherToken)), [undefined])
+    })
+
+    test('a write whose app is deleted meanwhile is refused as one without a valid credential', async fixture => {
+      const { call, ann, admin } = fixture
+      const callers = await callersOf(fixture)
+      const { headers, app } = callers['an app without a user'] as Caller
+      beforeLate = () => call(`/api/v1/oauth_apps/${app?.id}`, { method: 'DELETE', key: ann.key })
+      const late = await call('/hooks/late', { method: 'POST', headers, body: {} })
+      assert.equal(late.text, JSON.stringify({ code: 'UNAUTHORIZED' }))
+      const { json } = await call('/api/v1/courses', { key: admin.key })
+      const courses = json['data'] as readonly { readonly title: string; readonly partner_id: unknown }[]
+      assert.deepEqual(
+        courses.map(course => [course.title, course.partner_id]),
+        [['by a route', null]],
+      )
+    })
+
+    test('the access of an app ends even if too many items refer to it to delete it at once', async fixture => {
+      const { call, ann, ben, admin } = fixture
+      const callers = await callersOf(fixture)
+      const own = ['an app without a user', 'an app for a user', 'a key that an app has made']
+      const { app } = callers['an app for a user'] as Caller
+      const { headers } = callers['a key that an app has made'] as Caller
+      const body = { title: 'A' }
+      for (let count = 0; count <= maxCascade; count++)
+        assert.equal((await call('/api/v1/courses', { method: 'POST', headers, body })).status, 201)
+      const path = `/api/v1/oauth_apps/${app?.id}`
+      const statuses = () =>
+        Promise.all(
+          own.map(async name => {
+            const { status } = await call('/api/v1/queries/who', { headers: callers[name]?.headers ?? {} })
+            return status
+          }),
+        )
+      assert.equal((await call(path, { method: 'DELETE', key: ben.key })).status, 404)
+      const explained = { as: ann.id, method: 'DELETE', path }
+      const explanation = await call('/api/v1/explain', { method: 'POST', key: admin.key, body: explained })
+      assert.deepEqual([explanation.json['allowed'], explanation.json['status']], [false, 409])
+      assert.deepEqual(await statuses(), [200, 200, 200])
+      const refused = await call(path, { method: 'DELETE', key: ann.key })
+      assert.equal(refused.status, 409, refused.text)
+      assert.match(refused.text, /The access of the app has ended\. .*`portico delete oauth_apps \d+`/)
+      assert.deepEqual(await statuses(), [401, 401, 401])
+      const { json } = await call('/api/v1/courses', { key: admin.key })
+      const courses = json['data'] as readonly { readonly id: number }[]
+      for (const { id } of courses.slice(0, 2))
+        assert.equal((await call(`/api/v1/courses/${id}`, { method: 'DELETE', key: admin.key })).status, 204)
+      assert.equal((await call(path, { method: 'DELETE', key: ann.key })).status, 204)
     })
 
     test('a deleted app leaves its items, without it', async fixture => {

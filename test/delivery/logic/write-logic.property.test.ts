@@ -68,7 +68,11 @@ type StoredItems = Map<number, LogicItem>
 
 /** The item stored by a write, or the codes of its faults. */
 function reference(next: LogicItem, previous: LogicItem | undefined): LogicItem | readonly string[] {
-  const context = { caller: { id: 3, role: 'user', scopes: 'all' as const, app: null }, now: '', previous }
+  const context = {
+    caller: { id: 3, role: 'user', scopes: 'all' as const, thirdParty: false, app: null },
+    now: '',
+    previous,
+  }
   const result = { ...next, ...prepare({ next, ...context }) }
   const faults = check({ next: result, ...context })
   return faults.length > 0 ? faults.map(({ code = 'invalid' }) => code) : result

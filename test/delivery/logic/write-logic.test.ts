@@ -126,7 +126,8 @@ onEach(
     const mine = await client.create({ title: 'Mine', note: 'many points' })
     assert.equal(mine.points, 1000)
     const seen = (await client.create({ title: 'Seen', note: 'who?', secret: 's' })).seen_by as Json
-    assert.deepEqual(seen.caller, { id: ann.id, role: 'user', scopes: 'all', app: null })
+    const caller = { id: ann.id, role: 'user', scopes: 'all', thirdParty: false, app: null }
+    assert.deepEqual(seen.caller, caller)
     assert.equal(seen.previous, null)
     const names = seen.next as readonly string[]
     assert.ok(names.includes('secret') && names.includes('created_at') && !names.includes('id'))

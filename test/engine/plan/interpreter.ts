@@ -333,7 +333,7 @@ function check(run: Run, checks: readonly Check[], row: Row): void {
 function checkReferences(run: Run, references: readonly ReferenceCheck[]): void {
   for (const { value, target, rows, self } of references) {
     const id = run.value(value)
-    if (id === null || (self && id === run.plan.principal.userId)) continue
+    if (id === null || (self === 'userId' && id === run.plan.principal.userId)) continue
     const exists = run.rows(target.name).some(row => row.id === id && run.holds(rows, row))
     if (!exists) throw new ApiError('VALIDATION_FAILED')
   }

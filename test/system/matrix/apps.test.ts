@@ -40,7 +40,12 @@ const declared = model({
       title: string({ searchable: true }),
       /** The same in all. */
       kind: string({ default: 'course' }),
-      partner_id: relation('oauth_apps', { optional: true, inverse: 'courses', default: currentApp }),
+      partner_id: relation('oauth_apps', {
+        optional: true,
+        inverse: 'courses',
+        default: currentApp,
+        immutable: true,
+      }),
     },
     computed: { lesson_count: count('lessons'), own: count('lessons', related('course', ofPartner)) },
     access: { read: shown, create: anyone, update: shown, delete: shown },
@@ -61,7 +66,10 @@ const declared = model({
   }),
   /** Hidden from the partner that it is about. */
   reviews: collection({
-    fields: { title: string(), partner_id: relation('oauth_apps', { optional: true, default: currentApp }) },
+    fields: {
+      title: string(),
+      partner_id: relation('oauth_apps', { optional: true, default: currentApp, immutable: true }),
+    },
     access: { read: not(ofPartner), create: anyone },
   }),
 })
@@ -329,6 +337,19 @@ async function assertWrites(
       const given = await call(path, { method: 'PATCH', headers, body: { partner_id: null } })
       assert.ok(given.status >= 400, `${name}: ${given.text}`)
     }
+  }
+  // An app names itself, although it may not read `oauth_apps`, and no other.
+  const apps = [...new Set(credentials.map(({ app }) => app))]
+  for (const { name, headers, app } of credentials.filter(credential => credential.app !== null)) {
+    const create = async (partner: number | null) => {
+      const body = { title: 'named', partner_id: partner }
+      return (await call('/api/v1/reviews', { method: 'POST', headers, body })).status
+    }
+    assert.equal(await create(app), 201, name)
+    // Ann's apps, and all for an administrator.
+    const mayRead = !/^(?:Ben|One|Two) /.test(name)
+    for (const other of apps)
+      if (other !== null && other !== app && !mayRead) assert.equal(await create(other), 400, name)
   }
   const last = credentials.at(-1) as Credential
   const [own, other] = [courses.at(-1), courses.at(-2)] as [Course, Course]

@@ -1,14 +1,13 @@
 /** Whether conditions of access rules depend on the caller, who is decided by stored rows, and on the time. */
 import { leavesOf, mapLeaves } from '../../../base/predicate.ts'
+import { isOfCaller } from '../../../model/rule/rule.ts'
 import { always, never, translate } from '../condition.ts'
 import type { Condition, Operand } from '../guarded-conditions.ts'
 import type { Param } from '../plan.ts'
 
-const callerOperands: ReadonlySet<Operand['kind']> = new Set(['userId', 'appId', 'caller', 'claim'])
-
 /** Whether some comparison in it is with the caller's id, app or fields, or with a claim. */
 export function dependsOnCaller(condition: Condition): boolean {
-  return hasOperand(condition, ({ kind }) => callerOperands.has(kind))
+  return hasOperand(condition, isOfCaller)
 }
 
 export function readsTime(condition: Condition): boolean {

@@ -58,7 +58,7 @@ function decidableCheck(check: Check, { set }: GuardedCreate | GuardedUpdate): D
 
 function decidableReference(item: ReferenceCheck): DecidableCheck[] {
   const { value, self } = item
-  if (!self || value.kind !== 'param') return []
+  if (self !== 'userId' || value.kind !== 'param') return []
   return [{ item, decide: (args, userId) => (userId !== null && args[value.param] === userId) || undefined }]
 }
 

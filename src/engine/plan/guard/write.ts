@@ -1,5 +1,6 @@
 /** Writes: what the caller may set, what Portico sets in addition, and the checks that must hold before and after. */
 import { ApiError, type FieldFault } from '../../../base/errors.ts'
+import { isAnonymous } from '../../../base/principal.ts'
 import type { Collection, Field, FieldDefault } from '../../../model/model.ts'
 import { type BodyMode, isWritable } from '../../../model/schemas.ts'
 import { unwritableFault } from '../../../model/validate.ts'
@@ -216,9 +217,13 @@ function references(set: readonly GuardedAssignment[], view: ModelView): readonl
   return set.flatMap(({ field, value }) => {
     if (!field.reference || value.kind === 'default') return []
     const target = view.collection(field.reference.target)
-    const self = view.access.signedIn && target.name === 'users'
-    return [{ field, value, target, rows: view.readable(target), self }]
+    return [{ field, value, target, rows: view.readable(target), self: ownIdIn(target, view) }]
   })
+}
+
+function ownIdIn({ name }: Collection, { access }: ModelView): ReferenceCheck['self'] {
+  if (name === 'users') return access.signedIn ? 'userId' : undefined
+  return name === 'oauth_apps' && !isAnonymous(access) ? 'appId' : undefined
 }
 
 /** Whether `prepare` has to set the field. */

@@ -15,7 +15,7 @@ import type { Dialect } from './dialect.ts'
 import { measuring } from './measuring.ts'
 import { RowAlias } from './row-alias.ts'
 import { objectSql } from './select.ts'
-import { arg, type Bind, empty, join, name, type Sql, slot, sql, userId } from './writer.ts'
+import { arg, type Bind, empty, join, name, type Sql, slot, sql } from './writer.ts'
 
 /** The row under its table's own name, as RETURNING refers to it. */
 export function returningRow(collection: Collection, dialect: Dialect): RowAlias {
@@ -133,7 +133,7 @@ export function rowSql(row: RowAlias, id: Bind, outputs: readonly Sql[]): Sql {
 }
 
 /**
- * One column per reference, `r0` and so on: true where the value is null, the caller's own id where that is allowed, or
+ * One column per reference, `r0` and so on: true where the value is null, the id of the caller or of their app where that is allowed, or
  * the id of a row that the caller may read.
  */
 export function referencesSql(references: readonly ReferenceCheck[], dialect: Dialect): Sql {
@@ -142,7 +142,7 @@ export function referencesSql(references: readonly ReferenceCheck[], dialect: Di
     const id = bindOf(value, wholeEncoding)
     const conditions = whereClause([sql`${row.column('id')} = ${id}`, conditionSql(rows, row)])
     // In this order, so that PostgreSQL knows the parameter's type before `IS NULL`.
-    const ownId = self ? sql` OR ${id} = ${userId}` : empty
+    const ownId = self ? sql` OR ${id} = ${{ from: self }}` : empty
     return sql`(EXISTS (SELECT 1 FROM ${row.from()}${conditions}) OR ${id} IS NULL${ownId}) AS ${name(`r${index}`)}`
   })
   return sql`SELECT ${join(columns, ', ')}`

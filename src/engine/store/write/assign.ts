@@ -44,13 +44,14 @@ export function jsonOf(
 
 function defaultValue(
   fieldDefault: FieldDefault,
-  { userId, app }: Principal,
+  { userId, app, actor }: Principal,
   now: string,
   encoding: Encoding,
 ) {
   if (fieldDefault.kind === 'value') return fieldDefault.value
   if (fieldDefault.kind === 'currentUser') return userId
-  if (fieldDefault.kind === 'currentApp') return app?.id
+  // What an action writes as the service is attributed to its caller's app.
+  if (fieldDefault.kind === 'currentApp') return app?.id ?? actor?.appId
   if (fieldDefault.kind === 'uuid') return randomUUID()
   return encoding.now?.(now)
 }

@@ -5,7 +5,13 @@ import { ApiError } from '../../../base/errors.ts'
 import { isObject } from '../../../base/json.ts'
 import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import type { Field } from '../../../model/model.ts'
-import type { Check, GuardedCreate, GuardedDelete, GuardedUpdate } from '../../plan/guarded.ts'
+import type {
+  Check,
+  GuardedAssignment,
+  GuardedCreate,
+  GuardedDelete,
+  GuardedUpdate,
+} from '../../plan/guarded.ts'
 import type { ResultRow, SqlValue } from '../values.ts'
 
 export const noFields: ReadonlySet<Field> = new Set()
@@ -65,6 +71,18 @@ export function missingReferenceError(fields: readonly Field[], cause?: unknown)
     message: `There is no such item in ${reference?.target}.`,
   }))
   return new ApiError('VALIDATION_FAILED', undefined, { details, cause })
+}
+
+/** The same, for assignments. A default is missing only if the caller's app was deleted after it was authenticated. */
+export function missingAssignmentError(missing: readonly GuardedAssignment[], cause: unknown): ApiError {
+  const isOwnApp = missing.some(
+    ({ value }) => value.kind === 'default' && value.default.kind === 'currentApp',
+  )
+  if (isOwnApp) return new ApiError('UNAUTHORIZED', 'The app of the credential was deleted.', { cause })
+  return missingReferenceError(
+    missing.map(({ field }) => field),
+    cause,
+  )
 }
 
 /** The error for unique values that another item already has. */

@@ -8,7 +8,7 @@ import { postgres, withoutCollation } from '../../sql/postgres.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
 import { join, name, type Sql, slot, sql } from '../../sql/writer.ts'
 import { noInputs, slotInputs } from '../../values.ts'
-import { missingReferenceError } from '../../write/checks.ts'
+import { missingAssignmentError } from '../../write/checks.ts'
 import {
   type Insertion,
   plainReadBack,
@@ -97,8 +97,8 @@ export class PostgresWrites implements WriteDatabase<Statement> {
   changeError(cause: unknown, set: readonly GuardedAssignment[]): unknown {
     if (!isForeignKeyFailure(cause)) return cause
     const missing = keyFields(cause)
-    return missingReferenceError(
-      set.map(({ field }) => field).filter(field => missing.includes(field.name)),
+    return missingAssignmentError(
+      set.filter(({ field }) => missing.includes(field.name)),
       cause,
     )
   }

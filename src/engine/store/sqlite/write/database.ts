@@ -8,7 +8,7 @@ import { sqlite } from '../../sql/sqlite.ts'
 import { insertSql, rowSql } from '../../sql/write.ts'
 import { name, type Sql, slot, sql } from '../../sql/writer.ts'
 import { type ResultRows, type SqlValue, slotInputs } from '../../values.ts'
-import { missingReferenceError } from '../../write/checks.ts'
+import { missingAssignmentError } from '../../write/checks.ts'
 import {
   type Insertion,
   plainReadBack,
@@ -104,10 +104,7 @@ export class SqliteWrites implements WriteDatabase<Statement> {
       )
       return reference.get(slotInputs([value])) === undefined
     })
-    return missingReferenceError(
-      missing.map(({ field }) => field),
-      cause,
-    )
+    return missingAssignmentError(missing, cause)
   }
 }
 
