@@ -71,7 +71,7 @@ export const rooms: Readonly<Record<string, Room>> = {
   },
 
   'api/routes': {
-    imports: ['api/events', 'api/rest', 'delivery/consumer', 'delivery/runs', 'engine/logic', 'model'],
+    imports: ['api/rest', 'delivery/consumer', 'delivery/runs', 'engine/logic', 'model'],
   },
 
   'api/explain': {

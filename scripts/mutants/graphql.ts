@@ -65,8 +65,8 @@ export const graphql: readonly Mutant[] = [
     ],
   ]),
   ...mutantsOf(
-    'api/events/quota',
-    ['api/events/quota', 'api/events/group-quota'],
+    'base/quota',
+    ['base/quota'],
     [
       ['one more than the limit may be open', 'if (open >= this.#max) throw', 'if (open > this.#max) throw'],
       [
@@ -85,6 +85,12 @@ export const graphql: readonly Mutant[] = [
         'if (open > 0) this.#open.set(key, open)\n    else this.#open.delete(key)',
         'this.#open.set(key, open)',
       ],
+    ],
+  ),
+  ...mutantsOf(
+    'api/events/quota',
+    ['api/events/group-quota'],
+    [
       [
         'one more distinct request than the limit may be open',
         'if (open < this.#max || groups?.has(group)) return',

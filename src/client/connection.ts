@@ -52,7 +52,7 @@ export class Connection {
     }
   }
 
-  /** Opens a stream, without a time limit and without retries. Resolves when the response's headers have arrived. */
+  /** Opens a stream that the signal ends, without a time limit and without retries. Resolves when the headers have arrived. */
   async open(path: string, mediaType: string, signal: AbortSignal): Promise<Response> {
     const response = await this.#authorized(path, { headers: { accept: mediaType }, signal })
     if (!response.ok) await readAnswer(response)
@@ -61,11 +61,25 @@ export class Connection {
     throw errorOf(response, undefined, 'UNEXPECTED_ANSWER', `The response is not ${mediaType}.`)
   }
 
+  /** As `open`. Only until the headers have arrived, the time limit applies. */
+  async openWithin(path: string, mediaType: string, options: CallOptions): Promise<Response> {
+    const limit = this.#timeLimit(options)
+    try {
+      const response = await this.open(path, mediaType, limit.signal)
+      limit.endTime()
+      return response
+    } catch (error) {
+      limit.end()
+      throw limit.reasonOf(error)
+    }
+  }
+
+  #timeLimit({ timeoutMs, signal }: CallOptions): RequestTimeLimit {
+    return new RequestTimeLimit(timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs, signal)
+  }
+
   async #attempt({ method, path, body, options }: ApiRequest, headers: HeaderValues): Promise<Answer> {
-    const limit = new RequestTimeLimit(
-      options.timeoutMs ?? this.#options.timeoutMs ?? defaultTimeoutMs,
-      options.signal,
-    )
+    const limit = this.#timeLimit(options)
     try {
       const payload = body === undefined ? {} : { body: JSON.stringify(body) }
       const response = await this.#authorized(path, { method, headers, ...payload, signal: limit.signal })
@@ -158,8 +172,13 @@ class RequestTimeLimit {
     return this.#controller.signal
   }
 
-  end(): void {
+  /** The call's signal still aborts. */
+  endTime(): void {
     clearTimeout(this.#timer)
+  }
+
+  end(): void {
+    this.endTime()
     this.#callSignal?.removeEventListener('abort', this.#abort)
   }
 

@@ -21,7 +21,8 @@ export async function* exported(
   if (signal?.aborted) abort()
   signal?.addEventListener('abort', abort)
   try {
-    const open = () => connection.open(path, mediaTypes[format], controller.signal)
+    const limited = { ...options, signal: controller.signal }
+    const open = () => connection.openWithin(path, mediaTypes[format], limited)
     const texts = textsOf(await connection.retried(options, open))
     yield* format === 'csv' ? texts : itemsOf(texts)
   } catch (error) {

@@ -1,6 +1,9 @@
 /** Exports by the typed client: of a service in memory, and of answers that are broken off. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { ApiError, createClient } from '../../src/client.ts'
 import { anyone, collection, integer, model, relation, string } from '../../src/index.ts'
 import { testService } from '../../src/testing.ts'
@@ -161,4 +164,33 @@ test('an answer of another media type is not taken for an export, and its signal
     },
     { message: 'left' },
   )
+})
+
+test('the time limit ends an export that does not begin, and not one that has begun', async () => {
+  const sockets: Socket[] = []
+  const silent = createServer(socket => void sockets.push(socket.on('error', () => {}).resume()))
+  await once(silent.listen(0, '127.0.0.1'), 'listening')
+  const { port } = Object(silent.address())
+  try {
+    const api = createClient<typeof shop>({ baseUrl: `http://127.0.0.1:${port}`, timeoutMs: 50 })
+    for (const format of ['csv', 'ndjson'] as const) {
+      await assert.rejects(collected(api.goods.export({ format, retries: 1 })), { code: 'TIMEOUT' })
+    }
+  } finally {
+    silent.close()
+    for (const socket of sockets) socket.destroy()
+  }
+  // What comes long after the headers still arrives.
+  const slow = answering(() => {
+    const body = new ReadableStream({
+      async pull(sink) {
+        await setTimeout(100)
+        sink.enqueue(new TextEncoder().encode('id\r\n'))
+        sink.close()
+      },
+    })
+    return new Response(body, { headers: { 'content-type': 'text/csv; charset=utf-8' } })
+  })
+  const parts = await collected(slow.api.goods.export({ format: 'csv', timeoutMs: 20 }))
+  assert.deepEqual(parts, ['id\r\n'])
 })

@@ -5,6 +5,7 @@ import type { Call, Reply } from '../../base/call.ts'
 import type { EpochMs } from '../../base/epoch-ms.ts'
 import { ApiError } from '../../base/errors.ts'
 import { type Principal, service } from '../../base/principal.ts'
+import { Quota } from '../../base/quota.ts'
 import { afterAtMost } from '../../delivery/consumer/timetable.ts'
 import { type CodeParts, CodeRun } from '../../delivery/runs/code.ts'
 import { errorForCaller, thrownError } from '../../engine/logic/data/call-error.ts'
@@ -12,7 +13,6 @@ import { admitRoute } from '../../engine/logic/operations/access.ts'
 import { callerOf } from '../../model/logic/caller.ts'
 import type { Model, Route } from '../../model/model.ts'
 import type { LogicLog } from '../../model/types/run.ts'
-import { Quota } from '../events/quota.ts'
 import { refuseMethod } from '../rest/methods.ts'
 import { isStream, iteratorOf, partOf, replyOf } from './answer.ts'
 import { RoutePaths, type RoutesAtPath } from './paths.ts'
@@ -62,7 +62,7 @@ export function createRoutes(parts: RouteParts): Routes | undefined {
   const { routes } = parts.code.model.logic
   if (routes.size === 0) return undefined
   const paths = new RoutePaths(routes.values())
-  const running = new Quota(parts.maxRunning, 'calls of this path')
+  const running = new Quota(parts.maxRunning, 'calls of this route')
   return {
     at: path => paths.at(path),
     labelOf: path => paths.at(path)?.routes[0]?.path,

@@ -14,7 +14,7 @@ export interface ClientOptions {
   readonly token?: TokenSource | undefined
   /** Replaces the global `fetch`. */
   readonly fetch?: typeof globalThis.fetch
-  /** The time limit of each attempt, in milliseconds. Default: 30,000. Event streams and exports have none. */
+  /** The time limit of each attempt, in milliseconds. Default: 30,000. Event streams have none; for exports it ends when the response begins. */
   readonly timeoutMs?: number
   /** The number of attempts after the first. Default: 3. */
   readonly retries?: number

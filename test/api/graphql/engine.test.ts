@@ -8,6 +8,7 @@ import type { BoundOperation, Engine, ExecutionContext } from '../../../src/api/
 import { createEngine, type EngineOptions } from '../../../src/api/graphql/execute/create-engine.ts'
 import { ApiError } from '../../../src/base/errors.ts'
 import { anonymous, type Principal, system, user } from '../../../src/base/principal.ts'
+import { operationParts } from '../../../src/engine/logic/operations/call.ts'
 import { createGuard } from '../../../src/engine/plan/guard/guard.ts'
 import type { CreateHooks, Run } from '../../../src/engine/plan/run.ts'
 import { openSqlite, type SqliteStore } from '../../../src/engine/store/sqlite/sqlite.ts'
@@ -289,6 +290,30 @@ describe('queries', () => {
   test('any name can be an alias', async () => {
     const reply = await execute('{ __proto__: post(id: 1) { constructor: id toString: title } }')
     assert.equal(JSON.stringify(reply.data), '{"__proto__":{"constructor":"1","toString":"Post 1"}}')
+  })
+
+  test('an introspection has the bound of every answer, with variables and without, and at each request', async () => {
+    const logic = operationParts(model, hooks)
+    const types = (alias: string) => `${alias}: __type(name: "Post") { name fields { name } }`
+    const readBytes = 2 * JSON.stringify(await data(`{ ${types('__type')} }`)).length
+    const answers = { ...logic.limits.answers, readBytes }
+    const bounded = engineWith({ logic: { ...logic, limits: { ...logic.limits, answers } } })
+    for (const [source, variables] of [
+      ['{ __schema { types { name fields { name } } } }', undefined],
+      ['query ($with: Boolean!) { __schema { types { name @include(if: $with) } } }', { with: true }],
+      // Each of them would fit.
+      [`{ ${types('a')} ${types('b')} ${types('c')} }`, undefined],
+    ] as const) {
+      for (let round = 0; round < 2; round++) {
+        const { text } = await bounded.execute(bound(source, variables, bounded), ada, context)
+        const { errors, data } = JSON.parse(text)
+        assert.ok(text.length < 2000, source)
+        assert.equal(errors[0].extensions.code, 'ANSWER_TOO_LARGE')
+        assert.ok(data === null || Object.values(data).every(value => value === null), source)
+      }
+    }
+    const { __type } = (await execute(`{ ${types('__type')} }`, ada, undefined, bounded)).data
+    assert.equal(__type.name, 'Post')
   })
 
   test('introspection can be disabled, and then errors contain no suggestions', async () => {

@@ -36,7 +36,7 @@ test('more running calls of one caller and route than the maximum are refused, u
       await until(() => first.begun() === maxRunning, 'all calls run')
       const refused = await post('/hooks/slow')
       assert.deepEqual([refused.status, refused.code], [429, 'RATE_LIMITED'])
-      assert.match(refused.text, /You have 5 open calls of this path; the maximum is 5\./)
+      assert.match(refused.text, /You have 5 open calls of this route; the maximum is 5\./)
       assert.equal(first.begun(), maxRunning)
       // Another route of the same caller, and another caller of the same route.
       assert.equal((await post('/hooks/other')).status, 204)

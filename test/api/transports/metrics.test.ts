@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { Quota } from '../../../src/api/events/quota.ts'
 import type { BoundOperation } from '../../../src/api/graphql/engine.ts'
 import { GraphqlMetrics } from '../../../src/api/graphql/metrics.ts'
 import { ApiError } from '../../../src/base/errors.ts'
+import { Quota } from '../../../src/base/quota.ts'
 
 const bound = (operation: 'query' | 'mutation' | 'subscription', cost: number): BoundOperation => ({
   outcome: 'bound',

@@ -7,7 +7,9 @@ import {
   Kind,
   type OperationDefinitionNode,
 } from 'graphql'
+import { Cache, CacheBound } from '../../../base/cache.ts'
 import { ApiError } from '../../../base/errors.ts'
+import { AnswerBound, type AnswerLimits } from '../../../engine/plan/answer-bound.ts'
 import type { CachedOperation } from '../documents/prepared-documents.ts'
 import type { QueryVariant } from '../plan/variant.ts'
 
@@ -17,15 +19,32 @@ interface IntrospectionQuery {
   readonly rawVariables: Readonly<Record<string, unknown>>
 }
 
-/** The value of the field with this response key. Throws BAD_REQUEST where the field fails. */
+/** The value of the field with this response key. Throws BAD_REQUEST where the field fails, and ANSWER_TOO_LARGE. */
 export type Introspect = (bound: IntrospectionQuery, key: string) => unknown
 
-/** Caches results by the bound query. Without variables, all requests share one bound query. */
-export function createIntrospection(schema: GraphQLSchema): Introspect {
-  const results = new WeakMap<IntrospectionQuery, ExecutionResult>()
+interface Introspection {
+  readonly result: ExecutionResult | ApiError
+  /** Of its JSON. */
+  readonly characters: number
+}
+
+/** Of all cached results together, in characters of their JSON: any caller can send documents whose aliases make them large. */
+const maxCachedCharacters = 16 * 1024 * 1024
+
+/** Caches results by the bound query, which all requests of a document without variables share. */
+export function createIntrospection(schema: GraphQLSchema, limits: AnswerLimits): Introspect {
+  const shared = new Cache<IntrospectionQuery, Introspection>(
+    new CacheBound('introspections', maxCachedCharacters),
+  )
+  const withVariables = new WeakMap<IntrospectionQuery, Introspection>()
   return (bound, key) => {
-    const result = results.get(bound) ?? introspect(schema, bound)
-    results.set(bound, result)
+    const isShared = bound.prepared.types.length === 0
+    const cached = isShared ? shared.get(bound) : withVariables.get(bound)
+    const introspection = cached ?? introspect(schema, bound, limits)
+    const { result } = introspection
+    if (!cached && isShared) shared.set(bound, introspection, introspection.characters)
+    else if (!cached) withVariables.set(bound, introspection)
+    if (result instanceof ApiError) throw result
     const error = result.errors?.find(({ path = [key] }) => path[0] === key)
     if (error) throw new ApiError('BAD_REQUEST', error.message)
     return result.data?.[key]
@@ -35,7 +54,8 @@ export function createIntrospection(schema: GraphQLSchema): Introspect {
 function introspect(
   schema: GraphQLSchema,
   { prepared, variant, rawVariables }: IntrospectionQuery,
-): ExecutionResult {
+  limits: AnswerLimits,
+): Introspection {
   const selections = variant.roots
     .filter(({ from }) => from === 'introspection')
     .flatMap(({ replyField }) => replyField.nodes)
@@ -47,5 +67,13 @@ function introspect(
     kind: Kind.DOCUMENT,
     definitions: [operation, ...prepared.fragments.values()],
   }
-  return executeSync({ schema, document, variableValues: rawVariables })
+  const result = executeSync({ schema, document, variableValues: rawVariables })
+  const text = JSON.stringify(result.data ?? null)
+  try {
+    new AnswerBound(limits, 'readBytes').require(text)
+    return { result, characters: text.length }
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    return { result: error, characters: error.message.length }
+  }
 }

@@ -53,7 +53,7 @@ interface ExecutionParts extends QueryParts {
 }
 
 export function createQuery(query: QueryParts, schema: GraphQLSchema): ExecuteQuery {
-  const parts = { ...query, introspect: createIntrospection(schema) }
+  const parts = { ...query, introspect: createIntrospection(schema, query.logic.limits.answers) }
   return (bound, principal, context) => new Execution(parts, bound, principal, context).reply()
 }
 

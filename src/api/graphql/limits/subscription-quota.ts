@@ -1,7 +1,7 @@
 /** How many subscriptions each caller may have open, and how much memory they may take, over all transports. */
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
-import { Quota, type Release, releaseOnce } from '../../events/quota.ts'
+import { Quota, type Release, releaseOnce } from '../../../base/quota.ts'
 import type { BoundOperation, Retained } from '../engine.ts'
 
 export interface SubscriptionLimits {

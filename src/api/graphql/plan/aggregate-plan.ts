@@ -1,13 +1,12 @@
 /** An aggregate field → its groups and aggregates: those that are selected, and those that it is ordered by. */
 import { type GraphQLObjectType, getNamedType, isObjectType } from 'graphql'
-import { hasZone } from '../../../engine/plan/guard/guard.ts'
+import { hasZone, relationsFault } from '../../../engine/plan/guard/guard.ts'
 import {
   type Aggregation,
   fieldMeasures,
   type GroupKey,
   type GroupSort,
   type Measure,
-  maxAggregatedRelations,
   maxGroupKeys,
   type Param,
   type SelectedAggregate,
@@ -17,7 +16,7 @@ import type { Collection } from '../../../model/model.ts'
 import { timeZoneOf } from '../../../model/time-zone.ts'
 import { badRequest } from '../bad-request.ts'
 import { collectionScanCost } from '../limits/scan-cost.ts'
-import type { AggregateFields, AggregateOrder } from '../schema/aggregate-types.ts'
+import { type AggregateFields, type AggregateOrder, ownKeys } from '../schema/aggregate-types.ts'
 import { argumentsOf, type FieldRequest, replyFieldBase, subfields, typenameField } from './field-request.ts'
 import type { Input } from './input.ts'
 import { planRows, schemaDefault } from './list-plan.ts'
@@ -43,10 +42,10 @@ export function planAggregate(
   const rowInputs = new Map([...inputs].filter(([name]) => name !== 'orderBy'))
   const { filter, search } = planRows(context, collection, rowInputs, undefined)
   const limit = limitOf('limit', inputs.get('limit'), schemaDefault(request), context.listBound)
-  const aggregates = new Aggregates(context, collection, groupsOf(inputs.get('groupBy'), context))
+  const aggregates = new Aggregates(context, collection, inputs)
   const base = replyFieldBase(request)
   const { select, children } = aggregates.select(rowType(request), request, base.place)
-  const sort = aggregates.sort(inputs.get('orderBy'))
+  const sort = aggregates.sort(inputs)
   aggregates.requireFewRelations(request.nodes[0])
   const { parameters } = context
   const timeZone = unlessNull(inputs.get('timeZone'))
@@ -75,24 +74,19 @@ function rowType({ definition }: FieldRequest): GraphQLObjectType {
   return type
 }
 
-function readEnumValues(
-  input: Input | undefined,
-  name: string,
-  maxItems: number,
-  { variables }: PlanContext,
-) {
-  if (input?.kind !== 'list') return []
-  if (input.items.length > maxItems) {
-    const message = `"${name}" has ${input.items.length} keys; at most ${maxItems} are allowed.`
-    throw badRequest(message, input.node)
-  }
-  return input.items.flatMap(item => (item.kind === 'leaf' ? [item.read(variables)] : []))
+type Inputs = ReadonlyMap<string, Input>
+
+/** An enum value of `groupBy` or `orderBy`. `path`: the relations that lead to the items whose key it is. */
+interface ListedKey {
+  readonly path: readonly string[]
+  readonly value: unknown
+  readonly argument: string
+  readonly node: Input['node']
 }
 
-/** If a key is repeated, only the first occurrence counts. */
-function groupsOf(input: Input | undefined, context: PlanContext): readonly GroupKey[] {
-  const keys = readEnumValues(unlessNull(input), 'groupBy', maxGroupKeys, context) as GroupKey[]
-  return [...new Map(keys.map(key => [keyOf(key), key])).values()]
+function listedValues(input: Input | undefined, { variables }: PlanContext): readonly unknown[] {
+  if (input?.kind !== 'list') return []
+  return input.items.flatMap(item => (item.kind === 'leaf' ? [item.read(variables)] : []))
 }
 
 function keyOf({ path = [], field, part }: GroupKey): string {
@@ -117,18 +111,60 @@ class Aggregates {
   readonly #context: PlanContext
   readonly #fields: AggregateFields
 
-  constructor(context: PlanContext, collection: Collection, groups: readonly GroupKey[]) {
-    const fields = context.directory.aggregates.get(collection.name)
-    if (!fields) throw new Error(`there are no aggregates of ${collection.name}`)
+  /** If a key is repeated, only the first occurrence counts. */
+  constructor(context: PlanContext, collection: Collection, inputs: Inputs) {
     this.#context = context
-    this.#fields = fields
-    this.groups = groups
+    this.#fields = fieldsOf(context, collection.name)
+    const keys = this.#listedKeys(inputs, 'groupBy', maxGroupKeys).map(
+      ({ path, value }): GroupKey => ({ ...(value as GroupKey), path }),
+    )
+    this.groups = [...new Map(keys.map(key => [keyOf(key), key])).values()]
   }
 
   /** Whether a group key depends on a time zone. */
   get hasZone(): boolean {
-    const zoned = [...this.#fields.groups.values()].filter(({ field, key }) => hasZone(field, key.part))
-    return this.groups.some(group => zoned.some(({ key }) => keyOf(key) === keyOf(group)))
+    return this.groups.some(({ path = [], field: name, part }) => {
+      const { groups } = this.#fieldsAt(path)
+      return [...groups.values()].some(({ field }) => field.name === name && hasZone(field, part))
+    })
+  }
+
+  /** The keys of the argument, then those of its counterpart for related items. */
+  #listedKeys(inputs: Inputs, name: 'groupBy' | 'orderBy', maxKeys: number): readonly ListedKey[] {
+    const own = unlessNull(inputs.get(name))
+    const related = unlessNull(inputs.get(`${name}Related`))
+    const keys = [
+      ...listedValues(own, this.#context).flatMap((value): ListedKey[] =>
+        own ? [{ path: [], value, argument: name, node: own.node }] : [],
+      ),
+      ...this.#relatedKeys(related, []).map(
+        ([path, value, node]): ListedKey => ({ path, value, argument: `${name}Related`, node }),
+      ),
+    ]
+    if (keys.length <= maxKeys) return keys
+    const message = `"${related ? `${name}Related` : name}" has ${keys.length} keys; at most ${maxKeys} are allowed.`
+    throw badRequest(message, (related ?? own)?.node)
+  }
+
+  #relatedKeys(
+    input: Input | undefined,
+    path: readonly string[],
+  ): readonly (readonly [readonly string[], unknown, Input['node']])[] {
+    if (input?.kind === 'list') return input.items.flatMap(item => this.#relatedKeys(item, path))
+    if (input?.kind !== 'object') return []
+    const { relations } = this.#fieldsAt(path)
+    return [...input.fields].flatMap(([key, value]) => {
+      const relation = relations.get(key)
+      if (key !== ownKeys && relation) return this.#relatedKeys(value, [...path, relation.name])
+      return listedValues(value, this.#context).map(own => [path, own, value.node] as const)
+    })
+  }
+
+  #fieldsAt(path: readonly string[]): AggregateFields {
+    return path.reduce((fields, name) => {
+      const relation = [...fields.relations.values()].find(candidate => candidate.name === name)
+      return fieldsOf(this.#context, relation?.target ?? '')
+    }, this.#fields)
   }
 
   /** The selected fields of a group. */
@@ -141,7 +177,7 @@ class Aggregates {
           index: this.#measureIndex({ kind: 'count' }),
         })
       }
-      const { select, children } = this.#selectWithin(name, within, base.place)
+      const { select, children } = this.#selectWithin(name, within, base.place, [])
       return {
         child: { ...base, kind: 'object', children },
         selected: { kind: 'object', key: base.source, select },
@@ -149,11 +185,25 @@ class Aggregates {
     })
   }
 
-  /** `kind`: `group`, or the kind of the aggregates. */
-  #selectWithin(kind: string, request: FieldRequest, place: string | undefined): AggregateSelection {
-    return this.#select(rowType(request), request, place, (name, within, base) =>
-      this.#aggregate(base, this.#leaf(kind, name, base.source, within.nodes[0])),
-    )
+  /** `kind`: `group`, or the kind of the aggregates. `path`: the relations that lead to the items whose aggregates they are. */
+  #selectWithin(
+    kind: string,
+    request: FieldRequest,
+    place: string | undefined,
+    path: readonly string[],
+  ): AggregateSelection {
+    const fields = this.#fieldsAt(path)
+    return this.#select(rowType(request), request, place, (name, within, base) => {
+      const leaf = this.#leaf(kind, { fields, path, name }, base.source, within.nodes[0])
+      if (leaf) return this.#aggregate(base, leaf)
+      const relation = fields.relations.get(name)
+      if (!relation) throw new Error(`there is no aggregate ${kind} of ${name}`)
+      const { select, children } = this.#selectWithin(kind, within, base.place, [...path, relation.name])
+      return {
+        child: { ...base, kind: 'object', children },
+        selected: { kind: 'object', key: base.source, select },
+      }
+    })
   }
 
   #aggregate(base: ReplyFieldBase, selected: SelectedAggregate): SelectedField {
@@ -184,20 +234,30 @@ class Aggregates {
     return { select, children }
   }
 
-  #leaf(kind: string, name: string, key: string, node: FieldRequest['nodes'][0]): SelectedAggregate {
+  /** Undefined if the aggregates have no such field. */
+  #leaf(
+    kind: string,
+    { fields, path, name }: AggregatedField,
+    key: string,
+    node: FieldRequest['nodes'][0],
+  ): SelectedAggregate | undefined {
     if (kind === 'group') {
-      const groupField = this.#fields.groups.get(name)
-      const index = this.groups.findIndex(group => groupField && keyOf(group) === keyOf(groupField.key))
-      if (!groupField || index < 0)
-        throw badRequest(`"${name}" is not a group key: add it to "groupBy".`, node)
+      const groupField = fields.groups.get(name)
+      if (!groupField) return undefined
+      const groupKey = keyOf({ ...groupField.key, path })
+      const index = this.groups.findIndex(group => keyOf(group) === groupKey)
+      if (index < 0) {
+        const argument = path.length > 0 ? 'groupByRelated' : 'groupBy'
+        throw badRequest(`"${name}" is not a group key: add it to "${argument}".`, node)
+      }
       const as = groupField.key.part === undefined ? groupField.field.type.graphql.form : undefined
       return { kind: 'group', key, index, ...(as !== undefined && { as }) }
     }
-    const measure = fieldMeasures.find(name => name === kind)
-    const { path, field } = (measure && this.#fields.aggregates[measure].get(name)) ?? {}
-    if (!measure || !field) throw new Error(`there is no aggregate ${kind} of ${name}`)
+    const measure = fieldMeasures.find(candidate => candidate === kind)
+    const field = measure && fields.aggregates[measure].get(name)
+    if (!measure || !field) return undefined
     const as = measure === 'min' || measure === 'max' ? field.type.graphql.form : undefined
-    const index = this.#measureIndex({ kind: measure, path: path ?? [], field: field.name })
+    const index = this.#measureIndex({ kind: measure, path, field: field.name })
     return { kind: 'measure', key, index, ...(as !== undefined && { as }) }
   }
 
@@ -208,30 +268,43 @@ class Aggregates {
   }
 
   requireFewRelations(node: FieldRequest['nodes'][0]): void {
-    const paths = [...this.groups, ...this.measures].map(key => ('path' in key ? (key.path ?? []) : []))
-    const count = paths.flat().length
-    if (count <= maxAggregatedRelations) return
-    const message = `The fields of the aggregates follow at most ${maxAggregatedRelations} relations together, not ${count}.`
-    throw badRequest(message, node)
+    const fault = relationsFault([...this.groups, ...this.measures])
+    if (fault !== undefined) throw badRequest(fault, node)
   }
 
-  sort(input: Input | undefined): readonly GroupSort[] {
-    const orderInput = unlessNull(input)
-    const orders = readEnumValues(orderInput, 'orderBy', maxSortKeys, this.#context) as AggregateOrder[]
-    const sorts = orders.map((order): GroupSort => {
+  sort(inputs: Inputs): readonly GroupSort[] {
+    const sorts = this.#listedKeys(inputs, 'orderBy', maxSortKeys).map((listed): GroupSort => {
+      const { path, argument, node } = listed
+      const order = listed.value as AggregateOrder
       const { descending } = order
-      if ('measure' in order) return { by: 'measure', index: this.#measureIndex(order.measure), descending }
-      const index = this.groups.findIndex(group => keyOf(group) === keyOf(order.group))
-      if (index >= 0 || !orderInput) return { by: 'group', index, descending }
-      throw badRequest(
-        `"orderBy" contains ${[...(order.group.path ?? []), order.group.field].join('_')}, which is not a key of "groupBy".`,
-        orderInput.node,
-      )
+      if ('measure' in order) {
+        const measure = order.measure.kind === 'count' ? order.measure : { ...order.measure, path }
+        return { by: 'measure', index: this.#measureIndex(measure), descending }
+      }
+      const key = keyOf({ ...order.group, path })
+      const index = this.groups.findIndex(group => keyOf(group) === key)
+      if (index >= 0) return { by: 'group', index, descending }
+      const name = [...path, order.group.field].join('.')
+      const groups = argument.replace('order', 'group')
+      throw badRequest(`"${argument}" contains ${name}, which is not a key of "${groups}".`, node)
     })
     return [
       ...new Map(sorts.toReversed().map(sort => [`${sort.by} ${sort.index}`, sort])).values(),
     ].toReversed()
   }
+}
+
+/** A field of aggregates, of items to which the relations lead. */
+interface AggregatedField {
+  readonly fields: AggregateFields
+  readonly path: readonly string[]
+  readonly name: string
+}
+
+function fieldsOf({ directory }: PlanContext, collection: string): AggregateFields {
+  const fields = directory.aggregates.get(collection)
+  if (!fields) throw new Error(`there are no aggregates of ${collection}`)
+  return fields
 }
 
 function measureKey(measure: Measure): string {

@@ -2,6 +2,7 @@
 import {
   GraphQLEnumType,
   GraphQLFloat,
+  GraphQLInputObjectType,
   GraphQLInt,
   GraphQLList,
   GraphQLNonNull,
@@ -16,7 +17,7 @@ import {
   type Measure,
   maxGroupKeys,
 } from '../../../engine/plan/plan.ts'
-import type { Collection, Field } from '../../../model/model.ts'
+import type { Collection, Field, Relation } from '../../../model/model.ts'
 import type { LeafTypes } from './leaf-types.ts'
 import { camelCase, orderName, type TypeNames, typeName } from './names.ts'
 import { type Arguments, isVisible, nonNull, type SchemaField, visibleFields } from './parts.ts'
@@ -29,28 +30,18 @@ export type AggregateOrder = { readonly descending: boolean } & (
   | { readonly measure: Measure }
 )
 
-/** A field of the items, or of an item to which a to-one relation leads. */
-export interface AggregatedField {
-  /** `amount`, `author_name`; of a group also `created_at_month`. */
-  readonly name: string
-  /** The relation, if there is one. */
-  readonly path: readonly string[]
-  /** The collection that has the field. */
-  readonly collection: Collection
-  readonly field: Field
-}
-
-export interface AggregatedGroup extends AggregatedField {
-  readonly key: GroupKey
-}
-
 /** What the fields of a collection's aggregates mean in the model. */
 export interface AggregateFields {
   /** By the field of `group`. */
-  readonly groups: ReadonlyMap<string, AggregatedGroup>
+  readonly groups: ReadonlyMap<string, { readonly key: GroupKey; readonly field: Field }>
   /** By the field of `sum`, `avg`, `min` and `max`. */
-  readonly aggregates: Readonly<Record<FieldMeasure, ReadonlyMap<string, AggregatedField>>>
+  readonly aggregates: Readonly<Record<FieldMeasure, ReadonlyMap<string, Field>>>
+  /** The to-one relations, by the field that has the aggregates of their items. */
+  readonly relations: ReadonlyMap<string, Relation>
 }
+
+/** The field of inputs that lists keys of the collection itself; the others are its relations. */
+export const ownKeys = 'by'
 
 const aggregateDescriptions: Readonly<Record<FieldMeasure, string>> = {
   sum: 'Sums, in double precision; null where no item has a value.',
@@ -59,56 +50,97 @@ const aggregateDescriptions: Readonly<Record<FieldMeasure, string>> = {
   max: 'The highest values.',
 }
 
-/** Aggregates of one collection. */
+type Target = (relation: Relation) => AggregateTypes
+
+/**
+ * Aggregates of one collection. All collections that refer to it share their types: so the schema grows with the number of
+ * fields and relations, not with their product.
+ */
 export class AggregateTypes {
   readonly type: GraphQLObjectType
   readonly fields: AggregateFields
+  readonly #collection: Collection
+  readonly #targetOf: Target
   readonly #leafTypes: LeafTypes
   readonly #names: TypeNames
   readonly #baseName: string
+  readonly #group: GraphQLObjectType
+  readonly #aggregates: Readonly<Record<FieldMeasure, GraphQLObjectType>>
+  readonly #groupBy: GraphQLEnumType
+  readonly #orderBy: GraphQLEnumType
+  readonly #relatedKeys: GraphQLInputObjectType
+  readonly #relatedOrders: GraphQLInputObjectType
 
-  constructor(
-    collection: Collection,
-    collectionOf: (name: string) => Collection,
-    names: TypeNames,
-    leafTypes: LeafTypes,
-  ) {
+  /** `targetOf`: called when all collections have their types. */
+  constructor(collection: Collection, targetOf: Target, names: TypeNames, leafTypes: LeafTypes) {
+    this.#collection = collection
+    this.#targetOf = targetOf
     this.#leafTypes = leafTypes
     this.#names = names
     this.#baseName = `${typeName(collection)}Aggregate`
-    this.fields = aggregateFields(aggregatedFields(collection, collectionOf))
+    this.fields = aggregateFields(collection)
+    const name = names.reserve(this.#baseName)
+    this.#group = this.#groupType()
+    const kinds = fieldMeasures.map(kind => [kind, this.#aggregateType(kind)] as const)
+    this.#aggregates = Object.fromEntries(kinds) as Record<FieldMeasure, GraphQLObjectType>
+    this.#groupBy = this.#groupByType()
+    this.#orderBy = this.#orderByType()
+    this.#relatedKeys = this.#keysType('Keys', this.#groupBy, target => target.#relatedKeys)
+    this.#relatedOrders = this.#keysType('Orders', this.#orderBy, target => target.#relatedOrders)
     this.type = new GraphQLObjectType({
-      name: names.reserve(this.#baseName),
+      name,
       description: 'A group of items, and its aggregates. Only items and values that you may read count.',
-      fields: {
+      fields: () => ({
         group: {
-          type: nonNull(this.#groupType()),
+          type: nonNull(this.#group),
           description: 'The values of the `groupBy` keys, which all items of the group share.',
         },
         count: { type: nonNull(GraphQLInt), description: 'The number of items.' },
-        ...Object.fromEntries(fieldMeasures.flatMap(kind => this.#aggregates(kind))),
-      },
+        ...Object.fromEntries(
+          fieldMeasures
+            .filter(kind => this.#has(kind))
+            .map(kind => [
+              kind,
+              { type: nonNull(this.#aggregates[kind]), description: aggregateDescriptions[kind] },
+            ]),
+        ),
+      }),
     })
   }
 
   arguments(rowArguments: Arguments, listBound: number): Arguments {
     const limit = Math.min(defaultGroups, listBound)
-    const list = (type: GraphQLEnumType) => new GraphQLList(new GraphQLNonNull(type))
+    const list = (type: GraphQLEnumType | GraphQLInputObjectType) => ({
+      type: new GraphQLList(new GraphQLNonNull(type)),
+    })
+    const hasRelations = this.fields.relations.size > 0
     return {
       ...rowArguments,
       groupBy: {
-        type: list(this.#groupBy()),
-        description: `At most ${maxGroupKeys} keys. Those of a related item begin with the relation. By default, all items form one group.`,
+        ...list(this.#groupBy),
+        description: `At most ${maxGroupKeys} keys. By default, all items form one group.`,
       },
+      ...(hasRelations && {
+        groupByRelated: {
+          ...list(this.#relatedKeys),
+          description: 'Keys of related items, after those of `groupBy`.',
+        },
+      }),
       timeZone: {
         type: GraphQLString,
         description:
           'The time zone of the parts of times: an IANA name, e.g. `Europe/Berlin`. The default is UTC.',
       },
       orderBy: {
-        type: list(this.#orderBy()),
+        ...list(this.#orderBy),
         description: 'Sort keys, in order of precedence. Ties are broken by the group keys.',
       },
+      ...(hasRelations && {
+        orderByRelated: {
+          ...list(this.#relatedOrders),
+          description: 'Sort keys of related items, after those of `orderBy`.',
+        },
+      }),
       limit: {
         type: GraphQLInt,
         default: { value: limit },
@@ -118,55 +150,69 @@ export class AggregateTypes {
   }
 
   #groupType(): GraphQLObjectType {
-    const fields = [...this.fields.groups].map(([name, group]): [string, SchemaField] => {
-      const { key, collection, field } = group
-      const type = key.part === undefined ? this.#leafTypes.type(collection, field) : GraphQLString
+    const fields = [...this.fields.groups].map(([name, { key, field }]): [string, SchemaField] => {
+      const type = key.part === undefined ? this.#leafTypes.type(this.#collection, field) : GraphQLString
       const zone = hasZone(field, key.part) ? ', in `timeZone`' : ''
       const description = key.part === undefined ? undefined : `The ${key.part}${zone}.`
       return [name, { type, description }]
     })
-    return new GraphQLObjectType({ name: this.#reserveName('Group'), fields: Object.fromEntries(fields) })
-  }
-
-  #aggregates(kind: FieldMeasure): readonly (readonly [string, SchemaField])[] {
-    const fieldsByName = this.fields.aggregates[kind]
-    if (fieldsByName.size === 0) return []
-    const isTotal = kind === 'sum' || kind === 'avg'
-    const type = new GraphQLObjectType({
-      name: this.#reserveName(kind.charAt(0).toUpperCase() + kind.slice(1)),
-      fields: Object.fromEntries(
-        [...fieldsByName].map(([name, { collection, field }]) => {
-          const valueType = isTotal ? GraphQLFloat : this.#leafTypes.type(collection, field)
-          return [name, { type: valueType }]
-        }),
-      ),
+    return new GraphQLObjectType({
+      name: this.#reserveName('Group'),
+      fields: () => ({ ...this.#related(target => target.#group), ...Object.fromEntries(fields) }),
     })
-    return [[kind, { type: nonNull(type), description: aggregateDescriptions[kind] }]]
   }
 
-  #groupBy(): GraphQLEnumType {
+  #aggregateType(kind: FieldMeasure): GraphQLObjectType {
+    const isTotal = kind === 'sum' || kind === 'avg'
+    const fields = [...this.fields.aggregates[kind]].map(([name, field]): [string, SchemaField] => [
+      name,
+      { type: isTotal ? GraphQLFloat : this.#leafTypes.type(this.#collection, field) },
+    ])
+    return new GraphQLObjectType({
+      name: this.#reserveName(kind.charAt(0).toUpperCase() + kind.slice(1)),
+      fields: () => ({
+        ...this.#related(target => (target.#has(kind) ? target.#aggregates[kind] : undefined)),
+        ...Object.fromEntries(fields),
+      }),
+    })
+  }
+
+  /** A field for each relation whose items have such a type. */
+  #related(typeOf: (target: AggregateTypes) => GraphQLObjectType | undefined) {
+    const fields = [...this.fields.relations].flatMap(([name, relation]): [string, SchemaField][] => {
+      const type = typeOf(this.#targetOf(relation))
+      return type ? [[name, { type: nonNull(type) }]] : []
+    })
+    return Object.fromEntries(fields)
+  }
+
+  /** Whether there are such aggregates of the items, or of items to which relations lead. */
+  #has(kind: FieldMeasure, visited = new Set<AggregateTypes>()): boolean {
+    if (visited.has(this)) return false
+    visited.add(this)
+    if (this.fields.aggregates[kind].size > 0) return true
+    return [...this.fields.relations.values()].some(relation => this.#targetOf(relation).#has(kind, visited))
+  }
+
+  #groupByType(): GraphQLEnumType {
     const values = [...this.fields.groups.values()].map(
-      ({ name, key }) => [name.toUpperCase(), { value: key }] as const,
+      ({ key }) => [groupName(key), { value: key }] as const,
     )
     return new GraphQLEnumType({ name: this.#reserveName('GroupBy'), values: Object.fromEntries(values) })
   }
 
-  /** Of several orders with the same name, the last one gets it: an aggregate before a key, and the items' own before a related one. */
-  #orderBy(): GraphQLEnumType {
+  /** If an aggregate and a field have the same name, the aggregate gets it. */
+  #orderByType(): GraphQLEnumType {
     const groups = [...this.fields.groups.values()].map(
-      ({ name, path, key }) => [name, path, { group: key }] as const,
+      ({ key }) => [groupName(key), { group: key }] as const,
     )
-    const count = ['COUNT', [], { measure: { kind: 'count' } }] as const
+    const count = ['COUNT', { measure: { kind: 'count' } }] as const
     const aggregates = fieldMeasures.flatMap(kind =>
       [...this.fields.aggregates[kind].values()].map(
-        ({ name, path, field }) =>
-          [`${kind}_${name}`, path, { measure: { kind, path, field: field.name } }] as const,
+        ({ name }) => [`${kind}_${name}`, { measure: { kind, field: name } }] as const,
       ),
     )
-    const orders = [...groups, count, ...aggregates].toSorted(
-      ([, first], [, second]) => second.length - first.length,
-    )
-    const values = orders.flatMap(([name, , order]) =>
+    const values = [...groups, count, ...aggregates].flatMap(([name, order]) =>
       [false, true].map(
         descending => [orderName(name, descending), { value: { ...order, descending } }] as const,
       ),
@@ -174,50 +220,58 @@ export class AggregateTypes {
     return new GraphQLEnumType({ name: this.#reserveName('OrderBy'), values: Object.fromEntries(values) })
   }
 
+  /** Keys of the items, and of those to which their relations lead. */
+  #keysType(
+    suffix: string,
+    keys: GraphQLEnumType,
+    typeOf: (target: AggregateTypes) => GraphQLInputObjectType,
+  ): GraphQLInputObjectType {
+    return new GraphQLInputObjectType({
+      name: this.#reserveName(suffix),
+      fields: () => ({
+        [ownKeys]: { type: new GraphQLList(new GraphQLNonNull(keys)) },
+        ...Object.fromEntries(
+          [...this.fields.relations]
+            .filter(([name]) => name !== ownKeys)
+            .map(([name, relation]) => [name, { type: typeOf(this.#targetOf(relation)) }]),
+        ),
+      }),
+    })
+  }
+
   #reserveName(suffix: string): string {
     return this.#names.reserve(this.#baseName + suffix)
   }
 }
 
-/** Those of the collection, then those of the collections to which its to-one relations lead. */
-function aggregatedFields(
-  collection: Collection,
-  collectionOf: (name: string) => Collection,
-): readonly AggregatedField[] {
+/** `CREATED_AT_MONTH` */
+function groupName({ field, part }: GroupKey): string {
+  return (part === undefined ? field : `${field}_${part}`).toUpperCase()
+}
+
+/** If a field and a part of a date have the same name, the field gets it. */
+function aggregateFields(collection: Collection): AggregateFields {
   // Clients treat objects with an `id` as items, and cache them by it.
-  const fieldsOf = (owner: Collection, path: readonly string[]) =>
-    visibleFields(owner)
-      .filter(({ name }) => name !== 'id')
-      .map(field => ({ name: [...path, field.name].join('_'), path, collection: owner, field }))
-  const related = [...collection.relations].flatMap(([name, relation]) =>
-    relation.kind === 'one' && isVisible(collection.fields.get(relation.field))
-      ? fieldsOf(collectionOf(relation.target), [name])
-      : [],
+  const visible = visibleFields(collection).filter(({ name }) => name !== 'id')
+  const sortable = visible.filter(({ type }) => type.sortable)
+  const summable = visible.filter(({ type }) => type.summable)
+  const parts = sortable.flatMap(field =>
+    (field.type.dateGroups ?? []).map(
+      part => [camelCase(`${field.name}_${part}`), { key: { field: field.name, part }, field }] as const,
+    ),
   )
-  return [...fieldsOf(collection, []), ...related]
-}
-
-/** Own fields get a name before related ones, and fields before parts of dates. */
-function aggregateFields(fields: readonly AggregatedField[]): AggregateFields {
-  const sortable = fields.filter(({ field }) => field.type.sortable)
-  const summable = fields.filter(({ field }) => field.type.summable)
-  const groups = sortable.flatMap(each =>
-    [undefined, ...(each.field.type.dateGroups ?? [])].map((part): AggregatedGroup => {
-      const name = part === undefined ? each.name : `${each.name}_${part}`
-      return { ...each, name, key: { path: each.path, field: each.field.name, part } }
-    }),
-  )
-  const order = ({ path, key }: AggregatedGroup) => path.length * 2 + (key.part === undefined ? 0 : 1)
+  const whole = sortable.map(field => [camelCase(field.name), { key: { field: field.name }, field }] as const)
+  const byName = (fields: readonly Field[]) => new Map(fields.map(field => [camelCase(field.name), field]))
   const [totals, extremes] = [byName(summable), byName(sortable)]
+  const relations = [...collection.relations.values()].filter(
+    relation => relation.kind === 'one' && isVisible(collection.fields.get(relation.field)),
+  )
   return {
-    groups: byName(groups.toSorted((first, second) => order(first) - order(second))),
+    groups: new Map([
+      ...whole,
+      ...parts.filter(([name]) => !whole.some(([fieldName]) => fieldName === name)),
+    ]),
     aggregates: { sum: totals, avg: totals, min: extremes, max: extremes },
+    relations: new Map(relations.map(relation => [camelCase(relation.name), relation])),
   }
-}
-
-/** The first one of a name gets it. */
-function byName<T extends AggregatedField>(fields: readonly T[]): ReadonlyMap<string, T> {
-  const named = new Map<string, T>()
-  for (const each of fields) if (!named.has(camelCase(each.name))) named.set(camelCase(each.name), each)
-  return named
 }

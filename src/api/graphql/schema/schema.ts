@@ -11,7 +11,7 @@ import {
   specifiedDirectives,
 } from 'graphql'
 import { exists } from '../../../model/crud.ts'
-import type { Collection, Field, Model, Operation } from '../../../model/model.ts'
+import type { Collection, Field, Model, Operation, Relation } from '../../../model/model.ts'
 import { limitsInWords } from '../../../model/rule/rule-text.ts'
 import { isOffered } from '../../../model/schemas.ts'
 import { type AggregateFields, AggregateTypes } from './aggregate-types.ts'
@@ -130,7 +130,7 @@ class Operations {
       const name = `${camelCase(collection.name)}Connection`
       add(name, { kind: 'connection', collection }, { type, args, deprecationReason })
     }
-    for (const collection of collections) this.#addAggregate(collection, add)
+    this.#addAggregates(collections, add)
     add('node', { kind: 'node' }, this.#node())
     const users = this.#types.collection('users')
     const description = 'The signed-in user.'
@@ -142,22 +142,32 @@ class Operations {
     return fields
   }
 
-  #addAggregate(
-    collection: Collection,
+  #addAggregates(
+    collections: readonly Collection[],
     add: (name: string, entry: QueryField, config: SchemaField) => void,
   ): void {
-    const name = `${camelCase(collection.name)}Aggregate`
-    if (this.#queries.has(name)) return
-    const types = new AggregateTypes(
-      collection,
-      target => this.#types.collection(target),
-      this.#names,
-      this.#leafTypes,
-    )
-    this.#aggregates.set(collection.name, types.fields)
-    const args = types.arguments(this.#types.filterArguments(collection), this.#types.listBound)
-    const deprecationReason = deprecationText(collection.deprecated)
-    add(name, { kind: 'aggregate', collection }, { type: nonNullListOf(types.type), args, deprecationReason })
+    const types = new Map<string, AggregateTypes>()
+    const targetOf = ({ target }: Relation): AggregateTypes => {
+      const found = types.get(target)
+      if (!found) throw new Error(`there are no aggregates of ${target}`)
+      return found
+    }
+    for (const collection of collections) {
+      types.set(collection.name, new AggregateTypes(collection, targetOf, this.#names, this.#leafTypes))
+    }
+    for (const collection of collections) {
+      const aggregate = types.get(collection.name)
+      if (!aggregate) continue
+      this.#aggregates.set(collection.name, aggregate.fields)
+      const args = aggregate.arguments(this.#types.filterArguments(collection), this.#types.listBound)
+      const deprecationReason = deprecationText(collection.deprecated)
+      const type = nonNullListOf(aggregate.type)
+      add(
+        `${camelCase(collection.name)}Aggregate`,
+        { kind: 'aggregate', collection },
+        { type, args, deprecationReason },
+      )
+    }
   }
 
   #node(): SchemaField {

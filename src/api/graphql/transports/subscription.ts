@@ -1,8 +1,8 @@
 /** Opens a subscription, for every transport: counts it, and connects it to the log of changes. */
 
 import type { Principal } from '../../../base/principal.ts'
+import { releaseOnce } from '../../../base/quota.ts'
 import type { Hub, Subscription } from '../../events/hub.ts'
-import { releaseOnce } from '../../events/quota.ts'
 import type { ReplySink, SubscriptionRequest } from '../../events/subscriber.ts'
 import type { BoundOperation, Engine, OnFault } from '../engine.ts'
 import type { SubscriptionQuota } from '../limits/subscription-quota.ts'

@@ -4,13 +4,14 @@ import { CloseCode } from 'graphql-ws'
 import type { RawData, WebSocket } from 'ws'
 import { ApiError } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
+import type { Release } from '../../../base/quota.ts'
 import type {
   ConnectedClient,
   CredentialHeaders,
   CredentialMonitor,
   Identify,
 } from '../../events/credential-monitor.ts'
-import type { ConnectionQuota, Release } from '../../events/quota.ts'
+import type { ConnectionQuota } from '../../events/quota.ts'
 import { closeCodeOf, reasonBytes, tryAgainLater } from './websocket-close.ts'
 import {
   ackMessage,

@@ -1,7 +1,13 @@
 /** The parameters of an aggregate → a plan. As for lists, the names determine the shape, which is created once. */
 
 import type { ApiError } from '../../../base/errors.ts'
-import { groupFault, hasZone, measureFault, toManyFault } from '../../../engine/plan/guard/guard.ts'
+import {
+  groupFault,
+  hasZone,
+  measureFault,
+  relationsFault,
+  toManyFault,
+} from '../../../engine/plan/guard/guard.ts'
 import { findField, quoted } from '../../../engine/plan/names.ts'
 import {
   type FieldMeasure,
@@ -10,7 +16,6 @@ import {
   type GroupSort,
   lastPage,
   type Measure,
-  maxAggregatedRelations,
   maxGroupKeys,
   type SelectedAggregate,
 } from '../../../engine/plan/plan.ts'
@@ -200,10 +205,8 @@ function requireNone(parameter: string, fault: string | undefined): void {
 }
 
 function requireFewRelations(named: readonly NamedField[]): void {
-  const count = named.reduce((sum, { path }) => sum + path.length, 0)
-  if (count <= maxAggregatedRelations) return
-  const message = `The fields of the aggregates follow at most ${maxAggregatedRelations} relations together, not ${count}.`
-  throw parameterFault('group_by', 'too_many', message)
+  const fault = relationsFault(named)
+  if (fault !== undefined) throw parameterFault('group_by', 'too_many', fault)
 }
 
 /** Group keys and kinds of measures are members of the same object, so their names must differ. */

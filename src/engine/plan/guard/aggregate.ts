@@ -12,16 +12,18 @@ import type {
 } from '../guarded.ts'
 import type { VisibleField } from '../guarded-conditions.ts'
 import { quoted } from '../names.ts'
-import type {
-  AggregateRoot,
-  AggregateShape,
-  Aggregation,
-  FieldAlong,
-  FieldMeasure,
-  GroupKey,
-  GroupSort,
-  Measure,
-  Param,
+import {
+  type AggregateRoot,
+  type AggregateShape,
+  type Aggregation,
+  type FieldAlong,
+  type FieldMeasure,
+  type GroupKey,
+  type GroupSort,
+  type Measure,
+  maxAggregatedRelations,
+  maxRelationsDeep,
+  type Param,
 } from '../plan.ts'
 import type { ModelView } from './model-view.ts'
 import { conclude, guardRows, reach, visibleField } from './read.ts'
@@ -108,6 +110,18 @@ function fieldAlong(
 /** Why a field of an aggregate cannot follow the relation, as a predicate. */
 export function toManyFault(relation: string): string {
   return `follows ${quoted(relation)}, which leads to several items: only relations to one item can be followed.`
+}
+
+/** Why the fields of an aggregate together follow too many relations; undefined if they do not. */
+export function relationsFault(fields: readonly (Measure | Pick<FieldAlong, 'path'>)[]): string | undefined {
+  const lengths = fields.map(field => ('path' in field ? (field.path ?? []).length : 0))
+  const deepest = Math.max(0, ...lengths)
+  if (deepest > maxRelationsDeep) {
+    return `A field of the aggregates follows at most ${maxRelationsDeep} relations, not ${deepest}.`
+  }
+  const count = lengths.reduce((sum, length) => sum + length, 0)
+  if (count <= maxAggregatedRelations) return undefined
+  return `The fields of the aggregates follow at most ${maxAggregatedRelations} relations together, not ${count}.`
 }
 
 /** Whether the part depends on a time zone: that of a time does, that of a date does not. */

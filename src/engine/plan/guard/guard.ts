@@ -43,7 +43,7 @@ import { requirePossible, requireReadable, requireScope } from './refusals.ts'
 import { type StaticChecks, staticChecks } from './static-checks.ts'
 import { guardCreate, guardDelete, guardUpdate } from './write.ts'
 
-export { groupFault, hasZone, measureFault, toManyFault } from './aggregate.ts'
+export { groupFault, hasZone, measureFault, relationsFault, toManyFault } from './aggregate.ts'
 export { namesFor, type Reach, reachOf, readsEveryRow, staticRule } from './model-view.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { type Release, releaseOnce } from '../../../api/events/quota.ts'
+import { type Release, releaseOnce } from '../../../base/quota.ts'
 
 interface KeyState {
   running: number

@@ -245,7 +245,7 @@ export function cacheMetrics(): string {
     metric(
       'weight',
       'gauge',
-      'The size of a cache: in bytes for answers and lists, in tokens for documents, otherwise in entries.',
+      'The size of a cache: in bytes for answers and lists, in tokens for documents, in characters for introspections, otherwise in entries.',
       'weight',
     ),
   ].join('')

@@ -1,7 +1,7 @@
-/** The limit of open subscriptions for each caller. */
+/** The limit of what each caller may have open. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Quota } from '../../../src/api/events/quota.ts'
+import { Quota } from '../../src/base/quota.ts'
 
 test('each caller may open up to the limit, independently of others', () => {
   const quota = new Quota(2, 'subscriptions')
