@@ -165,14 +165,6 @@ const commands: Commands = {
     sentence: 'Create an account.',
     load: async () => (await import('./commands/users.ts')).create,
   },
-  'users export': {
-    sentence: 'Write the data of a person, by address or id, as one JSON document: what they may read of it.',
-    load: async () => (await import('./commands/personal-data.ts')).exportCommand,
-  },
-  'users delete': {
-    sentence: 'Delete an account, by address or id, with everything that belongs to the person.',
-    load: async () => (await import('./commands/personal-data.ts')).deleteCommand,
-  },
   'users list': {
     sentence: 'List all accounts.',
     load: async () => (await import('./commands/users.ts')).list,
@@ -200,6 +192,14 @@ const commands: Commands = {
   'users grants': {
     sentence: 'List or revoke the access that a user has granted to apps.',
     load: async () => (await import('./commands/users.ts')).grants,
+  },
+  'users export': {
+    sentence: 'Write the data of a person, by address or id, as one JSON document: what they may read of it.',
+    load: async () => (await import('./commands/personal-data.ts')).exportCommand,
+  },
+  'users delete': {
+    sentence: 'Delete an account, by address or id, with everything that belongs to the person.',
+    load: async () => (await import('./commands/personal-data.ts')).deleteCommand,
   },
 }
 
