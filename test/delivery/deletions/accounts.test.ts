@@ -285,6 +285,41 @@ for (const { name, within } of databaseKinds) {
       }
     }))
 
+  test(`${name}: accounts take turns: a large one does not delay a small one until its end`, () =>
+    withRules(within, async ({ database, store, run, ann, ben, count }) => {
+      await database.run(
+        `INSERT INTO notes (text, by_id, created_at) SELECT 'x', ${ann}, (SELECT created_at FROM notes LIMIT 1)
+         FROM (WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2500) SELECT i FROM n) AS numbers`,
+      )
+      for (const id of [ann, ben])
+        assert.equal(await deleteAccount({ run, model: rules }, id, { ...system, userId: id }), false)
+      const deleted: unknown[] = []
+      const recording: Run = {
+        ...run,
+        async write(plan, principal, steps) {
+          const answer = await run.write(plan, principal, steps)
+          if (plan.shape.kind === 'delete' && plan.shape.collection === 'users') deleted.push(plan.args[0])
+          return answer
+        },
+      }
+      const deletions = new AccountDeletions({
+        ...{ model: rules, run: recording, records: store.records, log: store.changes, clock: systemClock },
+        elapsed: () => performance.now(),
+        onFault: error => assert.fail(String(error)),
+        onBlocked: (_id, error) => assert.fail(String(error)),
+      })
+      deletions.start()
+      try {
+        for (let tries = 0; (await count('users')) > 1; tries++) {
+          assert.ok(tries < 1200)
+          await new Promise(resolve => setTimeout(resolve, 100))
+        }
+        assert.deepEqual(deleted, [ben, ann])
+      } finally {
+        await deletions.close()
+      }
+    }))
+
   test(`${name}: a chain of 3,000 replies is deleted from its end, with few items in each commit and few attempts`, () =>
     withRules(within, async ({ database, run, ann, count }) => {
       const length = 3000

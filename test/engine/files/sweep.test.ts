@@ -4,9 +4,12 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { system } from '../../../src/base/principal.ts'
 import { ForeignFolder, openFolder } from '../../../src/engine/files/folder.ts'
 import { sweep } from '../../../src/engine/files/sweep.ts'
-import { type Files, openFiles, png, withFiles } from '../../api/rest/files/fixture.ts'
+import { deleteAccount } from '../../../src/identity/accounts/self-service/deletion.ts'
+import { checkModel } from '../../../src/model/check/check.ts'
+import { declared, type Files, openFiles, png, withFiles } from '../../api/rest/files/fixture.ts'
 import { databaseKinds } from '../store/databases.ts'
 
 const dayMs = 86_400_000
@@ -42,6 +45,22 @@ for (const kind of databaseKinds) {
       await ok(`DELETE /photos/${id}`, { as: ada })
       assert.equal(await sweepIn(files, 0, 0), 1)
       assert.deepEqual([await states(), countIn(folder)], [[], 0])
+    }))
+
+  test(`${kind.name}: the copy of a person names their files, which are removed with a deleted account`, () =>
+    withFiles(kind, async files => {
+      const { ok, send, ada, bob, states, folder, service } = files
+      for (const as of [ada, bob]) {
+        const { id } = await ok('POST /scans', { as, body: {} })
+        await ok(`PUT /scans/${id}/scan`, { as, body: png })
+      }
+      const copy = await (await send(`GET /users/${bob.id}/personal_data`, { as: bob })).text()
+      assert.match(copy, /"scan":\{[^}]*"url":"[^"]+"/)
+      const context = { run: service.run, model: checkModel(declared) }
+      assert.equal(await deleteAccount(context, bob.id, system), true)
+      assert.deepEqual(await states(), ['live', 'deleted'])
+      assert.equal(await sweepIn(files, 0, 0), 1)
+      assert.deepEqual([await states(), countIn(folder)], [['live'], 1])
     }))
 
   test(`${kind.name}: many are swept at once, by several nodes`, () =>

@@ -283,7 +283,7 @@ function changesOfColumn(
   if (!oldColumn.optional && newColumn.optional)
     addChange('drop not null', `Make ${path} optional.`, { additive: true })
   if (isOtherReference(oldColumn.reference, newColumn.reference, schemas))
-    addChange('reference', `Change the reference ${path}.`)
+    addChange('reference', `Change the reference ${path}${deletionChange(oldColumn, newColumn)}.`)
   return [...changes, ...changesOfAllowedValues(oldColumn, newColumn, path, changes)]
 }
 
@@ -335,6 +335,12 @@ function isNarrowed(oldColumn: Column, newColumn: Column): boolean {
   if (oldColumn.values === null) return true
   const allowed = new Set(newColumn.values)
   return oldColumn.values.some(value => !allowed.has(value))
+}
+
+/** A mark `personal` changes it, too. */
+function deletionChange({ reference: before }: Column, { reference: after }: Column): string {
+  if (!before || !after || before.onDelete === after.onDelete) return ''
+  return `: from \`onDelete: '${before.onDelete}'\` to \`'${after.onDelete}'\``
 }
 
 /** A reference to a table that is only renamed does not change: the database itself follows the name. */

@@ -57,6 +57,13 @@ export const declared = model({
       delete: owner('owner_id'),
     },
   }),
+  scans: collection({
+    fields: {
+      scan: file({ optional: true }),
+      of_id: relation('users', { personal: true, default: currentUser }),
+    },
+    access: { read: owner('of_id'), create: signedIn, update: owner('of_id') },
+  }),
   papers: collection({
     fields: { content: file({ max: 5_000_000 }) },
     access: { read: anyone, create: signedIn, update: signedIn, delete: signedIn },

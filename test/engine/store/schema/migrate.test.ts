@@ -418,6 +418,20 @@ function others(database: MigrationDatabase): void {
       await store.close()
     }))
 
+  test('a plan says that a mark as personal changes what a deletion does', () =>
+    database.withEmpty(async at => {
+      const notes = (personal: boolean) =>
+        checkModel(
+          model({ notes: collection({ access, fields: { by_id: relation('users', { personal }) } }) }),
+        )
+      await (await database.open(at, notes(false))).close()
+      const steps = await database.plan(at, notes(true))
+      assert.match(
+        steps.map(step => step.sentence).join(' '),
+        /Change the reference notes\.by_id: from `onDelete: 'restrict'` to `'cascade'`\./,
+      )
+    }))
+
   test('a reference can change to a collection that is not the renamed one, whatever its renamedFrom says', () =>
     database.withEmpty(async at => {
       const fieldsOf = (target: string) => ({ target_id: relation(target, { optional: true }) })
