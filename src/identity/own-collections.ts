@@ -10,6 +10,7 @@ import { findUser, type UserRow } from './accounts/users.ts'
 import { keyRule } from './keys/key-bounds.ts'
 import { keysAfterEnd } from './keys/keys-after-end.ts'
 import { newKeyHook } from './keys/new-key.ts'
+import { endingAccess } from './server/clients/app-end.ts'
 import { newAppHook, newSecretHook, secretRule } from './server/clients/app-hooks.ts'
 import type { AppSecrets } from './server/clients/app-secrets.ts'
 import { appRule } from './server/clients/apps.ts'
@@ -117,7 +118,8 @@ function withRules({ run, records, checked, rules, writeAddress, onDisabled }: R
     const afterwards = await rules.get(plan.shape.collection)?.(plan, principal)
     const isApp = plan.shape.collection === 'oauth_apps'
     const appSteps = isApp ? keepingFirstParty(plan, principal, steps) : steps
-    const answer = await checked.write(plan, principal, appSteps)
+    const written = checked.write(plan, principal, appSteps)
+    const answer = await (isApp ? endingAccess(run, plan, principal, written) : written)
     await afterwards?.()
     return answer
   }

@@ -139,6 +139,7 @@ const declared = model(
   },
 )
 
+const maxCascade = 5
 const registrationToken = 'an-initial-access-token-that-is-long'
 const scopes = [...checkModel(declared).scopes.keys(), 'offline_access']
 
@@ -181,7 +182,12 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
     const test = (name: string, use: (fixture: Fixture) => Promise<void>) =>
       it(name, () =>
         withFixture(
-          { rateLimit: 'off', autoMigrate: true, 'oauth.registrationToken': registrationToken },
+          {
+            rateLimit: 'off',
+            autoMigrate: true,
+            quotas: { cascade: maxCascade },
+            'oauth.registrationToken': registrationToken,
+          },
           use,
           declared,
           setup,
@@ -332,6 +338,40 @@ for (const setup of chosen([sqlite, postgres, postgresRowSecurity])) {
         courses.map(course => [course.title, course.partner_id]),
         [['by a route', null]],
       )
+    })
+
+    test('the access of an app ends even if too many items refer to it to delete it at once', async fixture => {
+      const { call, ann, ben, admin } = fixture
+      const callers = await callersOf(fixture)
+      const own = ['an app without a user', 'an app for a user', 'a key that an app has made']
+      const { app } = callers['an app for a user'] as Caller
+      const { headers } = callers['a key that an app has made'] as Caller
+      const body = { title: 'A' }
+      for (let count = 0; count <= maxCascade; count++)
+        assert.equal((await call('/api/v1/courses', { method: 'POST', headers, body })).status, 201)
+      const path = `/api/v1/oauth_apps/${app?.id}`
+      const statuses = () =>
+        Promise.all(
+          own.map(async name => {
+            const { status } = await call('/api/v1/queries/who', { headers: callers[name]?.headers ?? {} })
+            return status
+          }),
+        )
+      assert.equal((await call(path, { method: 'DELETE', key: ben.key })).status, 404)
+      const explained = { as: ann.id, method: 'DELETE', path }
+      const explanation = await call('/api/v1/explain', { method: 'POST', key: admin.key, body: explained })
+      assert.deepEqual([explanation.json['allowed'], explanation.json['status']], [false, 409])
+      assert.deepEqual(await statuses(), [200, 200, 200])
+      const refused = await call(path, { method: 'DELETE', key: ann.key })
+      assert.equal(refused.status, 409, refused.text)
+      assert.match(refused.text, /The access of the app has ended\. .*`portico delete oauth_apps \d+`/)
+      assert.deepEqual(await statuses(), [401, 401, 401])
+      const { json } = await call('/api/v1/courses', { key: admin.key })
+      const courses = json['data'] as readonly { readonly id: number }[]
+      for (const { id } of courses.slice(0, 4))
+        assert.equal((await call(`/api/v1/courses/${id}`, { method: 'DELETE', key: admin.key })).status, 204)
+      const gone = await call(path, { method: 'DELETE', key: ann.key })
+      assert.equal(gone.status, 204, gone.text)
     })
 
     test('a deleted app leaves its items, without it', async fixture => {
