@@ -13,6 +13,12 @@ type Has<F, Option extends string> = OptionsOf<F> extends { readonly [K in Optio
 export type OrNull<F> = Is<F, 'optional'> extends true ? ValueOf<F> | null : ValueOf<F>
 /** A value that is written: a file is an upload, or the one that the item has. */
 type Written<V> = [V] extends [StoredFile | null] ? ([V] extends [null] ? V : V | FileUpload) : V
+/** A file in a write or an event has no address. */
+type WithoutUrl<V> = [V] extends [StoredFile | null]
+  ? [V] extends [null]
+    ? V
+    : Omit<StoredFile, 'url'> | Extract<V, null>
+  : V
 type IsGuarded<F> = OptionsOf<F> extends { readonly access: { readonly read: unknown } } ? true : false
 
 type IsReturned<F> = true extends Is<F, 'writeOnly'> | Is<F, 'internal'> ? false : true
@@ -54,14 +60,14 @@ export type InputOf<F> = { readonly [K in RequiredNames<F>]: Written<OrNull<F[K]
 export type ChangesOf<F> = { readonly [K in ChangeableNames<F>]?: Written<OrNull<F[K]>> }
 
 /** All stored values, regardless of who may read them. */
-export type StoredOf<F> = { readonly [K in StoredNames<F>]: OrNull<F[K]> }
+export type StoredOf<F> = { readonly [K in StoredNames<F>]: WithoutUrl<OrNull<F[K]>> }
 
 /** Whether only `prepare` sets the field: its value is null before. */
 type IsUnset<F> = [Is<F, 'readOnly'>, Has<F, 'default'>] extends [true, false] ? true : false
 
 /** The values of an item before `prepare`. */
 export type UnpreparedOf<F> = {
-  readonly [K in StoredNames<F>]: IsUnset<F[K]> extends true ? OrNull<F[K]> | null : OrNull<F[K]>
+  readonly [K in StoredNames<F>]: WithoutUrl<IsUnset<F[K]> extends true ? OrNull<F[K]> | null : OrNull<F[K]>>
 }
 
 export type TimesOf<UpdatedAt> = [UpdatedAt] extends [true]

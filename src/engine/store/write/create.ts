@@ -45,6 +45,7 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
   const limits = limitsOn(collection, shape.limits, database)
   const check = readingCheckOf(collection, database)
   const files = filesOf(collection, set, database)
+  const fieldsSet = set.map(({ field }) => field)
   return function* create(given, scope) {
     const claimed = files && (yield* files.claim(given, null))
     const plan = claimed?.plan ?? given
@@ -52,7 +53,10 @@ export function createRun<S>(shape: GuardedCreate, database: WriteDatabase<S>): 
     const inputs = writeInputs(plan, scope, slots)
     const insertedRow = yield* insert(inputs, scope)
     const id = Number(insertedRow[ID])
-    if (claimed !== undefined) yield* files?.place(claimed, id) ?? []
+    if (claimed !== undefined && claimed.keys.size > 0) {
+      const removed = [...claimed.keys.keys()].filter(field => slots[fieldsSet.indexOf(field)] === null)
+      yield* files?.place(claimed, id, removed, scope) ?? []
+    }
     index?.write(
       id,
       searchablePositions.map(position => slots[position]),

@@ -37,6 +37,13 @@ interface SetFile {
   readonly param: number
 }
 
+/** What an update does in the end. */
+interface FileChanges {
+  readonly changed: readonly GuardedAssignment[]
+  /** The fields that `prepare` sets. It can only remove files. */
+  readonly prepared: ReadonlySet<Field> | undefined
+}
+
 /** The writes of the files that a create or an update sets. */
 export class Files<S> {
   readonly #collection: Collection
@@ -89,28 +96,37 @@ export class Files<S> {
     return { plan: { ...plan, args }, keys, kept }
   }
 
-  /** After a create: the uploads belong to the new item. */
-  *place({ keys }: ClaimedPlan<GuardedPlan>, id: number): QuerySteps<S, void> {
+  /** After a create: the uploads belong to the new item, but for those of `removed`, which `prepare` has removed. */
+  *place(
+    { keys }: ClaimedPlan<GuardedPlan>,
+    id: number,
+    removed: readonly Field[],
+    scope: WriteScope<S>,
+  ): QuerySteps<S, void> {
     if (keys.size === 0) return
     yield [...keys.values()].map(key => ({ statement: this.#place, inputs: slotInputs([key, id]) }))
+    if (removed.length > 0) yield removed.map(field => this.#releaseQuery(field, id, '', scope))
   }
 
   /** After an update: marks the files that were replaced. Throws VALIDATION_FAILED if a file that is to be kept was not there. */
   *release(
     { keys, kept }: ClaimedPlan<GuardedPlan>,
     id: number,
-    changed: readonly GuardedAssignment[],
+    { changed, prepared }: FileChanges,
     scope: WriteScope<S>,
   ): QuerySteps<S, void> {
-    const fields = changed.map(({ field }) => field).filter(({ type }) => type.file !== undefined)
-    for (const field of fields) if (kept.has(field)) throw unknownFile(field)
-    if (fields.length === 0) return
-    const { name } = this.#collection
-    const endedAt = this.#encodeTime(scope.at)
-    yield fields.map(field => ({
-      statement: this.#release,
-      inputs: slotInputs([name, field.name, id, keys.get(field) ?? '', endedAt]),
-    }))
+    const fields = new Set(changed.map(({ field }) => field).filter(({ type }) => type.file !== undefined))
+    for (const field of fields) if (kept.has(field) && !prepared?.has(field)) throw unknownFile(field)
+    for (const field of keys.keys()) fields.add(field)
+    if (fields.size === 0) return
+    yield [...fields].map(field =>
+      this.#releaseQuery(field, id, (prepared?.has(field) ? undefined : keys.get(field)) ?? '', scope),
+    )
+  }
+
+  #releaseQuery(field: Field, id: number, but: string, { at }: WriteScope<S>): StepQuery<S> {
+    const values = [this.#collection.name, field.name, id, but, this.#encodeTime(at)]
+    return { statement: this.#release, inputs: slotInputs(values) }
   }
 
   #claimQuery(

@@ -1,8 +1,8 @@
 /** Validates the results of the model's own code, which may be any values, as a part of that code: getters may run. */
-import { types } from 'node:util'
+import { isDeepStrictEqual, types } from 'node:util'
 import type { ApiError, FieldFault } from '../../../base/errors.ts'
 import { userFields } from '../../../model/builtin/builtin.ts'
-import type { JsonValue } from '../../../model/fields/type.ts'
+import type { JsonObject, JsonValue } from '../../../model/fields/type.ts'
 import { canonicalOf } from '../../../model/json-schema/faults.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import { didYouMean } from '../../../model/suggest.ts'
@@ -19,11 +19,12 @@ export function settableFields({ name, fields }: Collection): ReadonlyMap<string
   return new Map([...fields].filter(([field, { internal }]) => !internal && !builtin.has(field)))
 }
 
-/** Canonical values. Throws a `LogicFault`. */
+/** Canonical values. `next`: the item as it is without them. Throws a `LogicFault`. */
 export function preparedValues(
   returned: unknown,
   settable: ReadonlyMap<string, Field>,
   place: string,
+  next: JsonObject,
 ): ReadonlyMap<Field, JsonValue> {
   if (returned === undefined) return new Map()
   requireSynchronous(returned, place)
@@ -37,8 +38,11 @@ export function preparedValues(
     if (field === undefined) {
       throw new LogicFault(`${place} sets "${name}", which it cannot.${didYouMean(name, settable.keys())}`)
     }
-    if (value !== undefined)
-      values.set(field, canonicalValue(field, jsonOf(value, `${place} sets "${name}"`, size), place))
+    if (value === undefined) continue
+    const json = jsonOf(value, `${place} sets "${name}"`, size)
+    // A file cannot be written as it is read.
+    if (field.type.file !== undefined && json !== null && isDeepStrictEqual(json, next[name])) continue
+    values.set(field, canonicalValue(field, json, place))
   }
   return values
 }

@@ -40,7 +40,9 @@ export function writeLogicOf(collection: Collection, watchdog: Watchdog): WriteL
   const runPrepare = (context: WriteContext): PreparedValues => {
     if (prepare === undefined) return noValues
     const place = `${name}.prepare`
-    const values = callModel(watchdog, place, () => preparedValues(prepare(context), settable, place))
+    const values = callModel(watchdog, place, () =>
+      preparedValues(prepare(context), settable, place, context.next),
+    )
     const changed = changedValues(values, context.next)
     if (context.previous === undefined) requireAll(collection, context.next, changed)
     return changed

@@ -25,6 +25,8 @@ interface UpdateValues {
 interface PreparedUpdate<S> {
   readonly change: ChangeRow<S>
   readonly changed: readonly GuardedAssignment[]
+  /** The fields that `prepare` sets. */
+  readonly fields: ReadonlySet<Field>
   /** The values of the assignments of `change`. */
   readonly slots: readonly SqlValue[]
 }
@@ -125,7 +127,8 @@ class UpdateStatements<S> {
       const value = values.get(field)
       return value !== undefined && !isDeepStrictEqual(value, previous[field.name])
     })
-    return { change, changed: realChanges([...callerChanges, ...preparedChanges]), slots: set.map(slotOf) }
+    const all = realChanges([...callerChanges, ...preparedChanges])
+    return { change, changed: all, fields: new Set(values.keys()), slots: set.map(slotOf) }
   }
 
   #changeFor(fields: readonly Field[]): CachedChange<S> {

@@ -79,7 +79,8 @@ export function updateRun<S>(shape: GuardedUpdate, database: WriteDatabase<S>): 
       scope,
     )
     requireChecks(shape.after, result, CHECKS, shape)
-    if (claimed !== undefined) yield* files?.release(claimed, itemId, changed, scope) ?? []
+    if (claimed !== undefined)
+      yield* files?.release(claimed, itemId, { changed, prepared: prepared?.fields }, scope) ?? []
     if (limits !== undefined && changed.length > 0)
       yield* limits.require(
         itemId,

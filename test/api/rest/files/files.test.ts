@@ -93,6 +93,29 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await states(), ['deleted', 'live', 'live'])
     }))
 
+  test(`${kind.name}: a file that \`prepare\` removes is no file of the item`, () =>
+    withFiles(kind, async ({ ok, ada, states }) => {
+      const upload = async () => ({ upload: (await ok('POST /uploads', { as: ada, body: png })).upload })
+      const strip = async () => ({ title: 'strip', a: await upload() })
+      assert.equal((await ok('POST /drafts', { as: ada, body: await strip() }, 201)).a, null)
+      assert.deepEqual(await states(), ['deleted'])
+      const { id } = await ok('POST /drafts', { as: ada, body: { title: 'keep' } }, 201)
+      assert.equal((await ok(`PATCH /drafts/${id}`, { as: ada, body: await strip() })).a, null)
+      assert.deepEqual(await states(), ['deleted', 'deleted'])
+      const kept = await ok(`PATCH /drafts/${id}`, { as: ada, body: { title: 'keep', a: await upload() } })
+      assert.equal(kept.a.type, 'image/png')
+      assert.deepEqual(await states(), ['deleted', 'deleted', 'live'])
+      const both = { ...(await strip()), b: await upload() }
+      const replaced = await ok(`PATCH /drafts/${id}`, { as: ada, body: both })
+      assert.deepEqual([replaced.a, replaced.b.size], [null, png.length])
+      assert.deepEqual(await states(), ['deleted', 'deleted', 'deleted', 'deleted', 'live'])
+      // What was read can be sent back, even if it is removed.
+      const again = await ok(`PATCH /drafts/${id}`, { as: ada, body: { title: 'keep', a: await upload() } })
+      const put = await ok(`PUT /drafts/${id}`, { as: ada, body: { title: 'strip', a: again.a } })
+      assert.deepEqual([put.a, put.b], [null, null])
+      assert.deepEqual(await states(), Array(6).fill('deleted'))
+    }))
+
   test(`${kind.name}: files go with their items, and by cascade`, () =>
     withFiles(kind, async ({ ok, ada, states }) => {
       const album = await ok('POST /albums', { as: ada, body: { name: 'all' } })

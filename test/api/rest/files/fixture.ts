@@ -64,6 +64,11 @@ export const declared = model({
     },
     access: { read: owner('of_id'), create: signedIn, update: owner('of_id') },
   }),
+  drafts: collection({
+    fields: { title: string(), a: file({ optional: true }), b: file({ optional: true }) },
+    access: { read: anyone, create: signedIn, update: signedIn, delete: signedIn },
+    prepare: ({ next }) => (next.title === 'strip' ? { a: null } : { a: next.a }),
+  }),
   papers: collection({
     fields: { content: file({ max: 5_000_000 }) },
     access: { read: anyone, create: signedIn, update: signedIn, delete: signedIn },
