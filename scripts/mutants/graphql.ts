@@ -4,6 +4,36 @@ import { type Mutant, mutantsOf } from './mutant.ts'
 const limits = ['api/graphql/limits']
 
 export const graphql: readonly Mutant[] = [
+  ...mutantsOf(
+    'api/graphql/execute/introspection',
+    ['api/graphql/engine'],
+    [
+      ['an introspection has no bound', "new AnswerBound(limits, 'readBytes').require(text)", ''],
+      [
+        'requests with other variables share a result',
+        'const isShared = bound.prepared.types.length === 0',
+        'const isShared = true',
+        'each request with variables has its own bound query; only the cache fills up',
+      ],
+    ],
+  ),
+  ...mutantsOf(
+    'api/graphql/plan/aggregate-plan',
+    ['api/contract/graphql/same'],
+    [
+      [
+        'aggregates follow any number of relations',
+        'if (fault !== undefined) throw badRequest(fault, node)',
+        '',
+      ],
+      [
+        'a related measure is that of the items',
+        'this.#measureIndex({ kind: measure, path, field: field.name })',
+        'this.#measureIndex({ kind: measure, field: field.name })',
+      ],
+      ['keys of related items are not counted', 'if (keys.length <= maxKeys) return keys', 'return keys'],
+    ],
+  ),
   ...mutantsOf('api/graphql/limits/document-limits', limits, [
     [
       'fragment spreads are not counted',
