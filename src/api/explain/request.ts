@@ -7,6 +7,8 @@ export interface ExplainRequest {
   readonly scopes: readonly string[] | undefined
   /** The id of an API key, in place of `as` and `scopes`. */
   readonly key: number | undefined
+  /** The id of the app through which the user acts, or, without a user, that acts alone. */
+  readonly app: number | undefined
   readonly method: string
   /** Including the query. */
   readonly path: string
@@ -15,7 +17,7 @@ export interface ExplainRequest {
 }
 
 const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
-const members = new Set(['as', 'scopes', 'api_key', 'method', 'path', 'body', 'if_match'])
+const members = new Set(['as', 'scopes', 'api_key', 'app', 'method', 'path', 'body', 'if_match'])
 const maxPathCharacters = 8000
 const maxScopes = 200
 
@@ -35,6 +37,7 @@ export function parseExplainRequest(
     as = null,
     scopes,
     api_key: key,
+    app,
     method = 'GET',
     path,
     body,
@@ -53,6 +56,12 @@ export function parseExplainRequest(
     'A user id, an e-mail address, or null for nobody.',
   )
   check(key === undefined || isId(key), 'api_key', 'The id of an API key.')
+  check(app === undefined || isId(app), 'app', 'The id of an app in oauth_apps.')
+  check(
+    app === undefined || key === undefined,
+    'app',
+    'An API key has the app that has made it: omit the app.',
+  )
   check(methods.includes(upperMethod), 'method', `One of ${methods.join(', ')}.`)
   check(
     typeof path === 'string' && path.startsWith('/') && path.length <= maxPathCharacters,
@@ -67,6 +76,7 @@ export function parseExplainRequest(
     as: as as ExplainRequest['as'],
     scopes: scopes as ExplainRequest['scopes'],
     key: key as number | undefined,
+    app: app as number | undefined,
     method: upperMethod,
     path: fullPath(String(path), isRoute),
     body,

@@ -6,7 +6,9 @@ import {
   type AppBudget,
   allowedScopes,
   anonymous,
+  app as appAlone,
   type CallerApp,
+  commonScopes,
   intersectScopes,
   type Principal,
   type Scopes,
@@ -36,8 +38,8 @@ interface SubjectKey {
   readonly grant: string | null
 }
 
-/** The present rights of the app from whose grant an API key descends. */
-interface AppOfKey {
+/** The present rights of an app. */
+interface PresentRights {
   readonly app: CallerApp | null
   readonly scopes: Scopes
   readonly firstParty: boolean
@@ -62,7 +64,8 @@ export interface SubjectParts {
   /** Runs plans without the rules of built-in collections. */
   readonly run: Run
   /** The app that has the grant; undefined if the grant or the app is gone. `hash`: as in `Principal.grant`. */
-  readonly rightsOfGrant: (userId: number, hash: string) => Awaitable<AppOfKey | undefined>
+  readonly rightsOfGrant: (userId: number, hash: string) => Awaitable<PresentRights | undefined>
+  readonly rightsOfApp: (clientId: string) => Awaitable<PresentRights | undefined>
   readonly now: () => number
 }
 
@@ -72,9 +75,11 @@ export interface SubjectParts {
  */
 export async function subjectOf(
   parts: SubjectParts,
-  { as, key, scopes }: ExplainRequest,
+  request: ExplainRequest,
   viewer: Principal = system,
 ): Promise<Subject> {
+  const { as, key, scopes } = request
+  if (request.app !== undefined) return subjectOfApp(parts, request.app, request, viewer)
   const { model, run, rightsOfGrant, now } = parts
   // Administrators may see everybody's keys.
   const apiKey = key === undefined ? undefined : await readItem<SubjectKey>(run, keyById, key)
@@ -83,11 +88,9 @@ export async function subjectOf(
   const scopeLimit = scopes ?? apiKey?.scopes ?? undefined
   if (userReference === null) {
     if (scopeLimit === undefined) return { principal: anonymous('explain'), role: null }
-    throw notFound('scopes', 'A request without a user has no scopes: omit them, or name a user.')
+    throw notFound('scopes', 'A request without a user has no scopes: omit them, or name a user or an app.')
   }
-  const id = await userId(run, userReference, viewer)
-  const row = id === undefined ? undefined : await userRow(model, run, id)
-  if (row === undefined) throw notFound('as', `There is no user ${JSON.stringify(userReference)}.`)
+  const row = await userAs(model, run, userReference, viewer)
   const grant = apiKey?.grant ?? undefined
   const app = grant === undefined ? undefined : await rightsOfGrant(row.id, grant.slice('grant:'.length))
   // As in `identity/keys/api-key.ts`: credentials that a key creates end with it.
@@ -100,8 +103,49 @@ export async function subjectOf(
   const expiresAt = apiKey?.expires_at ? Date.parse(apiKey.expires_at) : undefined
   const present = intersectScopes(allowedScopes(scopeLimit), app?.scopes ?? 'all')
   const principal = user(row.id, row.role, present, undefined, expiresAt, delegate)
-  const role = (await readAs<Pick<SubjectUser, 'role'>>(run, roleOf, row.id, viewer))?.role ?? null
+  const role = await shownRole(run, row.id, viewer)
   return { principal, role, ...faultOf(row, apiKey, now(), grant !== undefined && app === undefined) }
+}
+
+/** A user who has allowed the app what it asks for, or the app without a user. */
+async function subjectOfApp(
+  { model, run, rightsOfApp, now }: SubjectParts,
+  appId: number,
+  { as, scopes }: ExplainRequest,
+  viewer: Principal,
+): Promise<Subject> {
+  // Administrators may see everybody's apps.
+  const item = await readItem<{ readonly client_id: string }>(run, appById, appId)
+  const rights = item && (await rightsOfApp(item.client_id))
+  if (item === undefined || rights === undefined) throw notFound('app', `There is no app ${appId}.`)
+  // A token has scopes, even if its app may ask for any.
+  const allowed = rights.scopes === 'all' ? new Set(model.scopes.keys()) : rights.scopes
+  const present = scopes === undefined ? allowed : commonScopes(new Set(scopes), allowed)
+  const { app, firstParty, budget } = rights
+  const delegate = { app, grant: null, thirdParty: !firstParty, appBudget: budget }
+  if (as === null) return { principal: appAlone(item.client_id, present, delegate), role: null }
+  const row = await userAs(model, run, as, viewer)
+  const budgetKey = `user:${row.id}:app:${item.client_id}`
+  const principal = user(row.id, row.role, present, budgetKey, undefined, delegate)
+  const role = await shownRole(run, row.id, viewer)
+  return { principal, role, ...faultOf(row, undefined, now(), false) }
+}
+
+/** Throws VALIDATION_FAILED for a user whom the viewer may not read. */
+async function userAs(
+  model: Model,
+  run: Run,
+  reference: number | string,
+  viewer: Principal,
+): Promise<SubjectUser> {
+  const id = await userId(run, reference, viewer)
+  const row = id === undefined ? undefined : await userRow(model, run, id)
+  if (row === undefined) throw notFound('as', `There is no user ${JSON.stringify(reference)}.`)
+  return row
+}
+
+async function shownRole(run: Run, id: number, viewer: Principal): Promise<string | null> {
+  return (await readAs<Pick<SubjectUser, 'role'>>(run, roleOf, id, viewer))?.role ?? null
 }
 
 function faultOf(
@@ -118,6 +162,7 @@ function faultOf(
 }
 
 const keyById = itemShape('api_keys', ['id', 'user_id', 'scopes', 'expires_at', 'third_party', 'grant'])
+const appById = itemShape('oauth_apps', ['client_id'])
 const idOf = itemShape('users', ['id'])
 const roleOf = itemShape('users', ['role'])
 const byEmail = listShape('users', ['id'], where('email'))

@@ -320,6 +320,16 @@ async function assertExplained({ call, ann, admin }: Fixture, courses: readonly 
   }
   assert.match(await explain({ api_key: made?.id }), /the caller's app is 1/)
   assert.match(await explain({ as: ann.id }), /there is no app/)
+  const other = courses.find(({ app }) => app !== null && app !== first?.app)
+  for (const subject of [{ as: ann.id, app: other?.app }, { app: other?.app }]) {
+    const explained = async (course: Course | undefined) => {
+      const body = { ...subject, path: `/courses/${course?.id}` }
+      return (await call('/api/v1/explain', { method: 'POST', key: admin.key, body })).json
+    }
+    const [hidden, shown] = [await explained(first), await explained(other)]
+    assert.deepEqual([hidden['status'], shown['status']], [404, 200], JSON.stringify([hidden, shown]))
+    assert.match(JSON.stringify(hidden), new RegExp(`the caller's app is ${other?.app}`))
+  }
 }
 
 /** Changes of another app's items are refused as if these did not exist, and one cannot be given to another app. */

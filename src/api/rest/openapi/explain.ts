@@ -27,6 +27,11 @@ export const explainSchemas: { readonly [name: string]: JsonSchema } = {
         description: 'The scopes of the credential. If omitted, it is not limited to scopes.',
       },
       api_key: { ...id, description: 'The id of an API key, instead of `as`.' },
+      app: {
+        ...id,
+        description:
+          'The id of an app in `oauth_apps`, through which the user of `as` acts; with `as` null, an app without a user. If `scopes` is omitted, it has all scopes that the app may request now.',
+      },
       method: {
         type: 'string',
         pattern: '^(GET|HEAD|POST|PUT|PATCH|DELETE)$',

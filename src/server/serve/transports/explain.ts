@@ -22,6 +22,7 @@ import type { Mailer } from '../../../identity/mail/mailer.ts'
 import { english } from '../../../identity/mail/page-texts.ts'
 import { ownCollections } from '../../../identity/own-collections.ts'
 import { AppSecrets } from '../../../identity/server/clients/app-secrets.ts'
+import { type Apps, rightsOfApp } from '../../../identity/server/clients/apps.ts'
 import type { RightsOfGrant } from '../../../identity/server/consent/live-grants.ts'
 import { EventTypes } from '../../../identity/webhooks/event-types.ts'
 import type { WebhookGrants } from '../../../identity/webhooks/grants.ts'
@@ -35,6 +36,7 @@ export interface ExplainParts {
   readonly store: Store
   readonly records: Records
   readonly webhookGrants: WebhookGrants
+  readonly apps: Apps
   readonly rightsOfGrant: RightsOfGrant
   readonly limits: Pick<RateLimits, 'limitsOf'>
   readonly settings: Settings
@@ -53,6 +55,7 @@ export function openExplainer(parts: ExplainParts): Explainer {
   const transportsOn = (rehearsal: Run, draw: Draw) => rehearsalTransports(parts, rehearsal, draw)
   return createExplainer({
     ...{ model, guard, run, store, now, onFault, transportsOn, rightsOfGrant },
+    rightsOfApp: clientId => rightsOfApp(parts.apps, parts.records, clientId),
     limitsOf: (principal, route) => limits.limitsOf(principal, route),
   })
 }

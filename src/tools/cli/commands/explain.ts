@@ -24,6 +24,7 @@ export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {
   }
   const scopes = args.text('scopes')?.split(/[\s,]+/)
   const key = args.text('api-key')
+  const app = args.text('app')
   const as = args.text('as') ?? 'anonymous'
   if (key !== undefined && args.text('as') !== undefined) {
     throw new Failure('Use `--as` or `--api-key`, not both: a key belongs to a user.', 2)
@@ -34,6 +35,7 @@ export function requestOf(args: ParsedArgs): Readonly<Record<string, unknown>> {
     as: as === 'anonymous' ? null : /^\d+$/.test(as) ? Number(as) : as,
     ...(scopes && { scopes: scopes.filter(scope => scope !== '') }),
     ...(key !== undefined && { api_key: Number(key) }),
+    ...(app !== undefined && { app: Number(app) }),
     ...(body !== undefined && { body: bodyOf(body) }),
   }
 }
@@ -52,6 +54,10 @@ export const command: Command = {
     as: { value: 'user', sentence: 'A user id, an e-mail address, or anonymous. Default: anonymous.' },
     scopes: { value: 'list', sentence: 'The scopes of the credential. Default: all.' },
     'api-key': { value: 'id', sentence: 'The id of an API key, instead of --as and --scopes.' },
+    app: {
+      value: 'id',
+      sentence: 'The id of the app through which the user acts; without --as, it acts alone.',
+    },
     json: {
       value: undefined,
       sentence:

@@ -126,4 +126,26 @@ test("explanations of an app's keys name its limit", () =>
       { name: 'app', requests: limit, seconds: 60 },
     ])
     assert.deepEqual(inForce.as.scopes, [...scopes].sort())
+    const [first = ''] = scopes
+    for (const subject of [{ as: ann.id }, {}]) {
+      const explainApp = async (further: object) => {
+        const body = { ...subject, app: app.id, path: '/posts', ...further }
+        return (await call('/api/v1/explain', { method: 'POST', key: admin.key, body })).json
+      }
+      const throughApp = await explainApp({})
+      // biome-ignore lint/suspicious/noExplicitAny: the test checks the structure.
+      const { limits, as } = throughApp as any
+      assert.deepEqual([limits.at(-1), as.scopes], [inForce.limits[1], [...scopes].sort()])
+      // biome-ignore lint/suspicious/noExplicitAny: the test checks the structure.
+      const narrowed = (await explainApp({ scopes: [first, 'write:user'] })) as any
+      assert.deepEqual(narrowed.as.scopes, [first])
+      assert.equal(
+        ((await explainApp({ app: 999 })) as { error?: { code: string } }).error?.code,
+        'VALIDATION_FAILED',
+      )
+      assert.equal(
+        ((await explainApp({ api_key: key.id })) as { error?: { code: string } }).error?.code,
+        'VALIDATION_FAILED',
+      )
+    }
   }))
