@@ -10,7 +10,7 @@ import type { WriteDatabase } from './database.ts'
 import type { QuerySteps } from './steps.ts'
 
 /** To be called after the write, which has locked the row. Throws CONFLICT if it has enabled an account that is being deleted. */
-export type PendingDeletion<S> = (itemId: number, by: Principal) => QuerySteps<S, void>
+type PendingDeletion<S> = (itemId: number, by: Principal) => QuerySteps<S, void>
 
 /** Undefined for updates that enable no account. */
 export function pendingDeletion<S>(
