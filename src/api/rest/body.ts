@@ -213,7 +213,7 @@ export class BodyTexts {
     } catch {
       return text
     }
-    if (membersIn(value) !== members) throw duplicateKey(text)
+    if (members !== membersIn(value)) throw duplicateKey(text)
     this.#members += members
     return value
   }
