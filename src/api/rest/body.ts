@@ -52,10 +52,13 @@ function endOfString(text: string, start: number): number {
   return text.length
 }
 
-/** Counts the members of all objects, duplicates included. Throws when the text nests too deep or has too many members. */
-function countMembers(text: string): number {
+/**
+ * Counts the members of all objects, duplicates included. `before`: those of other texts of the body. Throws when the text
+ * nests too deep, or all have too many members.
+ */
+function countMembers(text: string, before = 0): number {
   let depth = 0
-  let members = 0
+  let members = before
   for (let index = 0; index < text.length; index += 1) {
     const code = text.charCodeAt(index)
     if (code === QUOTE) index = endOfString(text, index)
@@ -69,7 +72,7 @@ function countMembers(text: string): number {
       )
     }
   }
-  if (members <= maxMembers) return members
+  if (members <= maxMembers) return members - before
   const limit = maxMembers.toLocaleString('en')
   throw new ApiError(
     'BAD_REQUEST',
@@ -195,4 +198,23 @@ export function parseBodyText(text: string): unknown {
   const value = parseText(text)
   if (membersIn(value) !== members) throw duplicateKey(text)
   return value
+}
+
+/** The texts of one body, which may together have as many members as a body of JSON. */
+export class BodyTexts {
+  #members = 0
+
+  /** The JSON value of a text, under the conditions of `parseBodyText`. The text itself if it is no JSON. */
+  parse(text: string): unknown {
+    const members = countMembers(text, this.#members)
+    let value: unknown
+    try {
+      value = JSON.parse(text)
+    } catch {
+      return text
+    }
+    if (members !== membersIn(value)) throw duplicateKey(text)
+    this.#members += members
+    return value
+  }
 }

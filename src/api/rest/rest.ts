@@ -19,10 +19,10 @@ import { createEventsHandler } from './events/events.ts'
 import type { EventRouteParts } from './events/parts.ts'
 import type { Explain } from './explain.ts'
 import { Exports } from './export/export.ts'
-import { receiveForm } from './files/form.ts'
+import { type AdmitField, receiveForm } from './files/form.ts'
 import { withUploads } from './files/receive.ts'
 import { isForm, takesForms } from './files/routes.ts'
-import { probe } from './files/write.ts'
+import { admitField, requireProbe } from './files/write.ts'
 import { type Methods, operationOf, refuseMethod } from './methods.ts'
 import { openapi } from './openapi/document.ts'
 import { type CollectionView, type CollectionViews, createViews } from './query/collection-view.ts'
@@ -154,8 +154,13 @@ class RestHandler {
     const { files } = this.#services
     if (files === undefined || !('collection' in route)) throw new ApiError('NOT_FOUND')
     admit(this.#model, route, principal, operationOf[call.method] ?? 'update')
-    if (route.kind === 'item') await this.#services.run.write(probe(route, call), principal)
-    const form = await receiveForm(call, route.collection, files, principal)
+    const { collection } = route
+    let mayReceive: AdmitField = async field => admitField(this.#model, collection, field, principal)
+    if (route.kind === 'item') {
+      await requireProbe(this.#services, route, call, principal)
+      mayReceive = field => requireProbe(this.#services, { collection, id: route.id, field }, call, principal)
+    }
+    const form = await receiveForm({ call, collection, files, principal, admitField: mayReceive })
     return withUploads(files, form.uploads, () => this.answer(form.call, principal))
   }
 

@@ -120,13 +120,15 @@ class Content implements AsyncIterable<Buffer> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<Buffer> {
-    let start: Buffer[] | undefined = []
+    // One buffer: chunks may be as small as a byte.
+    let start: Buffer | undefined = Buffer.allocUnsafe(sniffedBytes)
+    let filled = 0
     for await (const chunk of this.#bytes) {
       this.#size += chunk.length
       if (this.#size > this.#bounds.maxBytes) throw fileTooLarge(this.#bounds.maxBytes)
       this.#hash.update(chunk)
       if (start !== undefined) {
-        start.push(chunk)
+        filled += chunk.copy(start, filled)
         if (this.#size >= sniffedBytes) {
           await this.#look(start, false)
           start = undefined
@@ -134,11 +136,10 @@ class Content implements AsyncIterable<Buffer> {
       }
       yield chunk
     }
-    if (start !== undefined) await this.#look(start, true)
+    if (start !== undefined) await this.#look(start.subarray(0, filled), true)
   }
 
-  async #look(chunks: readonly Buffer[], isWhole: boolean): Promise<void> {
-    const start = Buffer.concat(chunks).subarray(0, sniffedBytes)
+  async #look(start: Buffer, isWhole: boolean): Promise<void> {
     const isCut = !isWhole || start.length < this.#size
     this.#type = await contentType(start, this.#name, !isCut)
     if (acceptsType(this.#bounds, this.#type)) return

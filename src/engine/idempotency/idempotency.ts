@@ -51,6 +51,8 @@ export interface Idempotency {
    * Rejects with BAD_REQUEST, IDEMPOTENCY_KEY_REUSED, CONFLICT while another one runs, or RATE_LIMITED.
    */
   answer(call: Call, principal: Principal, write: Write, variant?: string): Awaitable<Reply>
+  /** Whether a reply is stored under the key of the call, before its body has arrived. The body decides whether it is replayed. */
+  hasReply(call: Call, principal: Principal): Promise<boolean>
 }
 
 interface KeyedWrite {
@@ -65,6 +67,10 @@ export function createIdempotency(parts: IdempotencyParts): Idempotency {
     answer(call, principal, write, variant) {
       const request = keyedRequest(call, principal, variant)
       return request === undefined ? write() : writes.answer({ request, principal, write })
+    },
+    async hasReply(call, principal) {
+      const request = keyedRequest(call, principal)
+      return request !== undefined && (await parts.records.get(idempotencyKind, request.id)) !== undefined
     },
   }
 }

@@ -32,6 +32,7 @@ export class Exchange implements Call {
   body: Buffer = empty
 
   stream: (() => AsyncIterable<Buffer>) | undefined
+  #isStreamed = false
 
   /** Header lines, each with its line end, that stages add to any reply, e.g. the rate limit's. */
   headerLines = ''
@@ -113,10 +114,11 @@ export class Exchange implements Call {
 
   /**
    * Whether the connection cannot be used again: the rest of the body is too large to be read and dropped, or may never
-   * arrive (RFC 9110, 10.1.1).
+   * arrive (RFC 9110, 10.1.1), or was refused while it was read.
    */
   get hasUndrainableBody(): boolean {
     if (!this.isUnread) return false
+    if (this.#isStreamed) return true
     const { 'content-length': length, expect } = this.headers
     return length === undefined || Number(length) > maxDrainedBytes || expect !== undefined
   }
@@ -139,6 +141,7 @@ export class Exchange implements Call {
   /** Lets the transport read the body as it arrives. */
   streamBody(): void {
     this.stream = () => {
+      this.#isStreamed = true
       if (this.hasBody) this.#continue()
       return streamBody(this.req)
     }

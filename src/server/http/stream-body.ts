@@ -6,9 +6,19 @@ import { incompleteBody } from './body.ts'
 
 /** In each window, at least this many bytes must arrive while they are awaited. */
 const windowMs = 30_000
-const minBytesPerWindow = (windowMs / 1000) * 16_000
-/** The time for a whole body. */
-const maxMs = 24 * 3_600_000
+
+interface RateBounds {
+  readonly windowMs: number
+  readonly minBytesPerWindow: number
+  /** The time for a whole body. */
+  readonly maxMs: number
+}
+
+const defaultBounds: RateBounds = {
+  windowMs,
+  minBytesPerWindow: (windowMs / 1000) * 16_000,
+  maxMs: 24 * 3_600_000,
+}
 
 /** Connections on which such a body arrives: the server's bound on the time of a request does not apply to them. */
 const streaming = new WeakSet<Duplex>()
@@ -18,18 +28,24 @@ export function isStreaming(socket: Duplex): boolean {
 }
 
 /** Throws REQUEST_TIMEOUT if the body arrives too slowly, or the connection ends first. The stream stays open for a reply. */
-export async function* streamBody(req: IncomingMessage): AsyncGenerator<Buffer> {
+export async function* streamBody(
+  req: IncomingMessage,
+  bounds: RateBounds = defaultBounds,
+): AsyncGenerator<Buffer> {
   const { socket } = req
   // An iterator that is left would destroy the request, and so the connection.
   const chunks = req.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>
-  const rate = new Rate()
+  const rate = new Rate(bounds)
+  let isPending = false
   streaming.add(socket)
   try {
     for (;;) {
       const next = chunks.next()
+      isPending = true
       // It settles even if nobody waits for it any longer.
       next.catch(() => undefined)
       const { done, value } = await Promise.race([next, rate.tooSlow])
+      isPending = false
       if (done) break
       rate.arrived(value.length)
       yield value
@@ -40,6 +56,9 @@ export async function* streamBody(req: IncomingMessage): AsyncGenerator<Buffer> 
   } finally {
     rate.end()
     streaming.delete(socket)
+    // Its listener would keep the rest from being read and dropped. It leaves once the next bytes have arrived.
+    const left = chunks.return?.().catch(() => undefined)
+    if (!isPending) await left
   }
   if (!req.complete) throw incompleteBody()
 }
@@ -51,13 +70,15 @@ class Rate {
   isAwaiting = true
   readonly #timer: NodeJS.Timeout
   readonly #began = performance.now()
+  readonly #bounds: RateBounds
   #bytes = 0
 
-  constructor() {
+  constructor(bounds: RateBounds) {
+    this.#bounds = bounds
     const { promise, reject } = Promise.withResolvers<never>()
     promise.catch(() => undefined)
     this.tooSlow = promise
-    this.#timer = setInterval(() => this.#check(reject), windowMs).unref()
+    this.#timer = setInterval(() => this.#check(reject), bounds.windowMs).unref()
   }
 
   arrived(bytes: number): void {
@@ -70,8 +91,8 @@ class Rate {
   }
 
   #check(reject: (error: ApiError) => void): void {
-    const isSlow = this.isAwaiting && this.#bytes < minBytesPerWindow
-    if (isSlow || performance.now() - this.#began > maxMs)
+    const isSlow = this.isAwaiting && this.#bytes < this.#bounds.minBytesPerWindow
+    if (isSlow || performance.now() - this.#began > this.#bounds.maxMs)
       reject(new ApiError('REQUEST_TIMEOUT', 'The body arrives too slowly: send at least 16 kB a second.'))
     this.#bytes = 0
   }

@@ -57,7 +57,7 @@ export async function openService(overrides: Partial<ServiceSettings> = {}): Pro
       engine,
       events,
       identify,
-      idempotency: { answer: (_call, _principal, write) => write() },
+      idempotency: { hasReply: () => Promise.resolve(false), answer: (_call, _principal, write) => write() },
       accountOf: accounts.account,
       challenge: () => 'Bearer realm="api"',
       onFault,

@@ -7,6 +7,7 @@ import type { Files, Upload } from '../../../engine/files/files.ts'
 import type { JsonValue } from '../../../model/fields/type.ts'
 import type { Collection, Field } from '../../../model/model.ts'
 import { validationError } from '../../../model/validate.ts'
+import { BodyTexts } from '../body.ts'
 import { fileName } from './names.ts'
 import { bytesOf, identityOf, receivedCall, whileReceiving } from './receive.ts'
 
@@ -23,14 +24,21 @@ export interface ReceivedForm {
   readonly uploads: readonly Upload[]
 }
 
+/** Rejects if the caller may not set the field. */
+export type AdmitField = (field: Field) => Promise<void>
+
+interface FormParts {
+  readonly call: Call
+  readonly collection: Collection
+  readonly files: Files
+  readonly principal: Principal
+  /** Asked before a file is received. */
+  readonly admitField: AdmitField
+}
+
 /** Receives a form. If it rejects, nothing of it is stored. */
-export function receiveForm(
-  call: Call,
-  collection: Collection,
-  files: Files,
-  principal: Principal,
-): Promise<ReceivedForm> {
-  return whileReceiving(principal, () => new Form(call, collection, files, principal).receive())
+export function receiveForm(parts: FormParts): Promise<ReceivedForm> {
+  return whileReceiving(parts.principal, () => new Form(parts).receive())
 }
 
 class Form {
@@ -38,6 +46,8 @@ class Form {
   readonly #collection: Collection
   readonly #files: Files
   readonly #principal: Principal
+  readonly #admitField: AdmitField
+  readonly #texts = new BodyTexts()
   readonly #values = new Map<string, JsonValue>()
   readonly #identity = new Map<string, unknown>()
   readonly #works: Promise<void>[] = []
@@ -47,7 +57,8 @@ class Form {
   #hasFailed = false
   #textBytes = 0
 
-  constructor(call: Call, collection: Collection, files: Files, principal: Principal) {
+  constructor({ call, collection, files, principal, admitField }: FormParts) {
+    this.#admitField = admitField
     this.#call = call
     this.#collection = collection
     this.#files = files
@@ -139,7 +150,7 @@ class Form {
     this.#textBytes += Buffer.byteLength(text)
     if (isCut || this.#textBytes > maxTextBytes)
       throw new ApiError('PAYLOAD_TOO_LARGE', `The texts of a form may have at most ${maxTextBytes} bytes.`)
-    this.#add(name, valueOfText(this.#collection.fields.get(name), text), text)
+    this.#add(name, valueOfText(this.#collection.fields.get(name), text, this.#texts), text)
   }
 
   #addFile(name: string, stream: BusboyFileStream, sentName: string | undefined): void {
@@ -147,12 +158,13 @@ class Form {
     // A browser sends such a part for an input without a file.
     if (sentName === '') return void stream.resume()
     const bounds = field?.type.file
-    if (bounds === undefined) {
+    if (field === undefined || bounds === undefined) {
       const message = `${name} takes no file.`
       throw validationError([{ field: name, code: 'not_a_file', message }])
     }
     this.#add(name, null, null)
     const work = async () => {
+      await this.#admitField(field)
       const upload = await this.#files.receive(stream, fileName(sentName ?? ''), bounds, this.#principal)
       this.#uploads.push(upload)
       this.#values.set(name, { upload: upload.key })
@@ -185,14 +197,10 @@ function malformed(cause: unknown): ApiError {
 }
 
 /** A text as the JSON value of the field. One that does not fit stays a text, which validation refuses. */
-function valueOfText(field: Field | undefined, text: string): JsonValue {
+function valueOfText(field: Field | undefined, text: string, texts: BodyTexts): JsonValue {
   if (field === undefined) return text
   const value = field.type.fromText(text)
   if (value !== undefined) return value
   if (text === '' && field.optional) return null
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
-  }
+  return texts.parse(text) as JsonValue
 }

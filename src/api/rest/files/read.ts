@@ -24,10 +24,11 @@ export const readFile: Read<FileRoute> = (services, route, call, principal) => {
   const { shape } = parseItem(view, `fields=${name}`)
   return then(run.item({ shape, args: [route.id] }, principal), ({ text }) => {
     const file: StoredFile | null = text === null ? null : JSON.parse(text)[name]
-    if (file === null || !file.url.endsWith(`/${name}/${route.file}`)) throw new ApiError('NOT_FOUND')
+    // The name may be encoded in another way.
+    if (file === null || !isAddress(route.file ?? '', file)) throw new ApiError('NOT_FOUND')
     const tag = `"${file.sha256}"`
     requireMatch(call.headers['if-match'], tag)
-    const headers = headersOf(tag, route.field.type.file?.isPublic === true)
+    const headers = headersOf(tag, isOpen(route))
     const noneMatch = call.headers['if-none-match']
     if (noneMatch !== undefined && matchesNone(noneMatch, tag)) return { status: 304, headers, body: null }
     const ifRange = call.headers['if-range']
@@ -53,6 +54,24 @@ export const readFile: Read<FileRoute> = (services, route, call, principal) => {
       body: files?.read(key, first, last) ?? null,
     } satisfies Reply
   })
+}
+
+/** Whether the end of an address, the key and the name, is that of the file. */
+function isAddress(end: string, { url }: StoredFile): boolean {
+  const [key, name = '', ...more] = end.split('/')
+  const [ownKey, ownName = ''] = url.split('/').slice(-2)
+  if (key !== ownKey || more.length > 0) return false
+  try {
+    return decodeURIComponent(name) === decodeURIComponent(ownName)
+  } catch {
+    return false
+  }
+}
+
+/** Whether caches may keep the file for everyone: only if everyone may read it. */
+function isOpen({ collection, field }: FileRoute): boolean {
+  const isPublic = field.type.file?.isPublic === true
+  return isPublic && collection.access.read.kind === 'anyone' && field.access.read.kind === 'anyone'
 }
 
 /** Whether the query asks for a file to be saved. Throws BAD_REQUEST for other parameters. */

@@ -16,6 +16,15 @@ import { openapiSchema } from './values.ts'
 
 const binary = { type: 'string', format: 'binary' }
 const content = { required: true, content: { 'application/octet-stream': { schema: binary } } }
+const fileHeader = (name: string, description: string) => ({
+  ...{ name, in: 'header', description },
+  schema: { type: 'string' },
+})
+const fileHeaders = [
+  fileHeader('If-Match', 'Entity tags of the content. If none of them is current, the response is 412.'),
+  fileHeader('Range', 'One range of bytes, e.g. `bytes=0-1023`.'),
+  fileHeader('If-Range', 'An entity tag. If it is not current, `Range` is ignored.'),
+]
 const named = queryParameter('name', 'The name of the file.', { type: 'string' })
 
 /** The content of a body that may also be a form. Empty for a collection without files. */
@@ -84,6 +93,7 @@ function readPath(document: Document, collection: Collection, field: Field): Jso
       parameters: [
         queryParameter('download', 'Browsers save the file instead of showing it.', text),
         ...headerParameters('If-None-Match'),
+        ...fileHeaders,
       ],
       responses: readResponses({
         description: 'The content. With `Range`, the response is 206 with a part of it, or 416.',
@@ -100,7 +110,7 @@ export function uploadPath(document: Document): [string, JsonSchema][] {
     operationId: document.operationId('create_upload'),
     summary: 'Upload a file',
     description:
-      'The upload becomes the file of a field by `{"upload": "…"}` in a body. It belongs to the user and the app of the credential, is used once, and is removed after a day. Who may: anyone with a credential.',
+      'The upload becomes the file of a field by `{"upload": "…"}` in a body. It belongs to the user and the app of the credential, is used once, and is removed after a day. Who may: everyone with a credential that may create or change an item with files.',
     tags: [uploadTag],
     security: requirements(false),
     parameters: [named],

@@ -217,6 +217,7 @@ for (const kind of databaseKinds) {
       assert.deepEqual(await explain(ada.id, 'GET', note.url), [true, 200])
       assert.deepEqual(await explain(bob.id, 'PUT', `/photos/${id}/image`), [false, 403])
       assert.deepEqual(await explain(ada.id, 'PUT', `/photos/${id}/image`), [true, 204])
+      assert.deepEqual(await explain(ada.id, 'POST', '/uploads'), [true, 201])
     }))
 
   test(`${kind.name}: events tell of files, GraphQL selects their members`, () =>

@@ -65,7 +65,13 @@ export const declared = model({
     access: { read: owner('of_id'), create: signedIn, update: owner('of_id') },
   }),
   drafts: collection({
-    fields: { title: string(), a: file({ optional: true }), b: file({ optional: true }) },
+    fields: {
+      title: string(),
+      a: file({ optional: true }),
+      b: file({ optional: true }),
+      cover: file({ optional: true, public: true, types: ['image/png'] }),
+      locked: file({ optional: true, max: '60 MB', access: { write: role('admin') } }),
+    },
     access: { read: anyone, create: signedIn, update: signedIn, delete: signedIn },
     prepare: ({ next }) => (next.title === 'strip' ? { a: null } : { a: next.a }),
   }),

@@ -1,5 +1,6 @@
 /** What clients send to break things: each has a clear answer, and leaves nothing behind. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { connect } from 'node:net'
 import { test } from 'node:test'
@@ -207,6 +208,20 @@ const refused: readonly Case[] = [
     { body: `${part('name="stars"', 'many')}--x--\r\n`, headers: formType },
     400,
   ],
+  ...(
+    [
+      ['nested too deep', '['.repeat(33) + ']'.repeat(33)],
+      ['with a key twice', '{"a":1,"a":2}'],
+      ['with too many members', `{${Array.from({ length: 40_001 }, (_, n) => `"${n}":0`).join(',')}}`],
+    ] as const
+  ).map(
+    ([what, text]): Case => [
+      `JSON ${what}`,
+      () => 'POST /photos',
+      { body: `${part('name="labels"', text)}--x--\r\n`, headers: formType },
+      400,
+    ],
+  ),
   [
     'a good file with a bad text',
     () => 'POST /photos',
@@ -359,6 +374,58 @@ for (const kind of databaseKinds) {
       assert.deepEqual(one, two)
       await ok(`PUT /photos/${id}/note`, { ...put, body: 'd' }, 422)
       assert.deepEqual(await states(), ['live', 'live'])
+      await ok('POST /uploads', put, 400)
+    }))
+
+  test(`${kind.name}: a repeated write with a key and If-Match gets the stored reply, even after the item is gone`, () =>
+    withFiles(kind, async ({ send, ok, ada }) => {
+      const created = async () => {
+        const made = await send('POST /photos', { as: ada, body: {} })
+        return { id: (await made.json()).id, tag: made.headers.get('etag') ?? '' }
+      }
+      const form = () => {
+        const parts = new FormData()
+        parts.set('title', 'a')
+        parts.set('note', new File(['a'], 'a.txt'))
+        return parts
+      }
+      for (const [key, line, body] of [
+        ['put', 'PUT /photos/:id/note', () => 'c'],
+        ['form', 'PATCH /photos/:id', form],
+      ] as const) {
+        const { id, tag } = await created()
+        const headers = { 'idempotency-key': key, 'if-match': tag }
+        const attempt = async (status: number, content: unknown = body()) => {
+          const reply = await send(line.replace(':id', id), { as: ada, body: content, headers })
+          assert.equal(reply.status, status, `${line}: ${await reply.text()}`)
+          return reply.headers.get('idempotent-replayed')
+        }
+        assert.deepEqual([await attempt(200), await attempt(200)], [null, 'true'])
+        if (key === 'put') await attempt(422, 'other')
+        await ok(`DELETE /photos/${id}`, { as: ada }, 204)
+        assert.equal(await attempt(200), 'true')
+      }
+    }))
+
+  test(`${kind.name}: a file for a field that the caller may not set is not received`, () =>
+    withFiles(kind, async ({ send, ok, ada, database }) => {
+      const { id } = await ok('POST /drafts', { as: ada, body: { title: 'a' } })
+      for (const line of [`PATCH /drafts/${id}`, 'POST /drafts']) {
+        const form = new FormData()
+        form.set('title', 'a')
+        form.set('locked', new File(['a'], 'a.txt'))
+        assert.equal((await send(line, { as: ada, body: form })).status, 403, line)
+      }
+      // The bound of the field that only administrators set is not that of others.
+      await ok('POST /uploads', { as: ada, body: Buffer.alloc(10_000_001) }, 413)
+      assert.deepEqual(await database.rows('SELECT "id" FROM "uploads"'), [])
+      const { upload } = await ok('POST /uploads', { as: ada, body: 'a' }, 201)
+      assert.ok(upload)
+      // None before was given a row, even for a moment, but for the one that was too large by its own account.
+      assert.deepEqual(
+        (await database.rows('SELECT "id" FROM "uploads"')).map(({ id: row }) => Number(row)),
+        [1],
+      )
     }))
 }
 
@@ -439,10 +506,17 @@ test('ranges and conditions', () =>
 
 test('a public file may be kept by caches for ever, but is guarded', () =>
   withFiles(databaseKinds[0] ?? assert.fail(), async ({ ok, send, ada }) => {
+    const draft = await ok('POST /drafts', { as: ada, body: { title: 'a' } })
+    const { cover } = await ok(`PUT /drafts/${draft.id}/cover?name=a(1).png`, { as: ada, body: png })
+    const open = await send(`GET ${cover.url}`)
+    assert.equal(open.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    assert.equal((await send(`GET ${cover.url.replace('(', '%28')}`)).status, 200)
+    assert.equal((await send(`GET ${cover.url.replace('a(', '%zz(')}`)).status, 404)
     const { id } = await ok('POST /photos', { as: ada, body: {} })
     const { logo } = await ok(`PUT /photos/${id}/logo`, { as: ada, body: png })
     const got = await send(`GET ${logo.url}`)
-    assert.equal(got.headers.get('cache-control'), 'public, max-age=31536000, immutable')
+    // Not everyone may read every item.
+    assert.equal(got.headers.get('cache-control'), 'private, no-cache')
     await ok(`PATCH /photos/${id}`, { as: ada, body: { hidden: true } })
     assert.equal((await send(`GET ${logo.url}`)).status, 404)
   }))
@@ -461,4 +535,27 @@ test('an upload whose connection ends leaves nothing', () =>
     socket.destroy()
     await within(async () => (await states()).length === 0)
     assert.deepEqual(objectsIn(folder), [])
+  }))
+
+test('a client that reads only after it has sent gets its refusal', () =>
+  withFiles(databaseKinds[0] ?? assert.fail(), async files => {
+    const { service, ada } = files
+    const id = await idOf(files)
+    const socket = connect(Number(new URL(service.service.url).port), '127.0.0.1')
+    const block = Buffer.concat([Buffer.from('10000\r\n'), Buffer.alloc(65_536, 97), Buffer.from('\r\n')])
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    let answer = ''
+    socket.on('data', data => {
+      answer += data
+    })
+    socket.on('error', reject).on('close', () => resolve(answer))
+    socket.pause()
+    socket.write(
+      `PUT /api/v1/photos/${id}/note HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer ${ada.key}\r\nTransfer-Encoding: chunked\r\n\r\n`,
+    )
+    for (let sent = 0; sent < 400; sent++)
+      if (!socket.write(block)) await Promise.race([once(socket, 'drain'), promise])
+    socket.write('0\r\n\r\n')
+    socket.resume()
+    assert.match(await promise, /^HTTP\/1\.1 413[\s\S]*\r\nConnection: close\r\n/)
   }))
