@@ -28,6 +28,7 @@ RUN install -d -o node -g node /data .cache && ln -s /app/dist/bin.js /usr/local
 USER node
 ENV NODE_ENV=production \
     DATABASE_URL=/data/portico.db \
+    FILES_URL=/data/files \
     PORTICO_MODEL=examples/blog/model.ts \
     PORT=3000
 # Fills the cache of compiled code, which makes starts quicker, and finds a wrong model now.

@@ -74,8 +74,8 @@ export class Files {
     }
   }
 
-  /** The bytes of an object from `first` to `last`. */
-  read(key: string, first: number, last: number): AsyncIterable<Buffer> {
+  /** Opens an object: its bytes from `first` to `last`. They must be read or stopped. */
+  read(key: string, first: number, last: number): Promise<AsyncIterable<Buffer>> {
     return this.#parts.objects.read(key, first, last)
   }
 

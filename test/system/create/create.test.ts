@@ -186,7 +186,7 @@ describe('npm create portico', () => {
       secrets,
       Object.fromEntries([...used].map(name => [name, { file: `./secrets/${name}` }])),
     )
-    assert.deepEqual(volumes, { postgres: null })
+    assert.deepEqual(volumes, { postgres: null, files: null })
     assert.ok(text(first, '.gitignore').split('\n').includes('secrets/'))
     assert.ok(text(first, '.dockerignore').split('\n').includes('secrets'))
     // Its comment says how each secret is made.

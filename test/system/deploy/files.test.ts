@@ -51,7 +51,8 @@ describe('compose.yaml', () => {
 
   it('has two nodes with valid settings', () => {
     assert.equal(nodes.length, 2)
-    for (const [, { environment = {}, stop_grace_period }] of nodes) {
+    for (const [, { environment = {}, stop_grace_period, volumes: mounts = [] }] of nodes) {
+      assert.deepEqual([environment.FILES_URL, mounts], ['/data/files', ['files:/data']])
       checkEnvironment(environment)
       const { delay, grace } = readSettings({ environment: shutdownOf(environment) }).shutdown
       assert.ok(seconds(stop_grace_period) * 1000 > delay + grace)
@@ -95,7 +96,7 @@ describe('compose.yaml', () => {
   })
 
   it('declares the volumes that it uses, and requires the password', () => {
-    assert.deepEqual(Object.keys(volumes), ['postgres'])
+    assert.deepEqual(Object.keys(volumes), ['postgres', 'files'])
     const variableNames = [...text('deploy/compose.yaml').matchAll(/\$\{(\w+)/g)].map(([, name]) => name)
     const variables = [...text('deploy/example.env').matchAll(/^(\w+)=/gm)].map(([, name]) => name)
     assert.deepEqual([...new Set(variableNames)].sort(), variables.sort())
@@ -132,6 +133,8 @@ describe('kubernetes.yaml', () => {
     const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value]))
     checkEnvironment(environment)
     const { delay, grace } = readSettings({ environment: shutdownOf(environment) }).shutdown
+    assert.equal(environment.FILES_URL, '/data/files')
+    assert.deepEqual(container?.volumeMounts, [{ name: spec.volumes[0].name, mountPath: '/data' }])
     assert.ok(spec.terminationGracePeriodSeconds * 1000 > delay + grace)
     const literals = [...text('deploy/kubernetes.yaml').matchAll(/--from-literal=(\w+)=/g)]
     for (const [, name = ''] of literals) assert.ok(variables.has(name), name)

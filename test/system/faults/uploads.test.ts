@@ -60,7 +60,7 @@ test('kills during the removal of an object leave nothing after the next sweep',
   withFiles(databaseKinds[0] ?? assert.fail(), async files => {
     const { ok, ada, folder, database, service, states, restart } = files
     for (const _ of [1, 2, 3]) await ok('POST /uploads', { as: ada, body: 'unused' })
-    await database.run(`UPDATE "uploads" SET "created_at" = '2026-01-01T00:00:00.000Z'`)
+    await database.run(`UPDATE "uploads" SET "state" = 'deleted', "ended_at" = '2026-01-01T00:00:00.000Z'`)
     await service.service.close()
     // The first sweep begins with the start.
     for (const point of ['remove', 'removed'])
@@ -72,9 +72,13 @@ test('kills during the removal of an object leave nothing after the next sweep',
     await restart()
     const now = files.service
     const storeId = (await now.records.get('FileStore', 'database'))?.payload ?? ''
-    const objects = await openFolder(folder, storeId)
-    await sweep({ run: now.run, objects, keepDeletedMs: 0, now: () => Date.now() + 2 * 86_400_000 })
+    const { objects } = await openFolder(folder, { database: storeId })
+    await sweep({
+      ...{ run: now.run, records: now.records, objects, keepDeletedMs: 0, now: Date.now },
+      ...{ isStopping: () => false, onFault: error => assert.fail(error as Error) },
+    })
     assert.deepEqual(await states(), [])
     const left = readdirSync(folder, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
-    assert.equal(left.length, 1)
+    // The marker and the claim.
+    assert.equal(left.length, 2)
   }))

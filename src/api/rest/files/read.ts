@@ -1,5 +1,5 @@
 /** GET of a file: the rules of its item and field first, then conditions and ranges (RFC 9110, 13 and 14). */
-import { then } from '../../../base/awaitable.ts'
+import { type Awaitable, then } from '../../../base/awaitable.ts'
 import type { Reply } from '../../../base/call.ts'
 import { matchesNone, requireMatch } from '../../../base/conditional.ts'
 import { ApiError } from '../../../base/errors.ts'
@@ -22,7 +22,7 @@ export const readFile: Read<FileRoute> = (services, route, call, principal) => {
   const isDownload = parseDownload(call.query)
   if (!view.fields.has(name)) throw new ApiError('NOT_FOUND')
   const { shape } = parseItem(view, `fields=${name}`)
-  return then(run.item({ shape, args: [route.id] }, principal), ({ text }) => {
+  return then(run.item({ shape, args: [route.id] }, principal), ({ text }): Awaitable<Reply> => {
     const file: StoredFile | null = text === null ? null : JSON.parse(text)[name]
     // The name may be encoded in another way.
     if (file === null || !isAddress(route.file ?? '', file)) throw new ApiError('NOT_FOUND')
@@ -42,17 +42,17 @@ export const readFile: Read<FileRoute> = (services, route, call, principal) => {
       }
     const [first, last] = range ?? [0, file.size - 1]
     const key = route.file?.split('/', 1)[0] ?? ''
-    return {
-      status: range === undefined ? 200 : 206,
-      headers: [
-        ...headers,
-        ...typeHeaders(file, isDownload),
-        ...(range === undefined ? [] : ['Content-Range', `bytes ${first}-${last}/${file.size}`]),
-        ...['Content-Length', String(last + 1 - first)],
-      ],
-      // An explanation has no store: the rights alone decide.
-      body: files?.read(key, first, last) ?? null,
-    } satisfies Reply
+    const status = range === undefined ? 200 : 206
+    const content = [
+      ...headers,
+      ...typeHeaders(file, isDownload),
+      ...(range === undefined ? [] : ['Content-Range', `bytes ${first}-${last}/${file.size}`]),
+      ...['Content-Length', String(last + 1 - first)],
+    ]
+    // An explanation has no store: the rights alone decide.
+    if (files === undefined) return { status, headers: content, body: null }
+    // Opened first: without its object, the answer is an error rather than a body that breaks off.
+    return then(files.read(key, first, last), body => ({ status, headers: content, body }))
   })
 }
 

@@ -162,7 +162,7 @@ export function filesOf<S>(
   return new Files(collection, files, database)
 }
 
-/** The statements that mark the files of deleted items. */
+/** The statements that mark the files of deleted items, and the unused uploads of deleted accounts. */
 export function removedFiles<S>({
   model,
   prepare,
@@ -172,13 +172,19 @@ export function removedFiles<S>({
   const statement = prepare(
     sql`UPDATE "uploads" SET "state" = 'deleted', "ended_at" = ${slot(2)} WHERE "collection" = ${slot(0)} AND "item_id" = ${slot(1)} AND "state" = 'live'`,
   )
+  // Nobody else can use them.
+  const unused = prepare(
+    sql`UPDATE "uploads" SET "state" = 'deleted', "ended_at" = ${slot(1)} WHERE "user_id" = ${slot(0)} AND "state" = 'pending'`,
+  )
   return (items, { at }) =>
-    items
-      .filter(({ collection }) => hasFiles(collection))
-      .map(({ collection, id }) => ({
-        statement,
-        inputs: slotInputs([collection.name, id, encodeTime(at)]),
-      }))
+    items.flatMap(({ collection, id }) => [
+      ...(hasFiles(collection)
+        ? [{ statement, inputs: slotInputs([collection.name, id, encodeTime(at)]) }]
+        : []),
+      ...(collection.name === 'users'
+        ? [{ statement: unused, inputs: slotInputs([id, encodeTime(at)]) }]
+        : []),
+    ])
 }
 
 function timeEncoder(collections: ReadonlyMap<string, Collection>) {

@@ -138,7 +138,7 @@ export function openTransports(parts: TransportParts): Transports {
   const files =
     objects &&
     createFiles({
-      ...{ objects, run: parts.run, settings, now: clock.now },
+      ...{ objects, run: parts.run, records: parts.records, settings, logger, now: clock.now },
       onFault: logFaultsOf('removing unused files'),
     })
   const rest = createRest({
