@@ -58,6 +58,26 @@ test('items, inputs and changes are typed', () => {
   assert.ok([input, change, wrong, missing, read, kept].every(Boolean))
 })
 
+test('a file in a write has no address', () => {
+  const things = collection({
+    fields: { cover: file({ optional: true }) },
+    access: { read: anyone },
+    prepare: ({ next }) => {
+      // @ts-expect-error: the address is made when the item is read.
+      assert.equal(next.cover?.url, undefined)
+      return { cover: next.cover }
+    },
+  })
+  assert.ok(checkModel(model({ things })))
+})
+
+test('the document names the headers of downloads, and who may upload', () => {
+  const { parameters } = document.paths['/api/v1/photos/{id}/image/{key}/{name}'].get
+  const names = parameters.flatMap(({ name }: { name?: string }) => name ?? [])
+  assert.deepEqual(names, ['download', 'If-Match', 'Range', 'If-Range'])
+  assert.match(document.paths['/api/v1/uploads'].post.description, /may create or change an item with files/)
+})
+
 test('the scopes and the collections of clients do not have uploads', () => {
   const { scopes } = checkModel(declared)
   assert.deepEqual(
