@@ -181,7 +181,7 @@ test('the mutations of items are exactly the writes that REST has: none that no 
 test('the examples on the documentation page about the schema are valid', () => {
   const page = readFileSync(new URL('../../../docs/graphql-schema.md', import.meta.url), 'utf8')
   const examples = [...page.matchAll(/```graphql\n([\s\S]*?)```/g)].map(([, source = '']) => source)
-  assert.equal(examples.length, 5)
+  assert.equal(examples.length, 6)
   for (const source of examples) assert.deepEqual(validate(schemaOf(blog), parse(source)), [])
 })
 
