@@ -16,10 +16,12 @@ async function within(holds: () => Promise<boolean>): Promise<void> {
   }
 }
 
+const own = ['portico-files.json', 'portico-files-claim.json']
+
 /** The objects in the folder, and what interrupted uploads have left. */
 function objectsIn(folder: string): readonly string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile() && entry.name !== 'portico-files.json')
+    .filter(entry => entry.isFile() && !own.includes(entry.name))
     .map(({ name }) => name)
 }
 
