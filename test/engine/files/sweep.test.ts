@@ -17,7 +17,7 @@ import { checkModel } from '../../../src/model/check/check.ts'
 import { readSettings } from '../../../src/server/config/config.ts'
 import { createFiles } from '../../../src/server/serve/files.ts'
 import { declared, type Files, openFiles, png, withFiles } from '../../api/rest/files/fixture.ts'
-import { databaseKinds } from '../store/databases.ts'
+import { databaseKinds, sqlite } from '../store/databases.ts'
 
 const dayMs = 86_400_000
 
@@ -149,8 +149,6 @@ test('a folder is of the database that was first, even if several open it at onc
     rmSync(folder, { recursive: true, force: true })
   }
 })
-
-const [sqlite = assert.fail()] = databaseKinds
 
 test('a copy of the database removes nothing of the folder that it shares with the original', () =>
   withFiles(sqlite, async files => {

@@ -6,7 +6,7 @@ import { maxReasonCharacters } from '../personal-data.ts'
 import { prefix } from '../routes.ts'
 import type { Document } from './names.ts'
 import { idParameter } from './parameters.ts'
-import { errors } from './responses.ts'
+import { errors, headerReferences } from './responses.ts'
 import { requirements } from './security.ts'
 
 export function personalDataPaths(document: Document): [string, JsonSchema][] {
@@ -27,6 +27,7 @@ export function personalDataPaths(document: Document): [string, JsonSchema][] {
     responses: {
       200: {
         description: 'The data, as NDJSON.',
+        headers: headerReferences(['Content-Disposition']),
         content: { 'application/x-ndjson': { schema: { type: 'string' } } },
       },
       ...errors('Read'),

@@ -36,6 +36,7 @@ export const headers: { readonly [name: string]: JsonSchema } = {
     string,
   ),
   Location: header('The path of the new item.', string),
+  'Content-Disposition': header('The name of the file (RFC 6266).', string),
   'Retry-After': header('Seconds to wait.', integer),
   'WWW-Authenticate': header('How to authenticate (RFC 6750).', string),
   Allow: header('The methods that the path supports.', string),
@@ -44,7 +45,7 @@ export const headers: { readonly [name: string]: JsonSchema } = {
   'Accept-Encoding': header('The codings that the body may have.', string),
 }
 
-function headerReferences(names: readonly string[]): JsonSchema {
+export function headerReferences(names: readonly string[]): JsonSchema {
   return Object.fromEntries(names.map(name => [name, referTo('headers', name)]))
 }
 

@@ -21,6 +21,7 @@ const addedHeaders = [
   ...alwaysAdded,
   'X-Content-Type-Options',
   'Content-Length',
+  'Transfer-Encoding',
   'Connection',
   'Keep-Alive',
   'Date',
