@@ -26,9 +26,9 @@ export function personalDataPaths(document: Document): [string, JsonSchema][] {
     parameters: [reason],
     responses: {
       200: {
-        description: 'The data, as NDJSON.',
+        // Without `content`: generators of clients refuse `application/x-ndjson`.
+        description: 'The data, as `application/x-ndjson`.',
         headers: headerReferences(['Content-Disposition']),
-        content: { 'application/x-ndjson': { schema: { type: 'string' } } },
       },
       ...errors('Read'),
     },
