@@ -2,30 +2,26 @@
 import type { Call } from '../../../base/call.ts'
 import { ApiError, temporaryRefusal } from '../../../base/errors.ts'
 import type { Principal } from '../../../base/principal.ts'
+import { Quota } from '../../../base/quota.ts'
 import type { Files, Upload } from '../../../engine/files/files.ts'
 
-/** Of a process, and of one user, app or address. */
+/** Of a worker, and of one user, app or address in it. */
 const maxUploads = 100
 const maxUploadsPerCaller = 20
 
-const running = new Map<string, number>()
+const callers = new Quota(maxUploadsPerCaller, 'uploads')
 let total = 0
 
 /** Runs `work`, which receives files. Rejects with UNAVAILABLE or RATE_LIMITED if too many are being received. */
 export async function whileReceiving<T>({ budgetKey }: Principal, work: () => Promise<T>): Promise<T> {
-  const count = running.get(budgetKey) ?? 0
-  const retry = { 'Retry-After': '5' }
-  if (total >= maxUploads) throw temporaryRefusal('Too many files are being received.', retry)
-  if (count >= maxUploadsPerCaller)
-    throw new ApiError('RATE_LIMITED', `At most ${maxUploadsPerCaller} uploads at once.`, { headers: retry })
-  running.set(budgetKey, count + 1)
+  if (total >= maxUploads)
+    throw temporaryRefusal('Too many files are being received.', { 'Retry-After': '5' })
+  callers.take(budgetKey)
   total++
   try {
     return await work()
   } finally {
-    const left = (running.get(budgetKey) ?? 1) - 1
-    if (left === 0) running.delete(budgetKey)
-    else running.set(budgetKey, left)
+    callers.release(budgetKey)
     total--
   }
 }
